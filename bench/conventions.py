@@ -53,7 +53,7 @@ def main() -> int:
     """Measure both ways in turn and print one line; 1 if it took too long."""
     folder = WORK / (sys.argv[1] if len(sys.argv) > 1 else "passages")
     hows = [CONVENTIONS[name] for name in list(CONVENTIONS)[:COUNT]]
-    index = JudgmentIndex.of(read_qrels(folder / "qrels"))
+    index = JudgmentIndex.from_judgments(read_qrels(folder / "qrels"))
     one, many = [], []
     started = perf_counter()
     while len(one) < LEAST_TIMES or perf_counter() - started < LEAST_TIME:

@@ -175,7 +175,7 @@ def fit_models() -> dict[str, float]:
         }
     )
     began = time.perf_counter()
-    searches = PackedSearches.of(rows)
+    searches = PackedSearches.pack(rows)
     print(f"{len(rows):,} rows packed: {time.perf_counter() - began:.1f} s")
     taken = {}
     for model in MODELS.values():

@@ -163,7 +163,7 @@ def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention
 def _judgments(given: Collection) -> JudgmentIndex:
     """The judgments of a collection, by subtopic where it has rows of them."""
     if "rows" not in given:
-        return JudgmentIndex.of(read_qrels(given["qrels"]))
+        return JudgmentIndex.from_judgments(read_qrels(given["qrels"]))
     names = ["query_id", "doc_id", "subtopic", "grade"]
     rows = pl.DataFrame(given["rows"], schema=names, orient="row")
     index = JudgmentIndex.read(rows, subtopics=True)

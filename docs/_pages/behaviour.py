@@ -177,7 +177,7 @@ def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]])
         graded = {i: grade for i, grade in enumerate(ranking, 1) if grade is not None}
         rest = Counter(pool) - Counter(graded.values())
         levels = np.array([*graded.values(), *rest.elements()], float)
-        groups = (Group.of([levels]),)
+        groups = (Group.from_subgroups([levels]),)
         queries.append(Query(len(graded), groups, np.array([*graded]), len(ranking)))
     return Preferred(tuple(queries))
 

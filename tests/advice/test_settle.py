@@ -159,7 +159,7 @@ def test_refused(options, code):
 
 
 def test_a_query_may_cost_nothing():
-    assert Prices.of({"human": 1, "query": 0.0}).query == 0.0
+    assert Prices.read({"human": 1, "query": 0.0}).query == 0.0
 
 
 def test_a_price_of_queries_opens_fewer_of_them_and_more_documents_of_each():

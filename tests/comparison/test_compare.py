@@ -109,7 +109,7 @@ def test_published_values_end_to_end(shared):
 
 
 def side(qrels, run, metrics, how="trec"):
-    return Scorer.of(qrels, metrics, how).scored(run)
+    return Scorer.from_metrics(qrels, metrics, how).scored(run)
 
 
 def rankgate_side(plain, name, scores):

@@ -43,7 +43,8 @@ def grouped(runs, qrels=QRELS, convention="trec"):
             replace(
                 each,
                 groups={
-                    m: GroupSums.of(hash_queries(each.query_ids), each.values[m]) for m in METRICS
+                    m: GroupSums.from_queries(hash_queries(each.query_ids), each.values[m])
+                    for m in METRICS
                 },
             )
             for each in found.runs
@@ -66,8 +67,10 @@ def saved(tmp_path_factory):
 def test_sums_of_parts_are_the_sums_of_all():
     ids, values = hash_queries(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
     values[3] = np.nan
-    whole = GroupSums.of(ids, values)
-    parts = GroupSums.of(ids[:400], values[:400]) + GroupSums.of(ids[400:], values[400:])
+    whole = GroupSums.from_queries(ids, values)
+    parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(
+        ids[400:], values[400:]
+    )
     assert (parts.queries, parts.total) == (whole.queries, 998)
     np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-14)
     assert GroupSums.from_packed(whole.packed()).to_dict() == whole.to_dict()
@@ -93,7 +96,7 @@ def test_intervals_of_groups_cover():
     covered, ids = 0, hash_queries(pl.Series([f"user{i}" for i in range(700)]))
     for _ in range(400):
         delta = RNG.exponential(1.0, 700) - 1.0  # true mean 0
-        found = t_interval(np.array([*GroupSums.of(ids, delta).values().values()]))
+        found = t_interval(np.array([*GroupSums.from_queries(ids, delta).values().values()]))
         covered += bool(found.low[0] <= 0 <= found.high[0])
     assert covered / 400 == pytest.approx(0.95, abs=0.033)  # three standard errors
 

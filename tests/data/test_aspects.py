@@ -90,9 +90,9 @@ GRADES = st.lists(st.integers(0, 4), min_size=2, max_size=2)
 
 @given(GRADES, st.floats(0.01, 9), st.floats(0.01, 9))
 def test_laws(values, one, other):
-    mean = Aspects.of(f"a:{one:.4f}+b:{other:.4f}").grade(values)
-    both = Aspects.of("a&b").grade(values)
+    mean = Aspects.read(f"a:{one:.4f}+b:{other:.4f}").grade(values)
+    both = Aspects.read("a&b").grade(values)
     assert min(values) - 1e-9 <= mean <= max(values) + 1e-9
     assert both == min(values)
-    assert Aspects.of("a&b>=0").grade(values) == values[0]
-    assert Aspects.of("a>=1&b>=1").grade(values) == float(min(values) >= 1)
+    assert Aspects.read("a&b>=0").grade(values) == values[0]
+    assert Aspects.read("a>=1&b>=1").grade(values) == float(min(values) >= 1)

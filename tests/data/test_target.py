@@ -51,7 +51,7 @@ def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
 
 def test_a_version_that_another_process_wrote_stays(tmp_path):
     file = tmp_path / "a"
-    before = FileVersion.of(file)
+    before = FileVersion.read_version(file)
     file.write_text("theirs")
     with (
         raises("file-changed", UsageError),
@@ -59,7 +59,7 @@ def test_a_version_that_another_process_wrote_stays(tmp_path):
     ):
         out.write(b"ours")
     assert (file.read_text(), [*tmp_path.iterdir()]) == ("theirs", [file])
-    with replace_file(file, FileVersion.of(file)) as out:
+    with replace_file(file, FileVersion.read_version(file)) as out:
         out.write(b"ours")
     assert file.read_text() == "ours"
 

@@ -133,23 +133,23 @@ def test_a_registry_finds_its_own_then_those_of_plug_ins(plugged):
     module.RULE = Declared("theirs")
     rules = plugged(module)
     assert list(rules) == ["ours"]
-    assert rules.named("theirs") is module.RULE
+    assert rules.find("theirs") is module.RULE
     with raises("unknown-rule", UsageError) as refused:
-        rules.named("our")
+        rules.find("our")
     assert refused.value.code == "unknown-rule"
 
 
 @pytest.mark.parametrize("failure", [SystemExit(3), ImportError("no")])
 def test_a_plug_in_that_fails_is_one_clear_error(plugged, failure):
     rules = plugged(failure)
-    assert rules.named("ours").name == "ours"  # plug-ins are not even looked at
+    assert rules.find("ours").name == "ours"  # plug-ins are not even looked at
     with raises("invalid-plugin", UsageError):
-        rules.named("theirs")
+        rules.find("theirs")
 
 
 def test_a_plug_in_cannot_take_a_name(plugged):
     with raises("invalid-plugin", UsageError):
-        plugged(Declared("ours", title="another")).named("theirs")
+        plugged(Declared("ours", title="another")).find("theirs")
 
 
 def test_errors_of_toml_name_the_line():

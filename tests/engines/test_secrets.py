@@ -156,9 +156,9 @@ def test_nothing_that_is_kept_holds_a_secret(kept, kind, value, data):
     form = data.draw(st.sampled_from(forms(value)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOSTILE_KEY", value)
-        texts = kept(declared(ENGINES.named(kind), Replies(form)))
+        texts = kept(declared(ENGINES.find(kind), Replies(form)))
         with pytest.raises(UsageError) as caught:
-            declared(ENGINES.named(kind), Fails(form)).connect().ask(None)
+            declared(ENGINES.find(kind), Fails(form)).connect().ask(None)
     texts["error"] = str(caught.value)
     for where, text in texts.items():
         for hidden in forms(value):
@@ -170,7 +170,7 @@ def test_nothing_that_is_kept_holds_a_secret(kept, kind, value, data):
 
 @pytest.mark.parametrize("kind", ENGINES)
 def test_connections_of_every_kind_are_scrubbed(kind):
-    assert hasattr(ENGINES.named(kind).declaration.connect, "__wrapped__")
+    assert hasattr(ENGINES.find(kind).declaration.connect, "__wrapped__")
 
 
 @given(st.text(PRINTABLE, min_size=6).map(lambda text: f"K{text}9"), st.data())

@@ -42,7 +42,7 @@ BESIDE = Collection(
 )
 GIVEN = {"seen", "relevant", "history", "baseline", "features", "categories", "groups"}
 RANKINGS = ["nDCG@5", "AP", "GMAP", "RR", "P@3", "NumRet", "Judged@5", "RBP", "NumRel"]
-METRICS = [*RANKINGS, *(str(each @ 5) for each in LIST_METRICS if set(each.wanted) <= GIVEN)]
+METRICS = [*RANKINGS, *(str(each @ 5) for each in LIST_METRICS if set(each.inputs_needed) <= GIVEN)]
 
 
 def batch(users):
@@ -233,7 +233,7 @@ IRRATIONAL[np.random.default_rng(6).random(IRRATIONAL.shape) < 0.6] = np.nan  # 
 @pytest.mark.parametrize("cutoff", [5, ITEMS])
 def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     rng = np.random.default_rng(8)
-    lists = [each for each in LIST_METRICS if set(each.wanted) <= GIVEN - {"baseline"}]
+    lists = [each for each in LIST_METRICS if set(each.inputs_needed) <= GIVEN - {"baseline"}]
     metrics = [*RANKINGS, "GAUC", "R@5", *(str(each @ cutoff) for each in lists),
                f"ExposureGini(weight='geometric',patience=0.85)@{cutoff}"]  # fmt: skip
     names = [f"u{user:03}" for user in range(MANY)]

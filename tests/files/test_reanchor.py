@@ -124,7 +124,7 @@ def test_cranfield_cut_anew(shared, size, lap):
     for grades in qrels.values():
         others = random.choice(list(docs), 20, replace=False)
         grades.update({doc: grades.get(doc, 0) for doc in others.tolist()})
-    new, spans = cut(Texts.of(docs).words, size, lap, random)
+    new, spans = cut(Texts.from_texts(docs).words, size, lap, random)
     found = rankgate.reanchor(qrels, docs, new).judgments
     got = {(query, doc): grade for query, doc, grade in found.iter_rows()}
     expected = {(query, name): grade for query, grades in qrels.items()

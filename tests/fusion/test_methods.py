@@ -38,7 +38,7 @@ def fuser(runs, method, norm="none"):
     systems = read_named_runs(runs)
     queries = pl.concat([run.table["query_id"] for run in systems]).unique(maintain_order=True)
     numbered = pl.DataFrame({"query_id": queries}).with_row_index("query")
-    laid = tuple(RankedRun.of(run, numbered) for run in systems)
+    laid = tuple(RankedRun.index(run, numbered) for run in systems)
     return Fuser(laid, queries, METHODS[method], NORMALISATIONS[norm]), numbered
 
 
@@ -56,7 +56,9 @@ def test_scores_equal_those_of_ranx(key):
         judged = [(q, d, g) for q, docs in RANX["qrels"].items() for d, g in docs.items()]
         schema = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
         table = pl.DataFrame(judged, schema, orient="row")
-        trained = METHODS[name].learned(TrainingData.of(made.runs, numbered, table, 1), given_)
+        trained = METHODS[name].learned(
+            TrainingData.from_lists(made.runs, numbered, table, 1), given_
+        )
     setting = Setting(given_, WEIGHTS if theirs in WEIGHTED else None)
     expected = {(q, d): s for q, docs in RANX["fused"][key].items() for d, s in docs.items()}
     assert values(made.fuse(setting, trained).table) == pytest.approx(expected, abs=1e-10)

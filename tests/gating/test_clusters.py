@@ -133,7 +133,7 @@ def test_near_copies_by_text_are_clusters(decided):
 
 
 def test_units():
-    units = QueryClusters.of(["a", "b", "c", "d"], {"a": "x", "c": "x", "b": "a"})
+    units = QueryClusters.from_queries(["a", "b", "c", "d"], {"a": "x", "c": "x", "b": "a"})
     assert units.codes.tolist() == [0, 1, 0, 2]
     assert units.means(np.array([1.0, 2, 3, 4])).tolist() == [2, 2, 4]
     assert units.values(np.array([1.0, 2, 3, 4])).mean() == pytest.approx(2.5)

@@ -239,7 +239,7 @@ def test_slices_hold_users_without_judgments(tmp_path, saved):
     policy = tmp_path / "rankgate.toml"
     policy.write_text(rules)
     if saved:
-        scorer = Scorer.of(
+        scorer = Scorer.from_metrics(
             Collection(QRELS, tags=tags), ["P@5", "Coverage@5"], depth=10, every_kind=True
         )
         file = tmp_path / "main.json"

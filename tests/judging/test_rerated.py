@@ -50,7 +50,7 @@ def test_who_graded_alone_is_drawn_from_what_others_said():
     rows = [("q", f"d{i}", "x", 1) for i in range(4)]
     rows += [("q", f"d{i}", "y", 2 if i < 3 else 1) for i in range(4)]
     rows += [("p", f"e{i}", "x", 1) for i in range(2000)]
-    again = RedrawnGrades.of(rated(rows)).draw(np.random.default_rng(0)).table
+    again = RedrawnGrades.from_ratings(rated(rows)).draw(np.random.default_rng(0)).table
     alone = again.filter(pl.col("query_id") == "p")["grade"]
     # others of a 1: 2, 2, 2, and 1 twice (each of the pair that agrees is the other's other)
     assert (alone == 2).mean() == pytest.approx(3 / 5, abs=0.05)

@@ -68,15 +68,15 @@ def test_shared_items_are_counted(cells, both, monkeypatch):
 
 def test_rows_by_place_and_rows_that_are_not_there(both):
     matrices, rows = both
-    found = rows.history.at(np.array([7, NONE, 3, 7]))
+    found = rows.history.rows(np.array([7, NONE, 3, 7]))
     assert found.lengths.tolist() == [ITEMS, 0, 0, ITEMS]
     assert found.matrix()[0].tolist() == matrices.history[7].tolist()
-    nothing = Ragged.of(np.zeros(0, np.int32), np.zeros(1, np.int64))
-    assert nothing.at(np.array([NONE, NONE])).matrix().tolist() == [[NONE], [NONE]]
+    nothing = Ragged.from_offsets(np.zeros(0, np.int32), np.zeros(1, np.int64))
+    assert nothing.rows(np.array([NONE, NONE])).matrix().tolist() == [[NONE], [NONE]]
 
 
 def test_no_list_at_all():
-    nothing = Ragged.of(np.zeros(0, np.int32), np.zeros(1, np.int64))
+    nothing = Ragged.from_offsets(np.zeros(0, np.int32), np.zeros(1, np.int64))
     listed = Listed(np.zeros((0, 3), np.int64), ITEMS, history=nothing, relevant=nothing)
     assert [len(part.items) for part in listed.parts(["history"])] == [0]
     assert count_shared(listed.items, nothing) == 0

@@ -69,7 +69,7 @@ def test_the_numerator_of_statap_is_right_on_average_over_all_samples():
     for first, second in product(combinations(range(3), 2), combinations(range(3, 6), 2)):
         kept = np.isin(np.arange(6), [*first, *second])
         pool = SampledPool(rank, np.where(kept, grade, -1), stratum, unknown)
-        wanted = pool.weight[pool.drawn & (pool.grade >= 1)].sum()
+        wanted = pool.weight[pool.is_judged & (pool.grade >= 1)].sum()
         sums.append(np.nan_to_num(parse("statAP").kernel([pool])[0]) * wanted)
     assert np.mean(sums) == pytest.approx(1 / 1 + 2 / 3 + 3 / 4)
 

@@ -50,4 +50,4 @@ class World:
                 "clicked": clicks.ravel(),
             }
         )
-        return PackedSearches.of(rows)
+        return PackedSearches.pack(rows)

@@ -90,7 +90,7 @@ def ranks_and_clicks_before(rows):
 )  # fmt: skip
 def test_no_plain_em_is_more_likely(cells_of, size, cell_of):
     rows, _ = log("shuffled", 250)
-    fit = fit_product(CellCounts.of(PackedSearches.of(rows), cells_of, size))
+    fit = fit_product(CellCounts.count(PackedSearches.pack(rows), cells_of, size))
     plain = highest_likelihood(rows, cell_of, 60)
     longer = highest_likelihood(rows, cell_of, 120)
     assert fit.log_likelihood > longer - 1e-3
@@ -99,7 +99,7 @@ def test_no_plain_em_is_more_likely(cells_of, size, cell_of):
 
 def test_one_ranker_identifies_no_examination():
     rows, _ = log("one ranker")
-    searches = PackedSearches.of(rows)
+    searches = PackedSearches.pack(rows)
     for name in ("pbm", "pbm_harvest", "ubm"):
         estimates = MODELS[name].fit(searches, Settings())
         assert "cannot be told apart" in estimates.refusal
@@ -118,7 +118,7 @@ def test_one_ranker_identifies_no_examination():
 
 def test_ranks_that_nothing_links_have_no_judgments():
     rows, attractive = log("first two exchanged")
-    result = online.judgments(PackedSearches.of(rows), model="pbm", resamples=5)
+    result = online.judgments(PackedSearches.pack(rows), model="pbm", resamples=5)
     assert result.status == 0
     assert set(result.judged["doc_id"]) == {"0", "1"}
     curve = result.curves
@@ -133,13 +133,13 @@ def test_intervals_have_the_error_of_the_examination():
     widths = {}
     for lists in ("shuffled", "first two exchanged"):
         rows, _ = log(lists)
-        estimates = MODELS["pbm"].fit(PackedSearches.of(rows), Settings())
+        estimates = MODELS["pbm"].fit(PackedSearches.pack(rows), Settings())
         clicks = rows.filter("clicked").group_by("query_id", "doc_id").len().sort("len")["len"]
         widths[lists] = float(np.nanmean(np.log(estimates.high / estimates.low)))
         # a Poisson interval of the clicks alone is narrower
         assert widths[lists] > 1.96 * 2 / np.sqrt(clicks.max())
     rows, attractive = log("shuffled", 6_000, seed=4)
-    searches = PackedSearches.of(rows)
+    searches = PackedSearches.pack(rows)
     for name in ("pbm", "ubm", "pbm_harvest"):
         estimates = MODELS[name].fit(searches, Settings())
         truth = attractive.ravel()
@@ -150,11 +150,11 @@ def test_intervals_have_the_error_of_the_examination():
 def test_clicks_that_say_nothing_of_documents_make_no_judgments(model):
     rows, _ = log("shuffled", by_documents=False)
     models = ("pbm", "dctr", "coec", "sdbn") if model == "auto" else ()
-    result = online.judgments(PackedSearches.of(rows), model=model, models=models, resamples=0)
+    result = online.judgments(PackedSearches.pack(rows), model=model, models=models, resamples=0)
     assert result.status == 3
     assert "no better than their ranks" in result.refused[result.model]
     assert online.judgments(
-        PackedSearches.of(rows), model=model, models=models, resamples=0, held_out=0
+        PackedSearches.pack(rows), model=model, models=models, resamples=0, held_out=0
     ).status == 0  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def test_clicks_that_say_nothing_of_documents_make_no_judgments(model):
 )
 def test_documents_that_differ_have_judgments(model):
     rows, _ = log("shuffled")
-    result = online.judgments(PackedSearches.of(rows), model=model, resamples=0)
+    result = online.judgments(PackedSearches.pack(rows), model=model, resamples=0)
     assert result.status == 0
     assert len(result.judged) == QUERIES * DOCUMENTS
 
@@ -171,14 +171,14 @@ def test_documents_that_differ_have_judgments(model):
 @pytest.mark.parametrize("model", ["gctr", "rctr"])
 def test_models_without_documents_make_no_judgments(model):
     rows, _ = log("shuffled", 300)
-    result = online.judgments(PackedSearches.of(rows), model=model, resamples=0)
+    result = online.judgments(PackedSearches.pack(rows), model=model, resamples=0)
     assert result.status == 3
     assert result.refused == {model: "it does not tell documents apart"}
 
 
 def test_a_prior_of_zero_adds_nothing():
     rows, _ = log("shuffled", 200)
-    searches = PackedSearches.of(rows)
+    searches = PackedSearches.pack(rows)
     clicked = searches.by_pair(searches.weights * searches.clicked) > 0
     for name, default in (("dbn", 1), ("dcm", 1), ("ccm", 1), ("coec", 1), ("pbm", 0), ("dctr", 0)):
         without = MODELS[name].fit(searches, Settings(prior=0)).attractiveness

@@ -84,7 +84,7 @@ def test_the_true_model_predicts_held_out_clicks_best(world, simulated):
 def test_likelihood_is_that_of_the_definition():
     rows = pl.DataFrame({"search": [1, 1, 2, 2], "query_id": ["q"] * 4, "doc_id": list("abab"),
                          "rank": [1, 2, 1, 2], "clicked": [True, False, False, False]})  # fmt: skip
-    searches = PackedSearches.of(rows)
+    searches = PackedSearches.pack(rows)
     found = fitness(MODELS["gctr"], MODELS["gctr"].fit(searches, Settings()), searches)
     # one click of four impressions
     assert found.log_likelihood == pytest.approx((np.log(1 / 4) + 3 * np.log(3 / 4)) / 2)
@@ -114,7 +114,7 @@ def test_sdbn_counts_looks_down_to_the_last_click():
             "clicked": [False, True, False, True, True, False, False, False, False],
         }
     )
-    searches = PackedSearches.of(rows)
+    searches = PackedSearches.pack(rows)
     found = MODELS["sdbn"].fit(searches, Settings())
     np.testing.assert_array_equal(found.attractiveness, [1 / 2, 2 / 2, np.nan])
     np.testing.assert_array_equal(found.satisfaction[:2], [0 / 1, 2 / 2])
@@ -137,7 +137,7 @@ def test_clicks_are_as_many_as_expected(world, simulated):
 def test_ranks_that_no_document_links_have_no_bias():
     rows = pl.DataFrame({"search": [1, 1], "query_id": ["q"] * 2, "doc_id": list("ab"),
                          "rank": [1, 2], "clicked": [True, True]})  # fmt: skip
-    np.testing.assert_array_equal(position_bias(PackedSearches.of(rows)), [1, np.nan])
+    np.testing.assert_array_equal(position_bias(PackedSearches.pack(rows)), [1, np.nan])
 
 
 def test_equal_searches_are_one_row_with_a_weight(world, simulated):
@@ -167,7 +167,7 @@ def test_curves_have_intervals_of_sessions(world, simulated):
     width = {}
     for name, table in (("one", copies), ("nine", copies.with_columns(session=session))):
         curves = online.judgments(
-            PackedSearches.of(table), model="pbm_harvest", resamples=30
+            PackedSearches.pack(table), model="pbm_harvest", resamples=30
         ).curves
         width[name] = float((curves["high"] - curves["value"])[1:].mean())
     assert width["nine"] / width["one"] == pytest.approx(3, rel=0.35)

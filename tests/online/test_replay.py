@@ -37,7 +37,7 @@ def logged(searches, seed=0):
         rows += [(number, query, doc, rank, bool(hit))
                  for rank, (doc, hit) in enumerate(zip(docs, hits, strict=True), 1)]  # fmt: skip
     schema = ["search", "query_id", "doc_id", "rank", "clicked"]
-    return PackedSearches.of(pl.DataFrame(rows, schema=schema, orient="row"))
+    return PackedSearches.pack(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
 def measured(found, measure="clicks"):
@@ -89,7 +89,7 @@ def test_sessions_are_resampled():
     run = {"q1": {"a": 3, "b": 2, "c": 1}}
     widths = []
     for log in (table, table.drop("session")):
-        packed = PackedSearches.of(log)
+        packed = PackedSearches.pack(log)
         row = measured(online.replay(run, packed, k=3, resamples=40, model="pbm_harvest"))
         widths.append(row["high"] - row["low"])
     assert widths[0] > 1.5 * widths[1]
@@ -117,7 +117,7 @@ def test_documents_that_were_seldom_shown_are_not_taken_for_good(model):
         rows += [(search, f"q{search % 20}", f"d{doc}", rank, bool(hit))
                  for rank, (doc, hit) in enumerate(zip(order, hits, strict=True), 1)]  # fmt: skip
     schema = ["search", "query_id", "doc_id", "rank", "clicked"]
-    log = PackedSearches.of(pl.DataFrame(rows, schema=schema, orient="row"))
+    log = PackedSearches.pack(pl.DataFrame(rows, schema=schema, orient="row"))
     seldom = {f"q{n}": {f"d{doc}": -doc for doc in range(10, 18)} for n in range(20)}
     row = measured(online.replay(seldom, log, k=8, resamples=5, model=model), "dcg")
     assert row["candidate"] < 0.6 * row["logged"]
@@ -147,7 +147,7 @@ def test_without_documents_at_several_ranks_nothing_is_estimated():
     rows = [(number, "q1", doc, rank, rank == 1 + number % 3)
             for number in range(300) for rank, doc in enumerate("abcd", 1)]  # fmt: skip
     schema = ["search", "query_id", "doc_id", "rank", "clicked"]
-    searches = PackedSearches.of(pl.DataFrame(rows, schema=schema, orient="row"))
+    searches = PackedSearches.pack(pl.DataFrame(rows, schema=schema, orient="row"))
     found = online.replay(BEST, searches, k=4)
     assert found.verdict == "inconclusive"
     assert found.checks.filter(outcome="blocks")["check"].to_list() == ["examination"]

@@ -284,7 +284,7 @@ def made(folder, ratings):
         "ranks": lambda: ranks(QRELS, RUNS, depth=3),
         "split": lambda: rankgate.split(folder / "log.csv", candidates="all"),
         "sweep": swept,
-        "baselines": lambda: SavedBaselines.of(
+        "baselines": lambda: SavedBaselines.from_baselines(
             save(
                 "main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True
             )

@@ -80,7 +80,7 @@ def numbers(scores):
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_by_number_as_by_id(name, form):
     how, qrels, run = CONVENTIONS[name], read_qrels(GRADES), read_run(FORMS[form], "run")
-    index = JudgmentIndex.of(qrels)
+    index = JudgmentIndex.from_judgments(qrels)
     by_id = replace(how, own_id="kept")  # the number of a row is no id of a document
     plain = result(scored(score, index, run, METRICS, by_id))
     source = make_source(FORMS[form], "run")
@@ -90,14 +90,14 @@ def test_by_number_as_by_id(name, form):
 
 def score_by_number(judgments, matrix, metrics, how, *, strict=True):
     """As `evaluate` does, which goes by id where numbers do not suffice."""
-    plan = Plan.of(metrics, [how])
+    plan = Plan.from_conventions(metrics, [how])
     measurement, source = measure_run(judgments, matrix, plan, strict=strict)
     return measurement.score(0, source, strict=strict)
 
 
 def depths_of(metric, how):
     """How deep a metric looks; empty if to the end."""
-    made = Plan.of([(str(metric), metric)], [how], "error")
+    made = Plan.from_conventions([(str(metric), metric)], [how], "error")
     depths = tuple(made.depth(way) for way in made.ways)
     return () if None in depths else depths
 
@@ -120,7 +120,7 @@ def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
     how, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(make_source(GRADES, "qrels"))
     source, index, run = (
         make_source(SCORES, "run"),
-        JudgmentIndex.of(read_qrels(GRADES)),
+        JudgmentIndex.from_judgments(read_qrels(GRADES)),
         read_run(SCORES),
     )
     by_depth = {}
@@ -176,7 +176,7 @@ def test_whatever_is_in_them(pair, name):
     how, metrics = CONVENTIONS[name], [(str(m), m) for m in CUT[:6]] + METRICS[:4]
     try:
         qrels, run = read_qrels(grades), read_run(rankings, "run")
-        plain = result(score(JudgmentIndex.of(qrels), run, metrics, how))
+        plain = result(score(JudgmentIndex.from_judgments(qrels), run, metrics, how))
     except RankgateError:
         return  # refused, by id
     coded = JudgmentIndex.of_matrix(make_source(grades, "qrels"))

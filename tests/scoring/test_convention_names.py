@@ -24,7 +24,7 @@ def _metric(text, how):
 
 def _ours(text, how):
     metric = parse(text, LIST_METRICS)
-    return metric.under(how.parameters.get(metric.name, {}))
+    return metric.under_convention(how.parameters.get(metric.name, {}))
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

@@ -21,7 +21,7 @@ def test_the_best_grade_comes_first_and_equal_ones_keep_their_order(levels, rows
     grades = rng.integers(-1, levels, rows) / 4
     documents = [f"d{row}" for row in range(rows)]
     table = pl.DataFrame({"query_id": names, "doc_id": documents, "grade": grades})
-    index = JudgmentIndex.of(Qrels(table))
+    index = JudgmentIndex.from_judgments(Qrels(table))
     order = sorted(range(rows), key=lambda row: (names[row], -grades[row], row))
     assert index.doc_ids.to_list() == [documents[row] for row in order]
     assert index.grades.tolist() == [grades[row] for row in order]
@@ -33,4 +33,4 @@ def test_a_level_that_the_first_rows_lack_is_found():
     grades[-1] = 2
     documents = [f"d{row}" for row in range(len(grades))]
     table = pl.DataFrame({"query_id": ["q"] * len(grades), "doc_id": documents, "grade": grades})
-    assert JudgmentIndex.of(Qrels(table)).doc_ids[0] == documents[-1]
+    assert JudgmentIndex.from_judgments(Qrels(table)).doc_ids[0] == documents[-1]

@@ -184,7 +184,7 @@ def test_every_name_of_a_tool_is_a_metric_with_parameters_that_there_are():
                 assert under(how.name, name).name in ours
                 spelled += 1
         for metric in LIST_METRICS:
-            assert metric.under(how.parameters.get(metric.name, {}))
+            assert metric.under_convention(how.parameters.get(metric.name, {}))
     assert spelled > 30
 
 

@@ -19,7 +19,7 @@ from rankgate.measurement.scoring.scoring_plan import Measurement, Plan
 from support.wording import raises
 
 METRICS = {str(each): each for each in (*LIST_METRICS, *(each @ 2 for each in LIST_METRICS))}
-PLAN = Plan.of(list(METRICS.items()), [convention("trec")])
+PLAN = Plan.from_conventions(list(METRICS.items()), [convention("trec")])
 
 rows = st.lists(
     st.lists(st.integers(0, 5), max_size=4, unique=True).map(lambda row: (row + [NONE] * 4)[:4]),

@@ -164,9 +164,9 @@ def test_a_missing_file(tmp_path):
 def test_choices_laid_flat_mean_the_same(name):
     metric = parse(name)
     for how in CONVENTIONS.values():
-        flat = Choices.of(how, metric)
+        flat = Choices.collect(how, metric)
         own = flat.convention("flat")
-        assert flat.differing(Choices.of(own, metric)) == ()
+        assert flat.differing(Choices.collect(own, metric)) == ()
         assert metric.bound(own.defaults(metric)) == metric.bound(
             how.for_metric(metric).defaults(metric)
         )
@@ -174,7 +174,7 @@ def test_choices_laid_flat_mean_the_same(name):
 
 def test_going_all_the_way_arrives():
     metric = parse("nDCG@10")
-    begin, end = (Choices.of(CONVENTIONS[name], metric) for name in ("trec", "trec9"))
+    begin, end = (Choices.collect(CONVENTIONS[name], metric) for name in ("trec", "trec9"))
     keys = begin.differing(end)
     assert set(keys) >= {"precision", "missing"}
     assert begin.towards(end, keys).differing(end) == ()

@@ -77,7 +77,7 @@ def test_spark_puts_the_keys_into_their_partitions(spark):  # noqa: F811
     from pyspark.sql import functions as F
 
     for count in (1, 2, 7, 40):
-        keys = [(each,) for each in Cells.of(spark, count, count).keys]
+        keys = [(each,) for each in Cells.for_partitions(spark, count, count).keys]
         rows = spark.createDataFrame(keys, "k int").repartition(count, "k")
         found = rows.select("k", F.spark_partition_id().alias("p")).collect()
         assert [keys[each.p] for each in found] == [(each.k,) for each in found]
@@ -97,7 +97,7 @@ def test_pieces_of_files_are_all_rows_once_and_in_order(tmp_path, monkeypatch):
     task = PieceReading(((1, pieces),), one, ordered=True)
     numbers = [*range(len(task.work()))][::-1]
     ids = pa.RecordBatch.from_pydict({"id": numbers})
-    (cell,) = unpack_cells(moved(task.over([ids])))
+    (cell,) = unpack_cells(moved(task.process_batches([ids])))
     assert_frame_equal(cell[1], rows)
 
 

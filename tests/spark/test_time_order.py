@@ -10,7 +10,7 @@ def test_the_time_at_a_place_is_between():
     for _ in range(50):
         parts = [rng.integers(0, rng.integers(1, 10_000), rng.integers(1, 3000)) for _ in range(4)]
         every = np.sort(np.concatenate(parts))
-        orders = [TimeOrder(*TimeOrder.of(part).to_list()) for part in parts]
+        orders = [TimeOrder(*TimeOrder.from_times(part).to_list()) for part in parts]
         for place in rng.integers(0, len(every), 20):
             low, high, many = time_range_at(orders, place)
             assert low <= every[place] <= high
@@ -19,5 +19,5 @@ def test_the_time_at_a_place_is_between():
 
 def test_few_times_are_left():
     times = np.random.default_rng(1).permutation(1_000_000)
-    low, high, many = time_range_at([TimeOrder.of(times)], 700_000)
+    low, high, many = time_range_at([TimeOrder.from_times(times)], 700_000)
     assert (high - low) <= many <= 3 * 1_000_000 // 256

@@ -28,7 +28,7 @@ from support.wording import raises
 
 
 def tallies(matrix, grades=None):
-    return Tallies.of(RatingMatrix.of(matrix, grades))
+    return Tallies.from_clusters(RatingMatrix.from_grades(matrix, grades))
 
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -64,7 +64,7 @@ def test_gwets_four_raters():
 
 
 def test_fleiss_of_the_table_and_of_1971():
-    table = Tallies.of(
+    table = Tallies.from_clusters(
         RatingMatrix(np.arange(5.0), published.FLEISS_TABLE[:, None, :].astype(float))
     )
     assert fleiss(table) == pytest.approx([0.2099307], abs=5e-8)
@@ -108,14 +108,16 @@ def test_weights_by_places_are_those_of_scikit_learn():
 def test_conger_of_two_is_cohen(matrix):
     table = np.zeros((4, 4))
     np.add.at(table, tuple(matrix.astype(int).T), 1)
-    sheet = RatingMatrix.of(matrix, [0, 1, 2, 3])
-    np.testing.assert_allclose(conger(Tallies.of(sheet))[0], cohen(table), atol=1e-10)
+    sheet = RatingMatrix.from_grades(matrix, [0, 1, 2, 3])
+    np.testing.assert_allclose(conger(Tallies.from_clusters(sheet))[0], cohen(table), atol=1e-10)
 
 
 @given(arrays(float, (9, 4), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])))
 def test_sums_without_a_cluster_are_those_of_the_other_items(matrix):
     clusters = np.arange(len(matrix)) // 3
-    without = Tallies.of(RatingMatrix.of(matrix, [0, 1, 2]), clusters).without_one()
+    without = Tallies.from_clusters(
+        RatingMatrix.from_grades(matrix, [0, 1, 2]), clusters
+    ).without_one()
     others = [tallies(matrix[clusters != cluster], [0, 1, 2]) for cluster in range(3)]
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
         expected = [measure(each, "linear")[0] for each in others]
@@ -142,7 +144,7 @@ def test_nobody_rated_twice():
 
 def test_a_grade_outside_the_scale():
     with raises("grade-outside-scale", UsageError):
-        RatingMatrix.of(np.array([[5.0, 1.0]]), [0, 1, 2, 3])
+        RatingMatrix.from_grades(np.array([[5.0, 1.0]]), [0, 1, 2, 3])
 
 
 def test_quadratic_weights_follow_the_values():
@@ -169,18 +171,18 @@ def test_dawid_skene_1979():
 def two_raters(share, rng, items=400):
     first = rng.integers(0, 2, items)
     second = np.where(rng.random(items) < share, first, 1 - first)
-    return RatingMatrix.of(np.stack([first, second], axis=1).astype(float))
+    return RatingMatrix.from_grades(np.stack([first, second], axis=1).astype(float))
 
 
 def left_out(clusters):
-    return jackknife(agreement(clusters.whole())[0], agreement(clusters.without_one()))
+    return jackknife(agreement(clusters.total())[0], agreement(clusters.without_one()))
 
 
 @pytest.mark.parametrize("of", [lambda c: intervals({"pa": agreement}, c)["pa"],
                                 left_out])  # fmt: skip
 def test_clusters_of_one_item_give_the_binomial_interval(of):
     sheet = two_raters(0.8, np.random.default_rng(5))
-    clusters = Tallies.of(sheet, np.arange(400))
+    clusters = Tallies.from_clusters(sheet, np.arange(400))
     result = of(clusters)
     spread = 1.96 * np.sqrt(result.value * (1 - result.value) / 400)
     assert (result.low, result.high) == pytest.approx(
@@ -193,18 +195,22 @@ def test_items_that_repeat_each_other_add_no_precision():
     """Every item ten times over, as ten items of one query: the interval is that of the queries."""
     sheet = two_raters(0.8, np.random.default_rng(6), 40)
     tenfold = RatingMatrix(sheet.grades, np.repeat(sheet.said, 10, axis=0))
-    once = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(40)))["pa"]
-    tens = intervals({"pa": agreement}, Tallies.of(tenfold, np.arange(400) // 10))["pa"]
+    once = intervals({"pa": agreement}, Tallies.from_clusters(sheet, np.arange(40)))["pa"]
+    tens = intervals({"pa": agreement}, Tallies.from_clusters(tenfold, np.arange(400) // 10))["pa"]
     assert (once.low, once.high) == pytest.approx((tens.low, tens.high))
-    naive = intervals({"pa": agreement}, Tallies.of(tenfold, np.arange(400)))["pa"]
+    naive = intervals({"pa": agreement}, Tallies.from_clusters(tenfold, np.arange(400)))["pa"]
     assert naive.high - naive.low < 0.4 * (tens.high - tens.low)
 
 
 def test_few_clusters_give_no_interval():
     sheet = two_raters(0.8, np.random.default_rng(7), 90)
-    few = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(90) % (FEWEST_CLUSTERS - 1)))
+    few = intervals(
+        {"pa": agreement}, Tallies.from_clusters(sheet, np.arange(90) % (FEWEST_CLUSTERS - 1))
+    )
     assert np.isfinite(few["pa"].value)
     assert np.isnan([few["pa"].low, few["pa"].high]).all()
-    enough = intervals({"pa": agreement}, Tallies.of(sheet, np.arange(90) % FEWEST_CLUSTERS))
+    enough = intervals(
+        {"pa": agreement}, Tallies.from_clusters(sheet, np.arange(90) % FEWEST_CLUSTERS)
+    )
     assert enough["pa"].low < enough["pa"].value < enough["pa"].high
-    assert np.isnan(left_out(Tallies.of(sheet)).low)
+    assert np.isnan(left_out(Tallies.from_clusters(sheet)).low)

@@ -63,17 +63,21 @@ def test_members_that_were_certain_to_be_drawn_add_no_error():
 
 
 def test_the_worth_of_weights():
-    assert WeightPrecision.of(np.full(7, 0.3)).degrees == 6
-    halves = WeightPrecision.of(np.r_[np.ones(30), np.full(30, 1e-9)])  # as 30 of equal weight
+    assert WeightPrecision.from_weights(np.full(7, 0.3)).degrees == 6
+    halves = WeightPrecision.from_weights(
+        np.r_[np.ones(30), np.full(30, 1e-9)]
+    )  # as 30 of equal weight
     assert (halves.effective, halves.degrees) == pytest.approx((30, 29))
-    one = WeightPrecision.of(np.r_[0.61, np.full(39, 0.01)])
+    one = WeightPrecision.from_weights(np.r_[0.61, np.full(39, 0.01)])
     assert one.effective == pytest.approx(1 / (0.61**2 + 39 * 0.01**2))
     code, reason = one.problem(estimate_population(np.arange(40.0)))
     assert code == "few-effective-queries"
     assert "as much as 2.7 of equal weight" in reason
     strata = np.repeat([0, 1], 30)
-    assert WeightPrecision.of(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(1)
-    assert WeightPrecision.of(np.repeat([9.0, 1.0], 30)).spread == pytest.approx(82 / 50)
+    assert WeightPrecision.from_weights(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(
+        1
+    )
+    assert WeightPrecision.from_weights(np.repeat([9.0, 1.0], 30)).spread == pytest.approx(82 / 50)
 
 
 def test_the_weight_of_queries_that_a_sample_may_not_show():

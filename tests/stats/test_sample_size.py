@@ -144,7 +144,7 @@ def test_a_wanted_difference_takes_more_queries_after_a_correction():
 
 def test_a_gate_does_without_the_simulation():
     qrels, old, new = systems(30, 11)
-    scorer = Scorer.of(qrels, METRICS, "trec")
+    scorer = Scorer.from_metrics(qrels, METRICS, "trec")
     sides = [scorer.scored(run) for run in (old, new)]
     (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none"), sizes=False))
     row = result.metrics.row(0, named=True)

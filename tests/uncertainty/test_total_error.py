@@ -124,7 +124,7 @@ def test_designs_that_are_none(qrels, old, new, code):
 
 def test_the_same_level_twice_is_refused():
     with raises("invalid-design"):
-        RepeatedJudgments.of(["judge:A=a.qrels", "judge:A=b.qrels"])
+        RepeatedJudgments.from_judgments(["judge:A=a.qrels", "judge:A=b.qrels"])
 
 
 def test_at_the_command_line(run, tmp_path, monkeypatch):

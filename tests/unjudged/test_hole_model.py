@@ -44,7 +44,7 @@ def test_drawn_parameters_hold_the_true_ones_as_often_as_they_say():
     for seed in range(40):
         features, query, relevant, effect = documents(30, 12, np.random.default_rng([2, seed]))
         model = fit_relevance(features, query, relevant)
-        drawn = model.drawn(features, query, 400, np.random.default_rng(seed))
+        drawn = model.draw_log_odds(features, query, 400, np.random.default_rng(seed))
         low, high = np.quantile(drawn, [0.05, 0.95], axis=1)
         true = features @ TRUE + effect[query]
         inside.append(((low <= true) & (true <= high)).mean())
@@ -55,7 +55,7 @@ def test_a_query_without_judgments_has_an_effect_of_its_own():
     features, query, relevant, _ = documents(50, 10, np.random.default_rng(3))
     model = fit_relevance(features, query, relevant)
     some = np.array([50, 50, 51])
-    drawn = model.drawn(features[:3] * 0, some, 4000, np.random.default_rng(4))
+    drawn = model.draw_log_odds(features[:3] * 0, some, 4000, np.random.default_rng(4))
     assert drawn.std(axis=1) == pytest.approx(model.spread, rel=0.05)
     assert (drawn[0] == drawn[1]).all()
     assert abs(np.corrcoef(drawn[0], drawn[2])[0, 1]) < 0.06
@@ -89,15 +89,15 @@ def partly_judged(seed, queries=40, share=0.5):
 
 
 def holes_of(left, one, two):
-    scorer = Scorer.of(left, ["nDCG@10"])
+    scorer = Scorer.from_metrics(left, ["nDCG@10"])
     return model_holes(scorer.scored(one), scorer.scored(two))
 
 
 def test_a_departure_widens_the_draws_and_is_distinguished():
     found = holes_of(*partly_judged(6)[1:])
-    plain, none = found.drawn(600, 0, "random")
-    pooled, every = found.drawn(600, 0, "pooled")
-    wide, half = found.drawn(600, 0)
+    plain, none = found.draw_grades(600, 0, "random")
+    pooled, every = found.draw_grades(600, 0, "pooled")
+    wide, half = found.draw_grades(600, 0)
     assert (none.sum(), every.sum(), half.sum()) == (0, 600, 300)
     alone = found.table["rank_baseline"].is_null().to_numpy()
     odds = [
@@ -115,7 +115,7 @@ def test_a_departure_widens_the_draws_and_is_distinguished():
 def test_chances_are_those_of_many_draws():
     found = holes_of(*partly_judged(7)[1:])
     np.testing.assert_allclose(found.chances.sum(axis=1), 1)
-    drawn, _ = found.drawn(4000, 1, "random")
+    drawn, _ = found.draw_grades(4000, 1, "random")
     share = np.stack([(drawn == grade).mean(axis=1) for grade in found.grades], axis=1)
     assert np.abs(share - found.chances).max() < 0.08
 
@@ -166,7 +166,7 @@ def test_where_queries_do_not_differ_guesses_are_as_good_as_the_share_of_all():
 def test_without_a_judged_document_every_grade_is_zero():
     found = holes_of({"q": {"x": 1}}, {"q": {"a": 2.0}}, {"q": {"b": 2.0}})
     assert isinstance(found.table, pl.DataFrame)
-    assert not found.drawn(5, 0)[0].any()
+    assert not found.draw_grades(5, 0)[0].any()
 
 
 @pytest.mark.parametrize("kind", ["holes", "calibration"])

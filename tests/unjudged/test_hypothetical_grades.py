@@ -39,14 +39,14 @@ def test_values_are_those_of_judgments_with_these_grades(convention, seed):
     qrels, runs = collection(seed)
     if convention == "judged only":
         convention = replace(CONVENTIONS["trec"], judged_only=True)
-    scorer = Scorer.of(qrels, METRICS, convention, depth=5)
+    scorer = Scorer.from_metrics(qrels, METRICS, convention, depth=5)
     systems = [scorer.scored(read_run(run, name)) for run, name in zip(runs, "ab", strict=True)]
     table = model_holes(*systems).table
     # a column twice and one grade that is no other's: equal sets share their values
     grades = np.random.default_rng(seed).integers(0, 4, (len(table), 5)).astype(float)
     grades[:, 3] = grades[:, 1]
     grades[:, 4] = 0.5
-    values = HypotheticalScorer.of(scorer, *systems).values(table, grades)
+    values = HypotheticalScorer.from_systems(scorer, *systems).values(table, grades)
     queries = table["query_id"].unique(maintain_order=True).to_list()
     for number, column in enumerate(grades.T):
         full = {query: {d: g for d, g in docs.items() if g >= 0} for query, docs in qrels.items()}
@@ -67,10 +67,12 @@ def test_values_are_those_of_judgments_with_these_grades(convention, seed):
 
 def test_no_hole_gives_no_query():
     qrels = {"q": {"a": 1, "b": 0}}
-    scorer = Scorer.of(qrels, METRICS, "trec", depth=5)
+    scorer = Scorer.from_metrics(qrels, METRICS, "trec", depth=5)
     systems = [scorer.scored(read_run({"q": {"a": 2.0, "b": 1.0}}, name)) for name in "ab"]
     table = model_holes(*systems).table
-    assert HypotheticalScorer.of(scorer, *systems).values(table, np.zeros((0, 4))).shape == (
+    assert HypotheticalScorer.from_systems(scorer, *systems).values(
+        table, np.zeros((0, 4))
+    ).shape == (
         2,
         3,
         0,

@@ -52,7 +52,7 @@ def commands(monkeypatch):
     """A kind of job whose commands a test chooses."""
     chosen = [["metrics"]]
     kind = JobKind("chosen", (), lambda project, values: chosen, title="of a test")  # noqa: ARG005
-    monkeypatch.setitem(vars(JOBS), "_own", {**JOBS._own, "chosen": kind})
+    monkeypatch.setitem(vars(JOBS), "_declared_objects", {**JOBS._declared_objects, "chosen": kind})
     return chosen
 
 

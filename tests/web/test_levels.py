@@ -72,4 +72,4 @@ def test_a_small_line_breaks_where_judgments_change():
     assert broken.change == pytest.approx(0)
     assert TrendLine.of_series("RR", series(0.9, 0.4, old=1)).path.count("h") == 2
     values = [[(BEGIN, 0.9)], [(BEGIN + timedelta(days=1), 0.4)]]
-    assert TrendLine.of("one query", values).change is None
+    assert TrendLine.from_series("one query", values).change is None

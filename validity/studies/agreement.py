@@ -79,11 +79,11 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             held = {each: np.zeros(2) for each in COEFFICIENTS}
             for number in range(replications):
                 matrix, query = sample(queries)
-                sheet = RatingMatrix.of(matrix, range(int(matrix.max()) + 1))
+                sheet = RatingMatrix.from_grades(matrix, range(int(matrix.max()) + 1))
                 for way, code in enumerate((query, np.arange(len(matrix)))):
                     if way == 1 and number % _PAIRS:
                         continue
-                    result = intervals(COEFFICIENTS, Tallies.of(sheet, code))
+                    result = intervals(COEFFICIENTS, Tallies.from_clusters(sheet, code))
                     for each, found in result.items():
                         held[each][way] += found.low <= truth[each] <= found.high
             times = np.array([replications, -(-replications // _PAIRS)])
@@ -155,7 +155,7 @@ def _populations(rng: np.random.Generator) -> Iterator[tuple[str, Sample, dict[s
 
 
 def _truth(matrix: Floats) -> dict[str, float]:
-    tallies = Tallies.of(RatingMatrix.of(matrix, range(int(matrix.max()) + 1)))
+    tallies = Tallies.from_clusters(RatingMatrix.from_grades(matrix, range(int(matrix.max()) + 1)))
     return {name: float(of(tallies)[0]) for name, of in COEFFICIENTS.items()}
 
 

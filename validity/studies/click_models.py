@@ -99,12 +99,12 @@ def log(
         "rank": np.tile(np.arange(1, RANKS + 1), searches),
         "clicked": clicked.ravel(),
     })  # fmt: skip
-    return PackedSearches.of(rows), attractive
+    return PackedSearches.pack(rows), attractive
 
 
 def scaled_each_step(searches: PackedSearches) -> tuple[np.ndarray, np.ndarray]:
     """Attractiveness and examination by the EM of version 0.1, for comparison."""
-    counts = CellCounts.of(
+    counts = CellCounts.count(
         searches, lambda block: np.broadcast_to(np.arange(block.depth), block.pair.shape),
         searches.depth,
     )  # fmt: skip

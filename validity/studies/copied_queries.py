@@ -95,7 +95,7 @@ def _cell(name: str, interval: str, near: float, replications: int, seed: int) -
     sizes = SIZES[name]
     codes = np.repeat(np.arange(len(sizes)), sizes)
     queries = [str(i) for i in range(len(codes))]
-    units = QueryClusters.of(
+    units = QueryClusters.from_queries(
         queries, {query: str(c) for query, c in zip(queries, codes, strict=True)}
     )
     single = rng.normal(0, SD, (len(sizes), replications))

@@ -112,7 +112,7 @@ def run(trials: int = TRIALS, seed: int = 2) -> list[Row]:
 def _trial(name: str, trial: Hidden, seed: int) -> Trial:
     truth, now = trial.gains(trial.grades), trial.gains(trial.left)
     found = model_holes(*trial.sides)
-    grades, pooled = found.drawn(DRAWS, seed)
+    grades, pooled = found.draw_grades(DRAWS, seed)
     drawn = trial.drawn(found, grades)
     means, said = drawn.mean(axis=0), _said(now)
     flips = np.array([_said(column) != said for column in drawn.T])

@@ -86,7 +86,7 @@ def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
     if order == "rank":
         return found.table.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), *KEYS)
     judged = [(q, document, g) for q, own in trial.left.items() for document, g in own.items()]
-    scorer = Scorer.of(
+    scorer = Scorer.from_metrics(
         pl.DataFrame(judged, schema=[*KEYS, "grade"], orient="row"), [f"nDCG@{DEPTH}"]
     )
     one, two = (
@@ -97,13 +97,13 @@ def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
         )
         for lists in trial.lists
     )
-    return judge_next(HypotheticalScorer.of(scorer, one, two), found)
+    return judge_next(HypotheticalScorer.from_systems(scorer, one, two), found)
 
 
 def _flip(trial: Hidden) -> float:
     """The larger chance of a flip under the two selections, as the gate asks for it."""
     found = model_holes(*trial.sides)
-    grades, pooled = found.drawn(DRAWS, 0)
+    grades, pooled = found.draw_grades(DRAWS, 0)
     now = _said(trial.gains(trial.left))
     turned = np.array([_said(column) != now for column in trial.drawn(found, grades).T])
     return max(float(turned[some].mean()) for some in (pooled, ~pooled))

@@ -136,7 +136,7 @@ def _cell(name: str, docs: Documents, judged: Grades, way: Way, seed: int) -> Ce
         query: {ids[i]: 0 for i in rng.choice(len(ids), IRRELEVANT, replace=False)} | own
         for query, own in judged.items()
     }
-    words: Words = Texts.of(docs).words
+    words: Words = Texts.from_texts(docs).words
     spans = _cut(words, way, rng)
     texts = {new: _text(words, own, way, rng) for new, own in spans.items()}
     result = reanchor(grades, docs, {new: _spelled(text, way) for new, text in texts.items()})

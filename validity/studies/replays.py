@@ -111,7 +111,7 @@ def _world(
         f"q{number}": {f"d{document}": float(DEPTH - rank) for rank, document in enumerate(ranking)}
         for number, ranking in enumerate(candidate)
     }
-    log = PackedSearches.of(pl.DataFrame({
+    log = PackedSearches.pack(pl.DataFrame({
         "search": np.repeat(np.arange(searches), DEPTH),
         "query_id": [f"q{number}" for number in np.repeat(query, DEPTH)],
         "doc_id": [f"d{number}" for number in lists.ravel()],

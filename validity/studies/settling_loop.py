@@ -148,7 +148,7 @@ def _plan(
         stages, prices, SamplingPlan(state.count, state.expected),
         int((number[known] < inclusion_probabilities(own, state.expected)).sum())
         if state.count else 0,
-        abs(float(values.mean())), TERMS.reach(state.look + 1, m), TERMS.power, waiting,
+        abs(float(values.mean())), TERMS.half_width(state.look + 1, m), TERMS.power, waiting,
         float((~known).sum()) / max(waiting, 1),
     )  # fmt: skip
     return plan, values

@@ -168,7 +168,7 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
     certain = chance == 1
     sure = certain if certain.any() else None
     now = estimate_population(values, weights, certain=sure)
-    weighing = WeightPrecision.of(weights, None, sure)
+    weighing = WeightPrecision.from_weights(weights, None, sure)
     decided = weighing.problem(now) is None
     ends = t_interval(now.values, 1 - ALPHA, degrees=weighing.degrees)
     terms = Terms(degrees=weighing.degrees)
@@ -197,7 +197,7 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
 def _dominated(share: float, seed: int) -> Dominated:
     rng = np.random.default_rng([seed, int(share * 10_000)])
     weights = np.r_[share, np.full(39, (1 - share) / 39)]
-    weighing = WeightPrecision.of(weights)
+    weighing = WeightPrecision.from_weights(weights)
     v = weights / weights.mean()
     values = rng.normal(0, 0.1, (40, SETS))
     mean = v @ values / 40

@@ -23,7 +23,7 @@ _SHARED = {"frozen", "eq", "repr", "init", "kw_only"}  # other options, as slots
 def _dataclass(decorated_class: type | None = None, /, **options: bool) -> Any:  # noqa: ANN401
     """Make a dataclass; takes the arguments of ``dataclasses.dataclass``."""
 
-    def made(cls: type) -> type:
+    def decorate(cls: type) -> type:
         is_derived = any(map(dataclasses.is_dataclass, cls.__mro__[1:]))
         if issubclass(cls, ByContent):
             options["eq"] = False
@@ -31,7 +31,7 @@ def _dataclass(decorated_class: type | None = None, /, **options: bool) -> Any: 
             return dataclasses.dataclass(**options)(cls)
         return _with_shared_methods(cls, **options)
 
-    return made if decorated_class is None else made(decorated_class)
+    return decorate if decorated_class is None else decorate(decorated_class)
 
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ class FileVersion:
     written: int | None = None
 
     @classmethod
-    def of(cls, path: str | Path) -> FileVersion:
+    def read_version(cls, path: str | Path) -> FileVersion:
         """The current version of a file."""
         try:
             status = Path(path).stat()
@@ -115,7 +115,7 @@ def _open_new_file(path: Path, mode: int | None) -> int:
 
 
 def _check_version(path: Path, expected_version: FileVersion | None) -> None:
-    if expected_version is not None and FileVersion.of(path) != expected_version:
+    if expected_version is not None and FileVersion.read_version(path) != expected_version:
         raise UsageError(
             f"{path}: another process wrote it meanwhile, and its file stays; see whether that is "
             "the right one, and run this again if not.",

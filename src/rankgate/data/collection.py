@@ -264,7 +264,7 @@ class Collection(_FieldValue):
     judged_users_only: bool = False
 
     def __post_init__(self) -> None:
-        ColumnMap.of(self.columns)  # a map that cannot be is an error now
+        ColumnMap.read(self.columns)  # a map that cannot be is an error now
         for label, grade in self.grades.items():
             if isinstance(grade, bool) or not isinstance(grade, int | float):
                 problem = f"grades: {label} is {grade!r}, which is not a number."
@@ -350,7 +350,7 @@ class Collection(_FieldValue):
 
     def _column(self, column: str) -> str | None:
         """The column that the user named for one of ours."""
-        column_map = ColumnMap.of(self.columns)
+        column_map = ColumnMap.read(self.columns)
         return None if column_map is None else column_map.theirs.get(column)
 
     def run(self, run: RunLike | Mapping[str, RunLike], name: str | None = None) -> Run:
@@ -394,7 +394,7 @@ class Collection(_FieldValue):
     @property
     def frame_columns(self) -> Mapping[str, str] | None:
         """Our column names and those of frames, for logs and further runs."""
-        column_map = ColumnMap.of(self.columns)
+        column_map = ColumnMap.read(self.columns)
         return column_map.of_frames if column_map else None
 
 

@@ -173,7 +173,7 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
     sample = rows.head(_MAX_ROWS).collect().select(pl.all().cast(pl.String, strict=False))
     if len(sample.columns) < 2 or sample.is_empty():
         return None
-    facts = {name: _ColumnFacts.of(sample[name]) for name in sample.columns}
+    facts = {name: _ColumnFacts.from_column(sample[name]) for name in sample.columns}
     numbers = _NUMBERS[input_kind]
     chosen_columns: dict[str, str] = {}
     alternatives: dict[str, tuple[str, ...]] = {}
@@ -257,7 +257,7 @@ class _ColumnFacts:
     labels: bool
 
     @classmethod
-    def of(cls, column: pl.Series) -> _ColumnFacts:
+    def from_column(cls, column: pl.Series) -> _ColumnFacts:
         texts = column.str.strip_chars().replace("", None).drop_nulls()
         numbers = texts.cast(pl.Float64, strict=False)
         is_numeric = len(texts) > 0 and not numbers.null_count() and bool(numbers.is_finite().all())

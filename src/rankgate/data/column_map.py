@@ -70,7 +70,7 @@ class ColumnMap:
     theirs: Mapping[str, str]
 
     @classmethod
-    def of(cls, columns: ColumnsLike | None) -> ColumnMap | None:
+    def read(cls, columns: ColumnsLike | None) -> ColumnMap | None:
         """From ``query=search_term,doc=sku``, from several of these, or from a mapping.
 
         Raises:
@@ -91,7 +91,7 @@ class ColumnMap:
         if {"grade", "aspects"} <= set(column_of_name):
             problem = "columns: aspects make the grade; leave out grade."
             raise UsageError(problem, code="conflicting-options")
-        all_columns = [name for column in cls(column_of_name).words for name in column]
+        all_columns = [name for column in cls(column_of_name).description for name in column]
         if repeated_names := [
             name for i, name in enumerate(all_columns) if name in all_columns[:i]
         ]:
@@ -99,7 +99,7 @@ class ColumnMap:
                 f"columns: '{repeated_names[0]}' is named twice.", code="duplicate-name"
             )
         column_map = cls(column_of_name)
-        if column_map.several and "rater" in column_of_name:
+        if column_map.has_raters and "rater" in column_of_name:
             problem = "columns: several columns of grades are raters already; leave out rater."
             raise UsageError(problem, code="conflicting-options")
         return column_map
@@ -111,10 +111,10 @@ class ColumnMap:
             return None
         from rankgate.data.grades_from_columns import Aspects  # few sheets have several
 
-        return Aspects.of(self.theirs["aspects"])
+        return Aspects.read(self.theirs["aspects"])
 
     @property
-    def words(self) -> list[tuple[str, ...]]:
+    def description(self) -> list[tuple[str, ...]]:
         """The columns or patterns of each name."""
         aspects = self.aspects
         return [
@@ -147,21 +147,21 @@ class ColumnMap:
         return ColumnMap(first_columns)
 
     @property
-    def several(self) -> bool:
+    def has_raters(self) -> bool:
         """True if grades are in one column for each rater."""
         return any(sign in self.theirs.get("grade", "") for sign in "+*")
 
     @property
     def rates(self) -> bool:
         """True if the map names the ratings of single raters."""
-        return self.several or "rater" in self.theirs
+        return self.has_raters or "rater" in self.theirs
 
     @property
     def of_frames(self) -> dict[str, str]:
         """The part of the map for frames of judgments and runs."""
         return {name: column for name, column in self.theirs.items() if name in _FRAME}
 
-    def asked(self, kind: Kind, names: Sequence[str] = ()) -> dict[str, str]:
+    def for_kind(self, kind: Kind, names: Sequence[str] = ()) -> dict[str, str]:
         """The part of the map for a kind of file.
 
         Args:
@@ -196,8 +196,10 @@ class ColumnMap:
     def unused(self, path: str | Path) -> list[str]:
         """The columns of a file that the map does not name."""
         input_file = open_source(registry.split_prefix(path)[1])
-        names = _read_header(input_file, self.words)[1]
-        patterns = [word.lower() for column_patterns in self.words for word in column_patterns]
+        names = _read_header(input_file, self.description)[1]
+        patterns = [
+            word.lower() for column_patterns in self.description for word in column_patterns
+        ]
         return [
             name for name in names if not any(fnmatchcase(name.lower(), word) for word in patterns)
         ]
@@ -227,7 +229,7 @@ def map_columns(
             empty id, in a table of several raters; a label without a grade; with file and line.
         UsageError: what is wrong with the map.
     """
-    column_map = ColumnMap.of(columns)
+    column_map = ColumnMap.read(columns)
     if table is None or (column_map is None and not grades):
         return table
     if isinstance(table, list | tuple):
@@ -282,11 +284,11 @@ def _map_file(
     name, plain_path = registry.split_prefix(path)
     input_file = open_source(plain_path)
     input_files = list_part_files(input_file) if is_folder(input_file) else (input_file,)
-    separator, names = _read_header(input_files[0], how.words)
+    separator, names = _read_header(input_files[0], how.description)
     if not separator and kind in {"run", "any"} and (form := _path_format(input_file, name)):
         return _read_kind(replace(input_file, renamed=how.theirs), kind, form.name)
     how = how.resolved(names)
-    kind_map = how.asked(kind, names)
+    kind_map = how.for_kind(kind, names)
     lower = {name.lower() for name in names}
     shared = [kind_map[name].lower() for name in _ID_COLUMNS if name in kind_map]
     other_names = [name for name in kind_map if name not in _ID_COLUMNS]
@@ -334,8 +336,8 @@ def _rename_columns(
         assert form.table is not None
         frame = form.table(input_file)
         names = frame.collect_schema().names()
-        kind_map = how.resolved(names).asked(kind, names)
-        if not how.several and "aspects" not in kind_map:
+        kind_map = how.resolved(names).for_kind(kind, names)
+        if not how.has_raters and "aspects" not in kind_map:
             column_indexes = {
                 name: _find_columns(column, names, input_file, several=name == "field")
                 for name, column in kind_map.items()
@@ -366,7 +368,7 @@ def _rename_columns(
         for name, column in kind_map.items()
     }
     fields = column_indexes.pop("field", ())  # they keep their names
-    if how.several and "grade" in column_indexes:
+    if how.has_raters and "grade" in column_indexes:
         if kind == "qrels":
             problem = (
                 f"{how.theirs['grade']} are the ratings of several raters; resolve them into "
@@ -591,7 +593,7 @@ def _map_frame(table: Any, how: ColumnMap) -> Any:
             for column in aspects.columns:
                 _find_columns(column, frame.columns, InputFile(Path("qrels")), several=False)
             table = aspects.framed(frame)
-    if not how.several:
+    if not how.has_raters:
         return rename_columns(table, how.of_frames)
     frame = polars_frame(table, "ratings")
     names, label_file = frame.columns, InputFile(Path("ratings"))

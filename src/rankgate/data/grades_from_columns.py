@@ -41,7 +41,7 @@ class Aspects:
     weighted: bool
 
     @classmethod
-    def of(cls, text: str) -> Aspects:
+    def read(cls, text: str) -> Aspects:
         """From ``relevance:0.7+freshness:0.3``, or from ``relevance&trust>=1``.
 
         Raises:
@@ -78,9 +78,9 @@ class Aspects:
         Args:
             values: its grades, by column.
 
-        >>> Aspects.of("relevance:3+freshness:1").grade([2, 0])
+        >>> Aspects.read("relevance:3+freshness:1").grade([2, 0])
         1.5
-        >>> Aspects.of("relevance&trust>=1").grade([2, 0])
+        >>> Aspects.read("relevance&trust>=1").grade([2, 0])
         0.0
         """
         pairs = list(zip(values, self.numbers, strict=True))

@@ -45,7 +45,7 @@ def graded_judgments(
     if not is_frame(judgments):
         problem = "grades of labels are for tables: CSV, JSONL, Parquet, a frame or dictionaries."
         raise InputError(problem, source="judgments", code="wrong-type")
-    column_map = ColumnMap.of(columns)
+    column_map = ColumnMap.read(columns)
     frame_columns = column_map.of_frames if column_map else None
     table = polars_frame(rename_columns(polars_frame(judgments, "judgments"), frame_columns))
     return memory_tables.qrels_of_table(

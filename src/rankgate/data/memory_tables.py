@@ -93,8 +93,8 @@ def from_arrays(
     if padding is not None:
         is_candidate &= label != padding
     rows, columns = np.nonzero(is_candidate)
-    users = Ids.of(query_ids, label.shape[0], "query_ids")
-    items = Ids.of(doc_ids, label.shape[1], "doc_ids")
+    users = Ids.from_axis(query_ids, label.shape[0], "query_ids")
+    items = Ids.from_axis(doc_ids, label.shape[1], "doc_ids")
     judged = _make_table(users, items, (rows, columns, label[rows, columns]), "grade")
     ranked = _make_table(users, items, (rows, columns, score[rows, columns]), "score")
     return _make_qrels(judged, users, names[0]), _make_run(ranked, users, names[1])
@@ -250,7 +250,7 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
     rankings, label = None, label or name
     if _is_dict(table) and not _is_listed(table):
         _refuse_flat(table, "score", label)
-        rankings = Rankings.of(table, label)
+        rankings = Rankings.from_dict(table, label)
     tables = {} if rankings else _run_rows(table, label)
     empty_queries = [str(query) for query in _empty_queries(table)]
     zero_state = pl.lit("zero", pl.String).alias("state")

@@ -333,7 +333,7 @@ class RepeatedJudgments:
     qrels: Mapping[tuple[str, ...], Any]
 
     @classmethod
-    def of(cls, source: Any) -> RepeatedJudgments:
+    def from_judgments(cls, source: Any) -> RepeatedJudgments:
         """From one set of judgments, several, or several by label, such as judge:A,prompt:1.
 
         Raises:

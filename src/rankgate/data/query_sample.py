@@ -64,7 +64,7 @@ class Sample:
     documents: pl.DataFrame | None = None
 
     @classmethod
-    def of(cls, source: Sample | TableLike) -> Sample:
+    def read(cls, source: Sample | TableLike) -> Sample:
         """From the word random, a table, or its file: CSV, TSV or JSONL, such as a pool's.
 
         A table has ``query_id`` and some of ``query_inclusion`` (or inclusion, probability),

@@ -48,7 +48,7 @@ class Rankings:
     scores: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def from_dict(
         cls, table: Mapping[Any, Mapping[Any, Any]], label: str, *, finite: bool = True
     ) -> Rankings:
         """Check a dictionary.

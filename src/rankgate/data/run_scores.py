@@ -55,7 +55,7 @@ class GroupSums:
     queries: int
 
     @classmethod
-    def of(cls, ids: NDArray[np.uint64], values: Floats) -> GroupSums:
+    def from_queries(cls, ids: NDArray[np.uint64], values: Floats) -> GroupSums:
         """The sums of some queries.
 
         Args:

@@ -50,10 +50,10 @@ class RowLocation:
         """
         return self.part(row) if self.part else self.label
 
-    def among(self, rows: Sequence[int]) -> RowLocation:
+    def select(self, rows: Sequence[int]) -> RowLocation:
         """The place of a table with only these rows of this one, in this order.
 
-        >>> RowLocation("file", lambda row: row + 2).among([0, 3]).line(1)
+        >>> RowLocation("file", lambda row: row + 2).select([0, 3]).line(1)
         5
         """
         return self._moved(lambda row: rows[row])
@@ -102,7 +102,7 @@ class FileRows:
     place: RowLocation
 
     @classmethod
-    def of(
+    def from_frames(
         cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation
     ) -> FileRows:
         """Rows from frames; without a score, the rank or the order of lines makes one."""

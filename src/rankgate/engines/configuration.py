@@ -190,7 +190,7 @@ def read_engine(path: str | Path) -> Configuration:
         kinds = ", ".join(ENGINES)
         raise toml.error(f"kind is missing; it is one of {kinds}.", "engine")
     try:
-        declaration = ENGINES.named(kind).declaration
+        declaration = ENGINES.find(kind).declaration
     except UsageError as error:
         raise toml.error(str(error), "engine", "kind") from None
     read_values = toml.read_values(values, fields_of(declaration).values(), "engine")

@@ -65,7 +65,7 @@ class KindDetails:
     keys: tuple[Key, ...]
 
     @classmethod
-    def of(cls, kind: EngineKind) -> Self:
+    def from_kind(cls, kind: EngineKind) -> Self:
         """The details of a kind."""
         table_and_parameter = [("engine", parameter) for parameter in kind.parameters.values()]
         table_and_parameter += [("snapshot", parameter) for parameter in fields_of(Pace).values()]
@@ -116,8 +116,8 @@ def engines(kind: str | None = None) -> EngineKinds:
     Raises:
         UsageError: no such kind.
     """
-    kinds = ENGINES.every if kind is None else (ENGINES.named(kind),)
-    return EngineKinds(tuple(map(KindDetails.of, kinds)))
+    kinds = ENGINES.all_objects if kind is None else (ENGINES.find(kind),)
+    return EngineKinds(tuple(map(KindDetails.from_kind, kinds)))
 
 
 _MAX_DOCUMENTS = 5

@@ -50,7 +50,7 @@ class Transformer:
             others_text = f" (and {len(unmapped) - 1} more ratings)" if len(unmapped) > 1 else ""
             problem = (
                 f"grade {table['grade'][row]:g} by {table['rater'][row]}{others_text} is not among "
-                f"those that {self.name} maps: {self._known()}; add a line for it, or fix it."
+                f"those that {self.name} maps: {self._known_ids()}; add a line for it, or fix it."
             )
             raise InputError(
                 problem,
@@ -66,7 +66,7 @@ class Transformer:
         """One ``from: to`` a line, as SearchTweak writes it."""
         return "\n".join(f"{begin:g}: {end:g}" for begin, end in self.steps)
 
-    def _known(self) -> str:
+    def _known_ids(self) -> str:
         return ", ".join(f"{begin:g}" for begin, _ in self.steps)
 
     @classmethod

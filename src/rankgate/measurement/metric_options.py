@@ -89,7 +89,9 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--convention`` and ``--override``; the command gets the resulting convention."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, convention: str, overrides: tuple[str, ...], **options: Any) -> Any:
+    def with_convention(
+        *args: Any, convention: str, overrides: tuple[str, ...], **options: Any
+    ) -> Any:
         used_convention = chosen_convention(convention, overrides)
         return function(*args, convention=used_convention, **options)
 
@@ -101,4 +103,4 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         type=CONVENTION,
         help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
     )
-    return option(override(chosen))
+    return option(override(with_convention))

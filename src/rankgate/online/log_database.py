@@ -68,7 +68,7 @@ class Database:
         """Make a temporary table of an expression of Ibis."""
         self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.text(expression)}")
 
-    def one(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
+    def first_value(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
         """The first value of a query; None without rows."""
         rows = self.rows(sql, values)
         return rows.item(0, 0) if len(rows) else None

@@ -215,7 +215,7 @@ def scorecard(
         )
         return card
     metrics_by_label = _parse_metrics(metrics, rules)
-    systems = ScorecardSystems.of(collection, runs, rules, metrics_by_label)
+    systems = ScorecardSystems.read(collection, runs, rules, metrics_by_label)
     metrics_by_label = _possible_metrics(metrics_by_label, systems, asked=bool(metrics))
     cards = systems.cards(metrics_by_label)
     marked_metrics = systems.marked(metrics_by_label)
@@ -236,7 +236,7 @@ def scorecard(
     sliced_figures = SliceFigures(
         cards,
         marked_metrics,
-        lambda segment: systems.about(segment, metrics_by_label),
+        lambda segment: systems.accuracy_of_part(segment, metrics_by_label),
         level,
         resamples,
         seed,

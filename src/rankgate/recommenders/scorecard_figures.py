@@ -230,7 +230,7 @@ class SliceFigures:
 
         p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
         """
-        tables = [self._part(segment) for segment in parts]
+        tables = [self._part_figures(segment) for segment in parts]
         all_parts = pl.concat([pl.DataFrame(schema=SLICES), *tables])
         slices = all_parts.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=SLICES), *map(correct_p_values, slices)])
@@ -260,8 +260,8 @@ class SliceFigures:
         slices = gap_rows.partition_by("slice", maintain_order=True)
         return pl.concat([pl.DataFrame(schema=GAPS), *map(correct_p_values, slices)])
 
-    def _part(self, segment: Segment) -> pl.DataFrame:
-        groups = self._users(segment) if segment.of == "users" else self._others(segment)
+    def _part_figures(self, segment: Segment) -> pl.DataFrame:
+        groups = self._users(segment) if segment.of == "users" else self._other_figures(segment)
         frames = []
         for cards, metrics in groups:
             part_figures, differences, _ = compute_figures(
@@ -302,7 +302,7 @@ class SliceFigures:
             )
         yield cards, dict(self.metrics)
 
-    def _others(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
+    def _other_figures(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
         """Accuracy by relevance in the part; for items also lists, cut and then restricted."""
         accuracy, lists = split_list_metrics(self.metrics)
         if accuracy:

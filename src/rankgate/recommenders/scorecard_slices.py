@@ -85,7 +85,9 @@ def slice_segments(
     table, column = column_of(name, tables)
     kind = table.of
     ids = catalogue.queries if kind == "users" else catalogue.items
-    values_by_id = pl.DataFrame({"id": table.ids, "word": table.words(column).cast(pl.String)})
+    values_by_id = pl.DataFrame(
+        {"id": table.ids, "word": table.description(column).cast(pl.String)}
+    )
     values = pl.DataFrame({"id": ids}).join(
         values_by_id, on="id", how="left", maintain_order="left"
     )["word"]

@@ -89,7 +89,7 @@ class ScorecardSystems:
     zeros: int
 
     @classmethod
-    def of(
+    def read(
         cls,
         collection: Collection,
         runs: RunsLike,
@@ -103,13 +103,13 @@ class ScorecardSystems:
             UsageError: no run, a column that is not there.
         """
         rankings, of_lists = split_list_metrics(metrics)
-        builder = ListBuilder.of(of_lists, how, collection, history=True)
+        builder = ListBuilder.from_collection(of_lists, how, collection, history=True)
         topics = collection.qrels(subtopics=True)
-        index = JudgmentIndex.of(topics.by_document())
+        index = JudgmentIndex.from_judgments(topics.by_document())
         item_table = builder.tables.items
         if item_table and collection.items.category and not topics.by_subtopic:
             topics = judge_by_category(
-                index.qrels, item_table.ids, item_table.words(collection.items.category)
+                index.qrels, item_table.ids, item_table.description(collection.items.category)
             )
         systems = read_named_runs(collection.run_source(runs))
         if not systems:
@@ -117,7 +117,7 @@ class ScorecardSystems:
         tops = [builder.top(index, run) for run in systems]
         ranked = [builder.ranked(run) for run in systems]
         catalogue = builder.joint_catalogue(index, tops)
-        jobs = [Job.of(label, metric, how) for label, metric in rankings.items()]
+        jobs = [Job.from_convention(label, metric, how) for label, metric in rankings.items()]
         return cls(
             index,
             topics,
@@ -140,7 +140,7 @@ class ScorecardSystems:
         return self.index.qrels
 
     @property
-    def how(self) -> Convention:
+    def convention(self) -> Convention:
         """The convention."""
         return self.builder.how
 
@@ -169,9 +169,11 @@ class ScorecardSystems:
     def repeated(self) -> NDArray[np.bool_] | None:
         """The judgments whose pair of user and item training has; None without training."""
         train, table = self.builder.train, self.judgments.table
-        return None if train is None else train.met.has(table["query_id"], table["doc_id"])
+        return (
+            None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
+        )
 
-    def about(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
+    def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
         """The accuracy of every system in a part of the items or of the pairs.
 
         Of items only those of the part are relevant, and users to whom none of them is relevant
@@ -190,7 +192,7 @@ class ScorecardSystems:
             ids = self.catalogue.items.filter(pl.Series(segment.mask))
             part_judgments = relevant_judgments(self.judgments, ids)
         accuracy, _ = split_list_metrics(metrics)
-        index = None if part_judgments is None else JudgmentIndex.of(part_judgments)
+        index = None if part_judgments is None else JudgmentIndex.from_judgments(part_judgments)
         return [
             self._card(run, item_lists, accuracy, index)
             for run, item_lists in zip(runs, self.lists, strict=True)
@@ -200,7 +202,8 @@ class ScorecardSystems:
         """A run with only the pairs that training has, or lacks; a user may have none left."""
         assert self.builder.train is not None
         return replace(
-            restrict_run(run, self.builder.train.met, inside=value == REPEAT), queries=served
+            restrict_run(run, self.builder.train.items_of_users, inside=value == REPEAT),
+            queries=served,
         )
 
     def values_of(self, label: str, metric: Metric) -> list[Floats]:
@@ -242,7 +245,7 @@ class ScorecardSystems:
             return mean_and_values
         if any(metric.view == SUBTOPICS for metric in metrics.values()):
             index = with_subtopics(index, self.topics)
-        scores = score(index, run, list(metrics.items()), self.how)
+        scores = score(index, run, list(metrics.items()), self.convention)
         rows = find_positions(scores.query_ids, self.catalogue.queries)
         for label, (_, values) in mean_and_values.items():
             values[rows] = scores.values[label]
@@ -342,7 +345,7 @@ def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tup
     """The warnings of a scorecard, a sentence each, with counts."""
     warnings = [WARNING] if systems.mark else []
     if systems.zeros:
-        warnings.append(f"{zero_grades_notice(systems.zeros, systems.how.name)}.")
+        warnings.append(f"{zero_grades_notice(systems.zeros, systems.convention.name)}.")
     warnings += _of_judgments(systems)
     warnings += _of_items(systems, metrics)
     for run, item_lists, unjudged in zip(

@@ -92,7 +92,7 @@ class PartCount:
             self.first = low if self.first is None else min(self.first, low)
             self.last = high if self.last is None else max(self.last, high)
 
-    def part(self, name: str, unit: Unit) -> SplitPart:
+    def readable_figures(self, name: str, unit: Unit) -> SplitPart:
         """The figures so far, times in readable form."""
         ends = (self.first, self.last)
         readable_times = [
@@ -378,7 +378,9 @@ class FoldCount:
 
     def figures(self) -> Fold:
         """The counts so far."""
-        result = tuple(count.part(name, self._unit) for name, count in self._parts.items())
+        result = tuple(
+            count.readable_figures(name, self._unit) for name, count in self._parts.items()
+        )
         return Fold(result, self._leaks.leaks(), self._judged, self._relevant, self._short)
 
 

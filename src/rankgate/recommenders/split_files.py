@@ -59,7 +59,7 @@ class FoldTables:
     candidates: Mapping[str, pl.LazyFrame]
 
     @classmethod
-    def of(cls, fold: Fold) -> FoldTables:
+    def from_fold(cls, fold: Fold) -> FoldTables:
         """The tables of a fold in memory."""
         parts = {"train": fold.train, "validation": fold.validation, "test": fold.test}
         judged = [qrels for qrels in (fold.tuning, fold.judgments) if qrels is not None]
@@ -93,7 +93,9 @@ def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> 
         UsageError: no such format, or a folder that cannot be made.
     """
     top = folder_for(folder, format_name)
-    return write_tables(result, [FoldTables.of(fold) for fold in result.folds], top, format_name)
+    return write_tables(
+        result, [FoldTables.from_fold(fold) for fold in result.folds], top, format_name
+    )
 
 
 def folder_for(folder: str | Path, format_name: str) -> Path:

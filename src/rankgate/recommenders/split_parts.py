@@ -83,7 +83,7 @@ def fold_masks_of(
         if not plan.validation:
             fold_masks.append(FoldMasks(train, None, test))
             continue
-        training_log = log.kept(pl.Series(train))
+        training_log = log.filter_rows(pl.Series(train))
         ((is_training, is_validation),) = split_function(training_log, plan_of_validation(plan))
         fold_masks.append(
             FoldMasks(_nested_mask(train, is_training), _nested_mask(train, is_validation), test)
@@ -108,13 +108,16 @@ def split_parts(
         rule: the rule by which interactions become judgments.
         unseen: True to leave out of the ground truth what a user had before.
     """
-    train, test = log.kept(pl.Series(fold_masks.train)), log.kept(pl.Series(fold_masks.test))
+    train, test = (
+        log.filter_rows(pl.Series(fold_masks.train)),
+        log.filter_rows(pl.Series(fold_masks.test)),
+    )
     if fold_masks.validation is None:
         return FoldParts(
             train, None, test, None, _part_judgments(test, train, rule, "test", unseen=unseen)
         )
-    validation = log.kept(pl.Series(fold_masks.validation))
-    known_log = log.kept(pl.Series(fold_masks.train | fold_masks.validation))
+    validation = log.filter_rows(pl.Series(fold_masks.validation))
+    known_log = log.filter_rows(pl.Series(fold_masks.train | fold_masks.validation))
     return FoldParts(
         train,
         validation,

@@ -71,7 +71,7 @@ class UserAccumulation:
     slices: tuple[CardSlice, ...]
     empty: tuple[Accumulator, ...]
 
-    def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
+    def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
         """The results of each run: of all users, and of each part with its size.
 
         After the first cell with items that the catalogue lacks, only such items are collected:
@@ -144,7 +144,9 @@ class UserAccumulation:
         if table.is_empty():  # users who have lists and no judgment
             return JudgmentIndex.without_queries(self.labels[0])
         with locate_errors(table, self.labels[0]):
-            return JudgmentIndex.of(Qrels(table, self.labels[0], place=RowLocation(self.labels[0])))
+            return JudgmentIndex.from_judgments(
+                Qrels(table, self.labels[0], place=RowLocation(self.labels[0]))
+            )
 
     def _topical(self, table: pl.DataFrame) -> bool:
         """True if a judged item has a subtopic; judgments by subtopic are checked elsewhere."""

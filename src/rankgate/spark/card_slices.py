@@ -55,7 +55,7 @@ class UserSlice:
     parts: tuple[str, ...]
     table: pl.DataFrame
     rest: int
-    of: ClassVar[TableKind] = "users"
+    part_kind: ClassVar[TableKind] = "users"
 
     def empty(self, all_accumulator: Accumulator) -> list[Accumulator]:
         """An empty accumulator for each part."""
@@ -137,7 +137,7 @@ class CardSlice(Protocol):
         """The name of the slice."""
 
     @property
-    def of(self) -> TableKind | Literal["pairs"]:
+    def part_kind(self) -> TableKind | Literal["pairs"]:
         """The kind of its parts: users, items or pairs."""
 
     @property
@@ -175,7 +175,7 @@ class ItemSlice:
     name: str
     parts: tuple[str, ...]
     masks: tuple[NDArray[np.bool_], ...]
-    of: ClassVar[TableKind] = "items"
+    part_kind: ClassVar[TableKind] = "items"
 
     def empty(self, all_accumulator: Accumulator) -> list[Accumulator]:
         """An accumulator of its items for each part."""
@@ -204,7 +204,7 @@ class PairSlice:
     accuracy: Accumulator
     drop_seen: bool
     name: ClassVar[str] = HISTORY
-    of: ClassVar[Literal["pairs"]] = "pairs"
+    part_kind: ClassVar[Literal["pairs"]] = "pairs"
     parts: ClassVar[tuple[str, ...]] = (REPEAT, NEW)
 
     def empty(self, all_accumulator: Accumulator) -> list[Accumulator]:  # noqa: ARG002 - lists have no parts
@@ -213,7 +213,7 @@ class PairSlice:
 
     def cut(self, judged: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[PartCell]:
         """The pairs of each part; a list is empty if its user has judged pairs only."""
-        is_judged_repeat, *is_ranked_repeat = (self._met(rows) for rows in (judged, *runs))
+        is_judged_repeat, *is_ranked_repeat = (self._find_pairs(rows) for rows in (judged, *runs))
         for repeat in (True, False):
             table = judged.filter(is_judged_repeat == repeat)
             users = table["query_id"].unique()
@@ -230,7 +230,7 @@ class PairSlice:
         """The judged pairs of a part, which executors counted."""
         return counted
 
-    def _met(self, rows: pl.DataFrame) -> pl.Series:
+    def _find_pairs(self, rows: pl.DataFrame) -> pl.Series:
         return pl.Series(self.met.has(rows["query_id"], rows["doc_id"]))
 
 
@@ -247,7 +247,7 @@ class SliceTables:
     tables: Tables
 
     @classmethod
-    def of(
+    def read(
         cls,
         names: Sequence[str],
         users: TableLike | None,
@@ -278,7 +278,7 @@ class SliceTables:
     @property
     def by_items(self) -> bool:
         """True if there is a slice of items."""
-        return any(self._of(name) == "items" for name in self.names)
+        return any(self._from_tables(name) == "items" for name in self.names)
 
     def slices(
         self,
@@ -308,14 +308,14 @@ class SliceTables:
                     card_slices.append(slice_by_activity(work, train))
                 elif accuracy is not None:
                     card_slices.append(PairSlice(train, accuracy, drop_seen))
-            elif self._of(name) == "items":
+            elif self._from_tables(name) == "items":
                 card_slices.append(self._of_items(name, all_accumulator))
             else:
                 table, column = column_of(name, self.tables)
-                card_slices.append(slice_by_column(name, table.ids, table.words(column)))
+                card_slices.append(slice_by_column(name, table.ids, table.description(column)))
         return tuple(card_slices)
 
-    def _of(self, name: str) -> str:
+    def _from_tables(self, name: str) -> str:
         if name in {ACTIVITY, HISTORY}:
             return "users" if name == ACTIVITY else "pairs"
         return "items" if name == POPULARITY else column_of(name, self.tables)[0].of

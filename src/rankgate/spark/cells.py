@@ -46,7 +46,7 @@ def map_partitions(
 
     Args:
         frame: the rows of the record batches.
-        task: the work; its ``over`` makes frames, or columns, of record batches.
+        task: the work; its ``process_batches`` makes frames, or columns, of record batches.
         columns: the columns of the result, as ``name type, ...``; ``totals string`` is for errors.
         modules: of functions of the user, which are sent by value where executors lack them.
     """
@@ -122,7 +122,7 @@ class Cells:
     probe: tuple[int, ...]
 
     @classmethod
-    def of(cls, spark: SparkSession, partitions: int, count: int) -> Cells:
+    def for_partitions(cls, spark: SparkSession, partitions: int, count: int) -> Cells:
         """Cells for some partitions.
 
         Args:
@@ -169,7 +169,7 @@ class Packing:
     cells: Cells
     part: int
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """Rows, packed.
 
         Raises:

@@ -132,7 +132,7 @@ class PieceReading:
         """The index of the table and of the piece, for each piece to read."""
         return [(i, j) for i, (_, table) in enumerate(self.tables) for j in range(len(table.every))]
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """The rows of the pieces with the given numbers, packed.
 
         Raises:

@@ -63,7 +63,7 @@ class Scoring:
     tags: Any = None
     slices: tuple[str, ...] = ()
 
-    def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
+    def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
         """Values of each query and run, and at the end the sums of each run.
 
         Raises:
@@ -87,7 +87,7 @@ class Scoring:
                 if self.slices and not self.pairs:
                     totals[i] += RunTotals.of_slices(scores, groups)
                 if self.pairs and first is not None:
-                    pair_totals[i] += PairTotals.of(
+                    pair_totals[i] += PairTotals.from_scores(
                         first, scores, groups, self.band, drop=self.drop
                     )
         texts = [sums.to_json() for sums in (*totals, *(pair_totals if self.pairs else ()))]
@@ -123,7 +123,9 @@ class Scoring:
             else add_empty_queries(empty_measurement, source)
         )
         scores = total.score(0, source, strict=False, exact=True)
-        return scores, RunTotals.of(scores, self.plan.jobs[0], _missing_query(scores, index, rows))
+        return scores, RunTotals.from_scores(
+            scores, self.plan.jobs[0], _missing_query(scores, index, rows)
+        )
 
     def _judgments(self, cell: Cell) -> JudgmentIndex | None:
         label = self.labels[0]
@@ -135,7 +137,7 @@ class Scoring:
             qrels = Qrels(
                 drop_empty(table), label, unjudged=tuple(unjudged), place=RowLocation(label)
             )
-        index = JudgmentIndex.of(qrels)
+        index = JudgmentIndex.from_judgments(qrels)
         return with_subtopics(index) if self.subtopics else index
 
 

@@ -70,7 +70,7 @@ class SparkMeasurement:
         is_ordered = tuple(run.ordered for run in self.runs)
         return Scoring(self.plan, self.names, labels, is_ordered, self.subtopics, values)
 
-    def whole(self) -> WholeQueries:
+    def read_queries(self) -> WholeQueries:
         """Judgments and runs by queries: read from files where that is cheaper, or moved."""
         if any(table.files is None for table in self.tables) or self.qrels.unjudged:
             return self.by_cells()
@@ -92,7 +92,7 @@ class SparkMeasurement:
             for convention in self.plan.ways
         )
         size = sum(_size(table) for table in self.tables)
-        cells = Cells.of(self.spark, self.partitions, -(-size // _CELL_BYTES))
+        cells = Cells.for_partitions(self.spark, self.partitions, -(-size // _CELL_BYTES))
         frames = [
             map_partitions(frame, Packing(cells, part_number), PACKED)
             for part_number, frame in self._rows(ordered=needs_order)
@@ -151,9 +151,9 @@ def refuse_others(
     ]
     inner = [f"items.{field.name}" for field in fields(Items) if field.name not in {*items, "_"}]
     collection.refuse(taker, *names, *inner)
-    columns = ColumnMap.of(collection.columns)
+    columns = ColumnMap.read(collection.columns)
     raters = [] if columns is None else [name for name in _RATERS if name in columns.theirs]
-    if columns is not None and (raters or columns.several):
+    if columns is not None and (raters or columns.has_raters):
         name = raters[0] if raters else "grades of several raters"
         raise UsageError(
             f"{taker} takes no columns for {name}; resolve ratings into judgments first.",
@@ -194,7 +194,7 @@ def prepare(
     for label, metric in measures:
         if metric.view == LISTS:
             _RANKINGS.require(label, [Need("totals")])
-    plan = Plan.of(measures, [scoring_convention])
+    plan = Plan.from_conventions(measures, [scoring_convention])
     active = session()
     if not runs:
         raise UsageError("no run to score; give at least one.", code="missing-input")

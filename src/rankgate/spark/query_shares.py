@@ -80,7 +80,7 @@ class QueryRanges:
     groups: tuple[int, ...]
     later: int
 
-    def here(
+    def list_queries(
         self, known_spans: Mapping[int, pl.DataFrame]
     ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
         """The places of all shares, and the queries that are listed for them.
@@ -100,12 +100,14 @@ class QueryRanges:
         numbers = range(len(self.pieces))
         return self.shared(
             [
-                known_spans[number] if number in known_spans else self.of(number)
+                known_spans[number] if number in known_spans else self.ranges_of_piece(number)
                 for number in numbers
             ]
         )
 
-    def by(self, spark: SparkSession, cores: int) -> tuple[pl.DataFrame, pl.DataFrame] | None:
+    def list_by_executors(
+        self, spark: SparkSession, cores: int
+    ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
         """Do as `here`, by executors, which send only places of shares; None also for bad files.
 
         Args:
@@ -131,7 +133,7 @@ class QueryRanges:
         )
         return self._worth(merge_places(places), listed_queries)
 
-    def of(self, number: int) -> pl.DataFrame:
+    def ranges_of_piece(self, number: int) -> pl.DataFrame:
         """The spans of a piece, with its number and its ``group``."""
         table, piece = self.pieces[number]
         ranges = query_ranges_of(piece, self.tables[table])
@@ -189,7 +191,7 @@ class RangeSearch:
     parts: int
     probe: tuple[int, ...]
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """The spans of the pieces with the given numbers, packed by parts.
 
         Raises:
@@ -199,7 +201,7 @@ class RangeSearch:
         refuse_other_hash(self.probe)
         for number in read_numbers(batches):
             ranges = (
-                self.spans.of(number)
+                self.spans.ranges_of_piece(number)
                 .drop("stretches")
                 .with_columns(key=pl.col("query") % self.parts)
             )
@@ -220,7 +222,7 @@ class ShareSearch:
 
     spans: QueryRanges
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """The places and lists of the given queries."""
         frames = [
             pl.read_ipc_stream(value.as_py()) for batch in batches for value in batch["spans"]
@@ -277,7 +279,7 @@ class QueryShare:
     listed: tuple[int, ...]
     excluded: bool
 
-    def wanted(self, read: Sequence[Sequence[pl.DataFrame]]) -> pl.Series:
+    def query_hashes(self, read: Sequence[Sequence[pl.DataFrame]]) -> pl.Series:
         """The hashes of the share's queries.
 
         Args:
@@ -326,7 +328,7 @@ class QueryShares:
             [*share_part.piece.frames(self.tables[share_part.table])] for share_part in share.parts
         ]
         if not all(share_part.pure for share_part in share.parts):
-            is_wanted = QUERY.is_in(share.wanted(read).implode())
+            is_wanted = QUERY.is_in(share.query_hashes(read).implode())
             read = [
                 frames if share_part.pure else [frame.filter(is_wanted) for frame in frames]
                 for share_part, frames in zip(share.parts, read, strict=True)
@@ -366,9 +368,9 @@ def plan_shares(
     if first is None:
         return None
     places_and_queries = (
-        query_ranges.here(first)
+        query_ranges.list_queries(first)
         if _estimate_queries(query_ranges, first) <= _MAX_DRIVER_QUERIES
-        else query_ranges.by(spark, cores)
+        else query_ranges.list_by_executors(spark, cores)
     )
     if places_and_queries is None:
         return None
@@ -379,7 +381,8 @@ def plan_shares(
     all_shares = []
     for (share,), rows in places.group_by("share", maintain_order=True):
         parts = tuple(
-            _part(query_ranges.pieces[row["piece"]], row) for row in rows.iter_rows(named=True)
+            _rows_of_share(query_ranges.pieces[row["piece"]], row)
+            for row in rows.iter_rows(named=True)
         )
         all_shares.append(
             QueryShare(parts, queries_of_share.get(share, ()), share < query_ranges.later)
@@ -412,7 +415,7 @@ def _first_ranges(query_ranges: QueryRanges) -> dict[int, pl.DataFrame] | None:
     spans_of_piece = {}
     tables = [table for table, _ in query_ranges.pieces]
     for number in map(tables.index, dict.fromkeys(tables)):
-        spans_of_piece[number] = query_ranges.of(number)
+        spans_of_piece[number] = query_ranges.ranges_of_piece(number)
         if spans_of_piece[number]["stretches"].sum() > _MAX_RANGES_PER_QUERY * len(
             spans_of_piece[number]
         ):
@@ -429,7 +432,7 @@ def _estimate_queries(query_ranges: QueryRanges, first: Mapping[int, pl.DataFram
     return estimate
 
 
-def _part(table_and_piece: tuple[int, FilePiece], span: Mapping[str, int]) -> SharePart:
+def _rows_of_share(table_and_piece: tuple[int, FilePiece], span: Mapping[str, int]) -> SharePart:
     """The rows of a share in a piece."""
     table, piece = table_and_piece
     length = span["end"] - span["begin"]

@@ -53,9 +53,13 @@ class Moments:
     second: ExactMean = field(default_factory=ExactMean)
 
     @classmethod
-    def of(cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Moments:
+    def from_numbers(
+        cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    ) -> Moments:
         """The sums of some numbers, ``(n,)``; weighted for weighted means."""
-        return cls(ExactMean.of(values, weights), ExactMean.of(values * values, weights))
+        return cls(
+            ExactMean.from_values(values, weights), ExactMean.from_values(values * values, weights)
+        )
 
     def __add__(self, addend: Moments) -> Moments:
         """The sums over both."""
@@ -103,7 +107,7 @@ class RunTotals:
     cautions: BatchCautions = field(default_factory=BatchCautions)
 
     @classmethod
-    def of(cls, scores: RunScores, jobs: Iterable[Job], missing: str = "") -> RunTotals:
+    def from_scores(cls, scores: RunScores, jobs: Iterable[Job], missing: str = "") -> RunTotals:
         """The sums of scores that were made with ``exact``.
 
         Args:
@@ -116,12 +120,12 @@ class RunTotals:
             exact_mean, hits = scores.parts.means[job.label]
             metric_terms, _ = sum_terms(scores.values[job.label], scores.why[job.label], job)
             weighted = job.metric.aggregate == "weighted"
-            second = ExactMean() if weighted else ExactMean.of(metric_terms * metric_terms)
+            second = ExactMean() if weighted else ExactMean.from_values(metric_terms * metric_terms)
             means[job.label] = Moments(exact_mean, second), hits
             if job.metric.aggregate == "mean":
-                groups[job.label] = GroupSums.of(ids, scores.values[job.label])
+                groups[job.label] = GroupSums.from_queries(ids, scores.values[job.label])
         counts = {name: getattr(scores.counts, name) for name in _COUNTED}
-        cautions = BatchCautions.of(scores)
+        cautions = BatchCautions.combine(scores)
         return cls(counts, means, dict(scores.parts.judged_at), missing, groups, cautions=cautions)
 
     @classmethod
@@ -134,7 +138,7 @@ class RunTotals:
         """
         return cls(
             slices={
-                (*slice_key, label): Moments.of(values[is_inside & ~np.isnan(values)])
+                (*slice_key, label): Moments.from_numbers(values[is_inside & ~np.isnan(values)])
                 for slice_key, is_inside in groups.items()
                 for label, values in scores.values.items()
             }
@@ -260,15 +264,15 @@ class PairSums:
     greatest: float = -math.inf
 
     @classmethod
-    def of(cls, before: Floats, after: Floats, band: float) -> PairSums:
+    def from_values(cls, before: Floats, after: Floats, band: float) -> PairSums:
         """The sums of two values each; NaN is no value."""
         is_known = ~np.isnan(after - before)
         before, after = before[is_known], after[is_known]
         delta = after - before
         return cls(
-            ExactMean.of(before),
-            ExactMean.of(after),
-            Moments.of(delta),
+            ExactMean.from_values(before),
+            ExactMean.from_values(after),
+            Moments.from_numbers(delta),
             int((delta > band).sum()),
             int((delta < -band).sum()),
             float(delta.min(initial=math.inf)),
@@ -318,7 +322,7 @@ class PairTotals:
     lacking: tuple[Lacking, Lacking] = _NONE
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         before: RunScores,
         after: RunScores,
@@ -346,14 +350,14 @@ class PairTotals:
                 (index_in_after >= 0) & ~is_left_out, after.values[label][index_in_after], np.nan
             )
             for name, is_inside in groups.items():
-                sums[name, label] = PairSums.of(
+                sums[name, label] = PairSums.from_values(
                     before_values[is_inside], after_values[is_inside], band
                 )
         return cls(
             sums,
             (
-                _lacking(before, is_missing_before & ~is_missing_after),
-                _lacking(before, is_missing_after & ~is_missing_before),
+                _count_lacking(before, is_missing_before & ~is_missing_after),
+                _count_lacking(before, is_missing_after & ~is_missing_before),
             ),
         )
 
@@ -435,7 +439,7 @@ def _missing(scores: RunScores) -> NDArray[np.bool_]:
     return is_missing
 
 
-def _lacking(scores: RunScores, is_lacking: NDArray[np.bool_]) -> Lacking:
+def _count_lacking(scores: RunScores, is_lacking: NDArray[np.bool_]) -> Lacking:
     return int(is_lacking.sum()), tuple(
         scores.query_ids.filter(pl.Series(is_lacking)).sort()[:_SHOWN]
     )

@@ -104,7 +104,7 @@ def compare(
         tags=collection.tags,
         slices=tuple(slices),
     )
-    _, texts_by_run = run_task(work.whole(), scoring, work.tables, keep=False)
+    _, texts_by_run = run_task(work.read_queries(), scoring, work.tables, keep=False)
     totals = [
         sum_totals(t for t in texts if not t.startswith('{"pairs"')) for texts in texts_by_run
     ]

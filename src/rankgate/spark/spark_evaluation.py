@@ -98,7 +98,7 @@ class FromSpark:
         if self.kept is not None:
             return _with_names(self.work, self.kept)
         frame, _ = run_task(
-            self.work.whole(), self.work.scoring(values=True), self.work.tables, keep=True
+            self.work.read_queries(), self.work.scoring(values=True), self.work.tables, keep=True
         )
         assert frame is not None
         return _with_names(self.work, frame)
@@ -156,7 +156,7 @@ def evaluate(
         collection.refuse("evaluate by subtopics on Spark", "items.category")
     keep = keeps_values(work.spark)
     scoring = replace(work.scoring(values=keep), tags=collection.tags, slices=tuple(slices))
-    frame, texts_by_run = run_task(work.whole(), scoring, work.tables, keep=keep)
+    frame, texts_by_run = run_task(work.read_queries(), scoring, work.tables, keep=keep)
     totals = [sum_totals(texts) for texts in texts_by_run]
     summary, sliced = summarise(work, totals), _slices(work, totals, slices)
     table = table_of([*_intervals(work, totals), *sliced])

@@ -203,7 +203,7 @@ def kpi(
             "log on one machine (rankgate online doctor).",
             code="unused-option",
         )
-    kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
+    kpis = [KPIS.find(name) for name in names] or list(KPIS.values())
     check_slices(by)
     refuse_preparation(events)
     with translate_errors(events_label(events.log)):

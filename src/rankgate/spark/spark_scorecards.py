@@ -78,7 +78,7 @@ class PooledSystem:
     cautions: Mapping[str, str]
 
     @classmethod
-    def of(
+    def from_groups(
         cls, name: str, groups: Sequence[Accumulator], weights: NDArray[np.int64]
     ) -> PooledSystem:
         """The numbers of groups, and of ``(B, G)`` resamples of them."""
@@ -321,7 +321,7 @@ def scorecard(
     shop = replace(item_table, table=table, catalogue=stated_items)
     measured_by = Collection(items=shop, training=train, drop_seen=drop_seen)
     resamples = min(resamples, RESAMPLES)
-    tables = SliceTables.of(slices, users, table, trained=train is not None)
+    tables = SliceTables.read(slices, users, table, trained=train is not None)
     empty = Accumulator(
         metrics, convention, measured_by, item_parts=tables.by_items, open_catalogue=True
     )
@@ -399,7 +399,7 @@ def _card(
 
     def pooled(part_index: int) -> list[PooledSystem]:
         return [
-            PooledSystem.of(
+            PooledSystem.from_groups(
                 name,
                 [
                     _restore(task.empty[part_index], result.states[part_index])
@@ -424,12 +424,12 @@ def _card(
         for value_index, value in enumerate(card_slice.parts):
             size = card_slice.size(value_index, part_sizes[part_index])
             part_index += 1
-            if size or card_slice.of == "items":
+            if size or card_slice.part_kind == "items":
                 part_metrics = metrics_of(task.empty[part_index])
                 parts.append(
                     PooledPart(
                         card_slice.name,
-                        card_slice.of,
+                        card_slice.part_kind,
                         value,
                         size,
                         part_metrics,

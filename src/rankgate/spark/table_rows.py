@@ -241,7 +241,7 @@ def open_rows(
     """
     from pyspark.sql import DataFrame
 
-    named_map = ColumnMap.of(columns)
+    named_map = ColumnMap.read(columns)
     table, form = (table.source, table.format) if isinstance(table, SparkTable) else (table, None)
     if isinstance(table, DataFrame):
         shaped_table = _with_our_columns(table, number, name, named_map)
@@ -405,7 +405,7 @@ def named_columns(
     lower = {name.strip().lower(): name for name in names}
     judged = number == "grade"
     resolved = columns.resolved(names)
-    requested = resolved.asked("qrels" if judged else "run")
+    requested = resolved.for_kind("qrels" if judged else "run")
     ids = {
         our_name: their_name
         for our_name, their_name in requested.items()

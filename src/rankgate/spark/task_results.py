@@ -144,7 +144,7 @@ class Task(Protocol):
     def runs(self) -> tuple[str, ...]:
         """The names of the runs."""
 
-    def over(self, cells: Iterable[Cell]) -> Iterator[Any]:
+    def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
         """Frames, or columns, to send back, from the rows of whole queries."""
 
 
@@ -168,8 +168,8 @@ class _CellTask:
     opened: Callable[[Iterable[Any]], Iterator[Cell]]
     task: Task
 
-    def over(self, batches: Iterable[Any]) -> Iterator[Any]:
-        yield from self.task.over(self.opened(batches))
+    def process_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
+        yield from self.task.results_of_cells(self.opened(batches))
 
 
 def run_task(

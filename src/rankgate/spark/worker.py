@@ -23,7 +23,7 @@ class ShippedTask:
     """Work for executors.
 
     Attributes:
-        task: the work, pickled; its ``over`` makes frames of record batches.
+        task: the work, pickled; its ``process_batches`` makes frames of record batches.
         python: the driver's version of Python.
         schema: the Arrow schema of the result.
     """
@@ -52,7 +52,7 @@ class ShippedTask:
         schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
         task: Any = pickle.loads(self.task)  # noqa: S301 - from our own driver
         try:
-            for columns in task.over(_until_error(batches)):
+            for columns in task.process_batches(_until_error(batches)):
                 yield from _batches(columns, schema)
         except _EarlierError as earlier:
             yield from _batches({"totals": [str(earlier)]}, schema)

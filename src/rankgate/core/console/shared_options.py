@@ -208,7 +208,7 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def named(*args: Any, from_format: str | None, **values: Any) -> Any:
+        def with_formats(*args: Any, from_format: str | None, **values: Any) -> Any:
             if from_format is not None:
                 paths = {
                     content: {name: values[name] for name in names if name in values}
@@ -224,7 +224,7 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
             type=FORMAT,
             help=f"The format of the {contents}{restriction}; detected without it (see rankgate "
             "formats). FORMAT:PATH names that of one file.",
-        )(named)
+        )(with_formats)
 
     return decorate
 
@@ -308,7 +308,7 @@ def form(*forms: str) -> Decorator:
         )
 
         @functools.wraps(function)
-        def chosen(*args: Any, form: str, **options: Any) -> Any:
+        def with_options(*args: Any, form: str, **options: Any) -> Any:
             output_path = options.get("output") or "-"
             source = click.get_current_context().get_parameter_source("form")
             if suffix_of(output_path) and source is not ParameterSource.COMMANDLINE:
@@ -317,7 +317,7 @@ def form(*forms: str) -> Decorator:
                 form = find_form(output_path, forms, ", or give --format")
             return function(*args, form=form, **options)
 
-        return format_option(chosen)
+        return format_option(with_options)
 
     return decorated
 
@@ -333,7 +333,7 @@ def backend_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def chosen(*args: Any, backend: str, master: str | None, **options: Any) -> Any:
+    def with_options(*args: Any, backend: str, master: str | None, **options: Any) -> Any:
         if backend == "spark":
             with find_hook("on_spark")(master, options) as tables:
                 return function(*args, **tables)
@@ -355,7 +355,7 @@ def backend_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="The Spark master, such as local[4] or spark://host:7077; by default that of "
         "spark-submit, or all cores of this machine.",
     )
-    return backend_option(master_option(chosen))
+    return backend_option(master_option(with_options))
 
 
 _OMITTED_OPTIONS = ("form", "output")

@@ -356,7 +356,7 @@ class Registry(Mapping[str, D], Generic[D]):
         self._group = group
 
     @cached_property
-    def _own(self) -> Mapping[str, D]:
+    def _declared_objects(self) -> Mapping[str, D]:
         objects = self._declared() if callable(self._declared) else self._declared
         return {declared.name: declared for declared in objects}
 
@@ -364,7 +364,7 @@ class Registry(Mapping[str, D], Generic[D]):
     def added(self) -> PluginObjects[D]:
         """Objects that plug-ins add; loaded only when a name is unknown, as it takes long."""
         return (
-            find_plugin_objects(self._group, self._kind, self._own)
+            find_plugin_objects(self._group, self._kind, self._declared_objects)
             if self._group
             else PluginObjects({})
         )
@@ -373,33 +373,39 @@ class Registry(Mapping[str, D], Generic[D]):
     def aliases(self) -> Mapping[str, str]:
         """The canonical name of each alias in the package."""
         return {
-            alias: declared.name for declared in self._own.values() for alias in declared.aliases
+            alias: declared.name
+            for declared in self._declared_objects.values()
+            for alias in declared.aliases
         }
 
     @property
-    def every(self) -> tuple[D, ...]:
+    def all_objects(self) -> tuple[D, ...]:
         """All objects: those of the package, then those of plug-ins."""
-        return (*self._own.values(), *self.added.by_name.values())
+        return (*self._declared_objects.values(), *self.added.by_name.values())
 
     def __getitem__(self, name: str) -> D:
-        return self._own[name] if name in self._own else self.added.by_name[name]
+        return (
+            self._declared_objects[name]
+            if name in self._declared_objects
+            else self.added.by_name[name]
+        )
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._own)
+        return iter(self._declared_objects)
 
     def __len__(self) -> int:
-        return len(self._own)
+        return len(self._declared_objects)
 
-    def named(self, name: str) -> D:
+    def find(self, name: str) -> D:
         """Return the object of a name, or of one of its aliases.
 
         Raises:
             UsageError: No object has the name; the message gives the nearest.
         """
-        if name in self._own:
-            return self._own[name]
+        if name in self._declared_objects:
+            return self._declared_objects[name]
         if name in self.aliases:
-            return self._own[self.aliases[name]]
+            return self._declared_objects[self.aliases[name]]
         additions = self.added
         if name in additions.by_name:
             return additions.by_name[name]
@@ -408,7 +414,7 @@ class Registry(Mapping[str, D], Generic[D]):
         }
         if name in by_alias:
             return by_alias[name]
-        names = [*self._own, *additions.by_name]
+        names = [*self._declared_objects, *additions.by_name]
         matches = get_close_matches(name, names, 1)
         hint = (
             f"did you mean {matches[0]}?"

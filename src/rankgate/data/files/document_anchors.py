@@ -43,7 +43,7 @@ class Texts:
     words: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, texts: Mapping[str, str]) -> Texts:
+    def from_texts(cls, texts: Mapping[str, str]) -> Texts:
         """Documents from their texts, which are normalised first; each word is kept once."""
         return cls(
             {

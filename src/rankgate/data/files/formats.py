@@ -52,7 +52,7 @@ class FormatDetails(Result):
     detail: str
 
     @classmethod
-    def of(cls, format_: Format) -> FormatDetails:
+    def from_format(cls, format_: Format) -> FormatDetails:
         """The details of a format of the registry."""
         return cls(
             name=format_.name,
@@ -78,7 +78,7 @@ def format_details(name: str) -> FormatDetails:
     Raises:
         UsageError: no format has the name; the nearest ones are in the message.
     """
-    return FormatDetails.of(registry.find_format(name))
+    return FormatDetails.from_format(registry.find_format(name))
 
 
 _LIST_COLUMNS = ("name", "title", "holds", "writes", "suffixes")
@@ -111,4 +111,4 @@ class Formats(Result):
 def formats() -> Formats:
     """All formats that are read and written; those of plug-ins come last."""
     all_formats = (*registry.FORMATS, *registry.load_plugin_formats().by_name.values())
-    return Formats(tuple(map(FormatDetails.of, all_formats)))
+    return Formats(tuple(map(FormatDetails.from_format, all_formats)))

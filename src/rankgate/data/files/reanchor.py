@@ -210,7 +210,7 @@ def reanchor(
 def _read_texts(documents: Documents, name: str) -> Texts:
     """Documents by id; a file's fields are joined in their order."""
     if isinstance(documents, Mapping):
-        return Texts.of(documents)
+        return Texts.from_texts(documents)
     table = documents if isinstance(documents, pl.DataFrame) else _read_documents(documents)
     source = name if isinstance(documents, pl.DataFrame) else str(documents)
     if table is None or "doc_id" not in table.columns or len(table.columns) < 2:
@@ -225,7 +225,7 @@ def _read_texts(documents: Documents, name: str) -> Texts:
     if len(repeated := rows.filter(pl.col("doc_id").is_duplicated())):
         problem = f"document {repeated['doc_id'][0]!r} has two texts; keep one of them."
         raise InputError(problem, source=source, code="duplicate-document")
-    return Texts.of(dict(rows.iter_rows()))
+    return Texts.from_texts(dict(rows.iter_rows()))
 
 
 def _text_fields(table: pl.DataFrame) -> list[str]:

@@ -85,7 +85,11 @@ class _PartReader:
                 "query_id", maintain_order=True
             )
         return replace(
-            first_run, name=folder.stem, pieces=pieces, queries=first_queries, place=part_rows.place
+            first_run,
+            name=folder.stem,
+            pieces=pieces,
+            queries=first_queries,
+            place=part_rows.location,
         )
 
     def rows(self, folder: InputFile) -> FileRows | None:
@@ -102,7 +106,7 @@ class _PartReader:
         return replace(
             rows_of_parts[0],
             table=pl.concat(tables or [rows_of_parts[0].table]),
-            place=part_rows.place,
+            place=part_rows.location,
         )
 
     def contents(self, folder: InputFile) -> FileContents:
@@ -214,7 +218,7 @@ def _join_qrels(parts: Sequence[Qrels], folder: InputFile) -> Qrels:
     judged_queries = set(table["query_id"].unique()) if unjudged_queries else set()
     unjudged = tuple(query for query in unjudged_queries if query not in judged_queries)
     return replace(
-        parts[0], table=table, name=folder.stem, unjudged=unjudged, place=part_rows.place
+        parts[0], table=table, name=folder.stem, unjudged=unjudged, place=part_rows.location
     )
 
 
@@ -236,4 +240,4 @@ def _join_ratings(parts: Sequence[Ratings], folder: InputFile) -> Ratings:
     part_rows = PartRows(folder.label)
     tables = [*part_rows.together((ratings.place, [ratings.table]) for ratings in parts)]
     table = pl.concat(tables) if tables else parts[0].table
-    return replace(parts[0], table=table, name=folder.stem, place=part_rows.place)
+    return replace(parts[0], table=table, name=folder.stem, place=part_rows.location)

@@ -323,8 +323,8 @@ class _AnswerReader:
             for reply in replies:
                 if reply.query is None:
                     problem = 'no query_id in this answer, and in others; add "query_id": "…".'
-                    raise self._at(problem, reply, "missing-key")
-            return self._once([str(query) for query in named_queries], replies), "a field"
+                    raise self._location_at(problem, reply, "missing-key")
+            return self._check_once([str(query) for query in named_queries], replies), "a field"
         file_labels = [reply.file.label for reply in replies]
         if is_folder(source):
             if len({*file_labels}) < len(file_labels):
@@ -335,21 +335,21 @@ class _AnswerReader:
                     "several answers in one file of a folder, and nothing names their queries; "
                     'add "query_id": "…" to each of them.'
                 )
-                raise self._at(problem, repeated_reply, "missing-key")
-            return self._once([reply.file.stem for reply in replies], replies), "their files"
+                raise self._location_at(problem, repeated_reply, "missing-key")
+            return self._check_once([reply.file.stem for reply in replies], replies), "their files"
         path = self.product.echo
         echoed_queries = [
             MISSING if path is None else value_at_path(reply.value, path) for reply in replies
         ]
         if all(isinstance(text, str) and text for text in echoed_queries):
-            return self._once(
+            return self._check_once(
                 [str(text) for text in echoed_queries], replies
             ), "the text of the request"
         if len(replies) == 1:
             return [source.stem], "the file"
         return [str(number) for number, _ in enumerate(replies, 1)], _ORDER_LABEL
 
-    def _once(self, query_ids: list[str], replies: Sequence[_Reply]) -> list[str]:
+    def _check_once(self, query_ids: list[str], replies: Sequence[_Reply]) -> list[str]:
         """The queries, after a check that each appears once."""
         index_of_query: dict[str, int] = {}
         for index, query in enumerate(query_ids):
@@ -363,11 +363,11 @@ class _AnswerReader:
                     f"{first_index + 1}); "
                     'keep one, or give each its "query_id": "…".'
                 )
-                raise self._at(problem, replies[index], "duplicate-query")
+                raise self._location_at(problem, replies[index], "duplicate-query")
         return query_ids
 
     @staticmethod
-    def _at(problem: str, reply: _Reply, code: str) -> InputError:
+    def _location_at(problem: str, reply: _Reply, code: str) -> InputError:
         return InputError(problem, source=reply.file.label, line=reply.line, code=code)
 
 

@@ -330,7 +330,7 @@ class Interactions:
         """True if rows have a time, or a number that orders them."""
         return self.unit != "none"
 
-    def kept(self, rows: pl.Series | pl.Expr) -> Interactions:
+    def filter_rows(self, rows: pl.Series | pl.Expr) -> Interactions:
         """The same log with some of its rows."""
         return replace(self, table=self.table.filter(rows))
 

@@ -51,7 +51,7 @@ class DescribedTable:
     columns: pl.DataFrame
     place: RowLocation
 
-    def words(self, column: str) -> pl.Series:
+    def description(self, column: str) -> pl.Series:
         """One column.
 
         Raises:
@@ -72,7 +72,7 @@ class DescribedTable:
             UsageError: it is not there.
             InputError: a value in it is not a finite number, with its line.
         """
-        texts = self.words(column)
+        texts = self.description(column)
         if texts.dtype == pl.String:
             texts = texts.str.strip_chars().replace("", None)
         parsed_numbers = texts.cast(pl.Float64, strict=False)
@@ -167,7 +167,7 @@ def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, R
         if rows.columns != first_columns and input_file.head(1) != b"{":
             refuse_other_columns(rows.columns, first_columns, input_file)
     frames = part_rows.together((location, [rows]) for rows, location in tables)
-    return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), part_rows.place
+    return pl.concat([tables[0][0].clear(), *frames], how="diagonal_relaxed"), part_rows.location
 
 
 def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:

@@ -267,7 +267,7 @@ class UserItems:
     item: NDArray[np.int32]
 
     @classmethod
-    def of(cls, users: pl.Series, items: pl.Series, keys: NDArray[np.int64]) -> UserItems:
+    def from_keys(cls, users: pl.Series, items: pl.Series, keys: NDArray[np.int64]) -> UserItems:
         """From the keys that `pack_pairs` makes, in any order; the keys are sorted in place."""
         unique_keys = unique_sorted(keys)
         starts = np.searchsorted(unique_keys, np.arange(len(users) + 1) << _ITEM_BITS)
@@ -289,7 +289,7 @@ class UserItems:
         return int(np.count_nonzero(self.lengths))
 
     @property
-    def shown(self) -> pl.Series:
+    def all_items(self) -> pl.Series:
         """The items of all users."""
         return self.items.gather(unique_codes(self.item))
 
@@ -310,10 +310,12 @@ class UserItems:
                 find_positions(users[block], self.users),
                 find_positions(items[block], self.items),
             )
-            has_pair[block] = (owner != NOT_FOUND) & (item != NOT_FOUND) & self._met(owner, item)
+            has_pair[block] = (
+                (owner != NOT_FOUND) & (item != NOT_FOUND) & self._has_pair(owner, item)
+            )
         return has_pair
 
-    def _met(self, owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _has_pair(self, owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.bool_]:
         """True if a user has an item: a binary search over all pairs at once.
 
         Args:
@@ -344,7 +346,7 @@ def read_user_items(log: LogLike) -> UserItems:
         user_codes = users.codes(rows["query_id"].gather(starts))
         owner = np.repeat(user_codes, np.diff(starts, append=len(rows)))
         keys.add(unique_sorted(pack_pairs(owner, items.codes(rows["doc_id"]))))
-    return UserItems.of(users.ids, items.ids, keys.values)
+    return UserItems.from_keys(users.ids, items.ids, keys.values)
 
 
 def pack_pairs(owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -392,7 +392,9 @@ def _open_parts(
                 (_match_first_schema(frame, first_schema, input_file) for frame in frames),
             )
 
-    return RawLog(folder.stem, part_rows.place, part_rows.together(read()), log_format.unit or unit)
+    return RawLog(
+        folder.stem, part_rows.location, part_rows.together(read()), log_format.unit or unit
+    )
 
 
 def _match_first_schema(

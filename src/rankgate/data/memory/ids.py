@@ -54,7 +54,7 @@ class Ids:
     given: pl.Series | None = None
 
     @classmethod
-    def of(cls, names: Sequence[object] | None, size: int, label: str) -> Ids:
+    def from_axis(cls, names: Sequence[object] | None, size: int, label: str) -> Ids:
         """The ids of an array's rows or columns.
 
         Raises:
@@ -96,7 +96,7 @@ class Ids:
         is_known = (number.cast(pl.String) == ids) & (number >= 0) & (number < self.size)
         return np.where(is_known.fill_null(value=False), number.fill_null(NOT_FOUND), NOT_FOUND)
 
-    def into(self, other_ids: Ids) -> NDArray[np.int64]:
+    def positions_in(self, other_ids: Ids) -> NDArray[np.int64]:
         """The position of each of these ids among other ids, ``(size,)``."""
         if self.given is None and other_ids.given is None:
             positions = np.arange(self.size)

@@ -371,8 +371,8 @@ def make_source(table: Any, name: str) -> MatrixInput:
     if len(values.shape) == 1 and not hasattr(values, "tocoo"):
         values = values[None, :]
     refuse_shape(values, name, "(users, items)")
-    users = Ids.of(matrix.query_ids, int(values.shape[0]), f"{name}: query_ids")
-    items = Ids.of(matrix.doc_ids, int(values.shape[1]), f"{name}: doc_ids")
+    users = Ids.from_axis(matrix.query_ids, int(values.shape[0]), f"{name}: query_ids")
+    items = Ids.from_axis(matrix.doc_ids, int(values.shape[1]), f"{name}: doc_ids")
     if hasattr(values, "tocoo"):
         return _make_sparse(values, users, items, name)
     if isinstance(values, np.ndarray):
@@ -413,9 +413,9 @@ def _make_padded(table: Lists, name: str) -> Padded:
     if greatest > np.iinfo(np.int64).max:
         problem = f"item {greatest} does not fit 64 bits with a sign; number items from 0."
         raise InputError(problem, source=name, code="wrong-shape")
-    users = Ids.of(table.query_ids, len(codes), f"{name}: query_ids")
+    users = Ids.from_axis(table.query_ids, len(codes), f"{name}: query_ids")
     if table.doc_ids is not None:
-        items = Ids.of(table.doc_ids, len(table.doc_ids), f"{name}: doc_ids")
+        items = Ids.from_axis(table.doc_ids, len(table.doc_ids), f"{name}: doc_ids")
         if greatest >= items.size:
             problem = f"item {greatest}, where doc_ids names {items.size} from 0 on."
             raise InputError(problem, source=name, code="wrong-shape")
@@ -423,7 +423,7 @@ def _make_padded(table: Lists, name: str) -> Padded:
     if greatest < max(_MAX_DIRECT_ITEMS, codes.size):
         return Padded(name, users, Ids(greatest + 1), codes, values, table.padding)
     vocabulary = unique_sorted(codes[codes != table.padding])
-    names = Ids.of(vocabulary.tolist(), len(vocabulary), name)
+    names = Ids.from_axis(vocabulary.tolist(), len(vocabulary), name)
     return Padded(name, users, names, codes, values, table.padding, vocabulary)
 
 

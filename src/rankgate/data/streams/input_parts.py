@@ -103,7 +103,7 @@ class PartRows:
     _starts: list[int] = field(default_factory=list)
 
     @property
-    def place(self) -> RowLocation:
+    def location(self) -> RowLocation:
         """The location of a row that was read; rows are counted over all files."""
         return RowLocation(self.label, self._line, self._file)
 
@@ -133,14 +133,14 @@ class PartRows:
         if size:
             yield pl.concat(small_frames, how="diagonal_relaxed", rechunk=False)
 
-    def _part(self, row: int) -> tuple[RowLocation, int]:
+    def _find_part(self, row: int) -> tuple[RowLocation, int]:
         number = bisect_right(self._starts, row) - 1
         return self._places[number], row - self._starts[number]
 
     def _line(self, row: int) -> int | None:
-        location, row_in_part = self._part(row)
+        location, row_in_part = self._find_part(row)
         return location.line(row_in_part)
 
     def _file(self, row: int) -> str:
-        location, row_in_part = self._part(row)
+        location, row_in_part = self._find_part(row)
         return location.file(row_in_part)

@@ -214,7 +214,7 @@ def advise(
     step("looking at judgments")
     top_grade = max(judgments.table["grade"].drop_nulls().to_list(), default=0.0)
     loaded_collection = replace(collection, judgments=judgments, grades={})
-    scorer = Scorer.of(
+    scorer = Scorer.from_metrics(
         loaded_collection, _possible_metrics(answers, top_grade), convention, depth=answers.depth
     )
     systems, run_inputs = [], []

@@ -289,7 +289,7 @@ def blindspots(
     refuse_baseline_again(baseline, [candidate])
     collection = Collection.of(collection)
     collection.refuse("blindspots", *TASK_FIELDS, *SAMPLE_FIELDS)
-    scorer = Scorer.of(collection, metrics, convention, depth=depth)
+    scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth)
     chosen_labels = [label for label, _ in scorer.metrics]
     standard_metrics = [
         (name, parse(name)) for name in STANDARD_METRICS if name not in chosen_labels

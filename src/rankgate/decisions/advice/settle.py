@@ -246,7 +246,7 @@ def settle(
         UsageError: a metric that is no sum over documents, a sample of another seed or of other
             runs, prices that are not above 0, fewer than 20 queries.
     """
-    costs = Prices.of(prices)
+    costs = Prices.read(prices)
     test = (test or Test()).only("settle", "margin", "level", "power", "seed")
     collection = Collection.of(collection)
     collection.refuse("settle", *TASK_FIELDS, "drop_seen")
@@ -262,7 +262,7 @@ def settle(
             "people's judgments correct those of a model; give both.", code="missing-input"
         )
     runs = [collection.run(baseline), collection.run(candidate)]
-    judge = ModelJudgments.of(collection)
+    judge = ModelJudgments.from_collection(collection)
     if judge is not None and judge.saw.left_out:
         raise UsageError(
             f"the model saw people's judgments of {judge.saw.left_out:,} of these queries "
@@ -271,13 +271,13 @@ def settle(
             code="model-saw-judgments",
         )
     model = _placeholder_judgments(runs) if judge is None else judge.judgments
-    scorer = Scorer.of(model, [metric], convention)
+    scorer = Scorer.from_metrics(model, [metric], convention)
     depth = scorer.metrics[0][1].depth() or DEPTH
     scorer = replace(scorer, depth=depth)
     step("finding what each document can change")
     systems = [scorer.scored(run) for run in runs]
     predicted_queries = [] if judge is None else scorer.index.query_ids.to_list()
-    waiting = Unpredicted.of(runs, predicted_queries, scorer.how, depth, test.seed)
+    waiting = Unpredicted.find(runs, predicted_queries, scorer.how, depth, test.seed)
     if len(predicted_queries) + len(waiting.queries) < MIN_QUERIES:
         raise UsageError(
             f"{len(predicted_queries) + len(waiting.queries)} queries decide nothing, whatever is "
@@ -292,7 +292,7 @@ def settle(
         next_step = replace(next_step, notices=tuple(notices))
     if len(predicted_queries) < MIN_QUERIES:
         return next_step.by_model(max(_FIRST_PREDICTED - len(predicted_queries), MIN_QUERIES))
-    frame = SamplingFrame.of(scorer, model, systems, runs, test.seed)
+    frame = SamplingFrame.collect(scorer, model, systems, runs, test.seed)
     if judge is None or sample is None:
         return next_step.first(frame, estimate_from_model(systems, frame))
     table = sample.documents if isinstance(sample, Sample) else sample
@@ -303,7 +303,7 @@ def settle(
     people_judgments = Collection(
         collection.judgments, columns=collection.columns, grades=collection.grades
     )
-    people_scorer = Scorer.of(people_judgments, [metric], convention)
+    people_scorer = Scorer.from_metrics(people_judgments, [metric], convention)
     return next_step.later(
         frame,
         drawn_documents,
@@ -374,7 +374,7 @@ class _SettlingStep:
         if self.prices.query:
             rows.append(action_row("queries", spending.count, self.prices.query, None))
         rows = [row | {"chosen": True} for row in rows]
-        return self._drawn(self.terms.level_of(0), frame, _EMPTY_SAMPLE, plan, spending, rows)
+        return self._draw_batch(self.terms.level_of(0), frame, _EMPTY_SAMPLE, plan, spending, rows)
 
     def later(self, frame: SamplingFrame, sample: pl.DataFrame, estimate: Estimate) -> Settlement:
         """Draw a further batch, unless the difference is settled."""
@@ -386,7 +386,7 @@ class _SettlingStep:
         model_judged_more = (
             abs(share - sample["query_inclusion"][0]) > _CLOSE
         )  # the model judged more
-        look_result = self._found(estimate, plan, None if model_judged_more else level)
+        look_result = self._look_interval(estimate, plan, None if model_judged_more else level)
         if look_result.state != "open" or look >= self.terms.looks:
             return self._result(level, frame, sample, look_result)
         rows = plan.actions()
@@ -402,7 +402,7 @@ class _SettlingStep:
             )
             return self._result(level, frame, sample, look_result, actions=rows, batch=batch)
         spending = plan.next(look, self.terms.looks, self.terms.budget)
-        return self._drawn(level, frame, sample, plan, spending, rows, look_result)
+        return self._draw_batch(level, frame, sample, plan, spending, rows, look_result)
 
     def _for_model(self, plan: Plan, action_name: str, look: int) -> int:
         """The number of queries that the model judges next; all of them before the last look."""
@@ -412,7 +412,7 @@ class _SettlingStep:
         model_is_next = action_name == "model" or (action_name == "queries" and all_queries_judged)
         return plan.predicted_next() if model_is_next else 0
 
-    def _found(self, estimate: Estimate, plan: Plan, level: float | None) -> _LookResult:
+    def _look_interval(self, estimate: Estimate, plan: Plan, level: float | None) -> _LookResult:
         """The interval of a look; None if the model judged more queries since the last look."""
         worth = break_even_price(estimate.correlation or 0.0, plan.price_of_query)
         if level is None:
@@ -437,13 +437,13 @@ class _SettlingStep:
             frame.bought(sample),
             len(sample.drop_nulls("doc_id")),
             abs(estimate.mean + self.terms.margin),
-            self.terms.reach(look + 1, len(frame.queries)),
+            self.terms.half_width(look + 1, len(frame.queries)),
             self.terms.power,
             len(self.waiting.queries),
-            self.waiting.each,
+            self.waiting.mean_documents,
         )
 
-    def _drawn(
+    def _draw_batch(
         self,
         level: float,
         frame: SamplingFrame,

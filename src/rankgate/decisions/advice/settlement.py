@@ -180,7 +180,7 @@ class SamplingFrame:
     lacking: pl.DataFrame
 
     @classmethod
-    def of(
+    def collect(
         cls,
         scorer: Scorer,
         model: Qrels,
@@ -338,7 +338,7 @@ class Unpredicted:
     documents: pl.DataFrame
 
     @classmethod
-    def of(
+    def find(
         cls,
         runs: Sequence[Run],
         predicted_queries: Sequence[str],
@@ -363,12 +363,12 @@ class Unpredicted:
         )
         if not queries:
             return cls([], pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String}))
-        index = JudgmentIndex.of(placeholder(queries))
+        index = JudgmentIndex.from_judgments(placeholder(queries))
         shown_documents = [tops(run, index, how, depth).select(_PAIR) for run in runs]
         return cls(queries, pl.concat(shown_documents).unique().sort(_PAIR))
 
     @property
-    def each(self) -> float:
+    def mean_documents(self) -> float:
         """The mean number of documents of a query."""
         return len(self.documents) / max(len(self.queries), 1)
 

@@ -44,7 +44,7 @@ class Prices:
     budget: int | None = None
 
     @classmethod
-    def of(cls, prices: Prices | Mapping[str, float] | Sequence[str]) -> Prices:
+    def read(cls, prices: Prices | Mapping[str, float] | Sequence[str]) -> Prices:
         """Read ``{"human": 2}`` or ``["human=2"]``.
 
         Without prices, 100 documents by the model cost as much as one by people, and a query costs
@@ -54,7 +54,7 @@ class Prices:
             UsageError: an unknown name, one given twice; a price that is no number, or not above 0
                 (a query may cost nothing but its documents); prices without that of people.
 
-        >>> Prices.of(["human=2", "model=0.05"])
+        >>> Prices.read(["human=2", "model=0.05"])
         Prices(human=2.0, model=0.05, query=0.0, budget=None)
         """
         if isinstance(prices, Prices):
@@ -158,7 +158,7 @@ class Terms:
             else float(levels[min(max(look, 1), len(levels)) - 1])
         )
 
-    def reach(self, look: int, queries: int) -> float:
+    def half_width(self, look: int, queries: int) -> float:
         """Half-width of a look's interval, in standard errors."""
         return student_quantile(queries - 1, (1 + self.level_of(look)) / 2)
 

@@ -59,8 +59,8 @@ def design_inputs(collection: Collection) -> tuple[Sample | None, ModelJudgments
     Raises:
         InputError, UsageError: as `Sample.of` and `ModelJudgments.of`; a model without a sample.
     """
-    queries = None if collection.sample is None else Sample.of(collection.sample)
-    judge = ModelJudgments.of(collection)
+    queries = None if collection.sample is None else Sample.read(collection.sample)
+    judge = ModelJudgments.from_collection(collection)
     check_predicted_sample(judge, queries)
     return queries, judge
 
@@ -119,7 +119,7 @@ def design_systems(
         return DesignedSystems(scorer, systems, designs_of_people(sample, systems))
     step("scoring by the predicted judgments")
     scored = score_by_model(scorer, predicted, sample, systems, runs)
-    lists = ComparedLists.of(scored.model_scorer, scored.models)
+    lists = ComparedLists.collect(scored.model_scorer, scored.models)
     baseline, *candidates = (
         lists.scored(system_index, system) for system_index, system in enumerate(scored.models)
     )
@@ -196,7 +196,7 @@ class ComparedSystems:
         sample, model = design_inputs(scorer.collection)
         designed_systems = design_systems(scorer, model, sample, systems, runs, unequal)
         repeats_scored = [designed_systems.unseen(system) for system in repeats]
-        lists = ComparedLists.of(
+        lists = ComparedLists.collect(
             designed_systems.scorer, [*designed_systems.systems, *repeats_scored], supply
         )
         if sample is not None:
@@ -231,7 +231,7 @@ class ComparedSystems:
             UsageError: an unknown system; a part that the tables lack.
         """
         reported = tables.read(metrics, unequal, slices)
-        systems = rename_duplicates(reported.named([str(name) for name in names]), [])
+        systems = rename_duplicates(reported.select([str(name) for name in names]), [])
         sample = tables.read_sample()
         is_stated_by_feature = {"slices": bool(slices), "a sample of queries": sample is not None}
         for feature in (
@@ -332,7 +332,7 @@ def compare(
         _refuse_convention(convention)
         maker, names = collection.maker, [baseline, *_list_names(candidates)]
         if isinstance(maker, FromRuns):
-            systems_of = maker.named(baseline, names[1:])
+            systems_of = maker.name_systems(baseline, names[1:])
             return compare(
                 maker.collection,
                 *systems_of,
@@ -370,7 +370,9 @@ def compare(
             depth=depth,
         )
         return comparisons
-    scorer = Scorer.of(collection, metrics, convention, depth=depth, slices=slices, every_kind=True)
+    scorer = Scorer.from_metrics(
+        collection, metrics, convention, depth=depth, slices=slices, every_kind=True
+    )
     candidate_runs = list(iterate_candidates(candidates, collection.doc_field))
     refuse_baseline_again(baseline, [run for _, run in candidate_runs])
     # a frame with several systems is several candidates, and one baseline

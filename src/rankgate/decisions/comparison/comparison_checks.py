@@ -77,7 +77,7 @@ def cluster_caution(
     """A sentence on clusters of queries as the units of the tests; none without clusters."""
     tables = (baseline.tagged, candidate.tagged)
     clusters = read_clusters(tables)
-    units = QueryClusters.of(queries, clusters)
+    units = QueryClusters.from_queries(queries, clusters)
     if len(units.first) == len(queries):
         return ()
     has_cluster_column = any(CLUSTER in table.columns for table in tables)
@@ -216,7 +216,7 @@ def _refuse_wrong_weights(
         share = sample.sizes(table["query_id"].to_list())
         share = share / share.sum()
         weights, strata = sample.weights(queries)
-        units, own_weights = QueryClusters.of(queries, clusters), weights
+        units, own_weights = QueryClusters.from_queries(queries, clusters), weights
         if clusters:
             weights = units.weighted(np.zeros(len(queries)), own_weights)[1]
             strata = None if strata is None else strata[units.first]
@@ -299,7 +299,7 @@ def _refuse_selected(
             is_defined = ~np.isnan(values)
             defined_values, defined_is_judged = values[is_defined], is_judged[is_defined]
             if clusters:
-                units = QueryClusters.of(
+                units = QueryClusters.from_queries(
                     table["query_id"].filter(pl.Series(is_defined)).to_list(), clusters
                 )
                 defined_values, defined_is_judged = (

@@ -337,7 +337,7 @@ def ranks(
     """
     collection = Collection.of(collection)
     collection.refuse("this chart", *TASK_FIELDS)
-    scorer = Scorer.of(collection, _PLACEHOLDER_METRIC, how, depth=depth)
+    scorer = Scorer.from_metrics(collection, _PLACEHOLDER_METRIC, how, depth=depth)
     scored_runs: list[ScoredRun] = []
     run_inputs: list[Any] = []
     for name, run in iterate_candidates(runs):

@@ -71,12 +71,12 @@ class Design:
     saw: ModelSaw | None = None
 
     @property
-    def least(self) -> int:
+    def min_queries(self) -> int:
         """The least number of queries that gives a verdict."""
         return 10 if self.predicted is None else MIN_QUERIES
 
     @property
-    def words(self) -> str:
+    def population(self) -> str:
         """The population of the figures, as the start of a sentence."""
         source = self.sample.source
         if self.documents is not None:
@@ -171,7 +171,7 @@ class Design:
             judged_contrasts = units.weighted(judged_contrasts, weights)[0]
             values, weights = units.weighted(values, weights)
             strata = _values_of_first(strata, units)
-            all_units = QueryClusters.of(names, self.clusters)
+            all_units = QueryClusters.from_queries(names, self.clusters)
             model_contrasts, sizes = all_units.weighted(model_contrasts, sizes)
         return estimate_population(
             values, weights, strata, judged_contrasts, Population(model_contrasts, sizes)
@@ -179,7 +179,7 @@ class Design:
 
     def _units(self, queries: Sequence[str]) -> QueryClusters | None:
         """The clusters of these queries; None if each query is a cluster of its own."""
-        units = QueryClusters.of(queries, self.clusters) if self.clusters else None
+        units = QueryClusters.from_queries(queries, self.clusters) if self.clusters else None
         return None if units is None or len(units.first) == len(queries) else units
 
     def weighing(
@@ -197,7 +197,7 @@ class Design:
             n = len(weights)
         if weights is None:
             return WeightPrecision(n, float(n), n - 1.0)
-        return WeightPrecision.of(weights, strata, is_certain)
+        return WeightPrecision.from_weights(weights, strata, is_certain)
 
     def weights(
         self, queries: Sequence[str], slice_: tuple[str, str] | None = None
@@ -395,13 +395,13 @@ class Design:
             "slope": estimate.slope,
             "saving": saving,
             "needed": sample_size_needed(estimate, estimate.mean, quantile + power, len(table)),
-            "documents": self._drawn(column.queries),
+            "documents": self._count_judged(column.queries),
             "more_documents": more_documents,
             "seen": self.saw.left_out if self.saw else None,
             "agreement": self.saw.agreement if self.saw else None,
         }
 
-    def _drawn(self, queries: Sequence[str]) -> int | None:
+    def _count_judged(self, queries: Sequence[str]) -> int | None:
         """The number of judged documents of these queries; None if people judged all."""
         if (sample_documents := self.sample.documents) is None:
             return None

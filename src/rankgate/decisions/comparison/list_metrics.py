@@ -82,7 +82,7 @@ class ListTotal:
         return -difference if lower else difference
 
     @property
-    def own(self) -> ResampledValue:
+    def candidate_value(self) -> ResampledValue:
         """The candidate's value."""
         return ResampledValue(self.users, self.candidate, self.redrawn[1])
 
@@ -124,7 +124,7 @@ class ComparedLists:
         return tuple(label for label, metric in self.metrics.items() if metric.merge != "mean")
 
     @classmethod
-    def of(
+    def collect(
         cls, scorer: Scorer, runs: Sequence[ScoredRun], supply: Supply = EVERYTHING
     ) -> ComparedLists:
         """Collect the lists of runs that this scorer scored, or of a saved baseline.

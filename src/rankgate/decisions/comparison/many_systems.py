@@ -263,7 +263,7 @@ def value_matrix(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
     matrix = table.drop("query_id").to_numpy().astype(np.float64)
     clusters = read_clusters(system.tagged for system in runs)
     return (
-        QueryClusters.of(table["query_id"].to_list(), clusters).values(matrix)
+        QueryClusters.from_queries(table["query_id"].to_list(), clusters).values(matrix)
         if clusters
         else matrix
     )

@@ -76,7 +76,7 @@ class PairedValues:
         degrees = np.full(len(self.metrics), np.nan)
         has_equal_weights, problems = True, [""] * len(self.metrics)
         for j, rows in enumerate(map(np.flatnonzero, is_defined.T)):
-            units = QueryClusters.of([self.query_ids[row] for row in rows], clusters)
+            units = QueryClusters.from_queries([self.query_ids[row] for row in rows], clusters)
             delta = (self.candidate - self.baseline)[rows, j]
             baseline[rows[units.first], j] = units.values(self.baseline[rows, j])
             candidate[rows[units.first], j] = units.values(self.candidate[rows, j])

@@ -202,7 +202,9 @@ def compare_pairs(
     pairs = []
     for i, system in enumerate(systems):
         step(f"comparing {system.name}")
-        pairs.append(_Pair.of(baseline, system, settings, designs[i] if designs else None))
+        pairs.append(
+            _Pair.from_systems(baseline, system, settings, designs[i] if designs else None)
+        )
     p_value = _correct_p_values(pairs, settings)
     pairs, plans = _plan_sizes(pairs, settings)
     if settings.test.interval == "simultaneous":
@@ -257,7 +259,7 @@ class _Pair:
     design: Design | None = None
 
     @classmethod
-    def of(
+    def from_systems(
         cls,
         baseline: ScoredRun,
         candidate: ScoredRun,

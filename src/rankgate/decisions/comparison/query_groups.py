@@ -74,10 +74,10 @@ class MetricNames:
 
     def __getitem__(self, spelled: str) -> NamedMetric:
         if spelled not in self._known:
-            self._known[spelled] = self._named(spelled)
+            self._known[spelled] = self._find_named(spelled)
         return self._known[spelled]
 
-    def _named(self, spelled: str) -> NamedMetric:
+    def _find_named(self, spelled: str) -> NamedMetric:
         direction = self.directions.get(spelled)
         lower = None if direction is None else direction == "lower"
         try:

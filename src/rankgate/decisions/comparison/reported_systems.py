@@ -84,7 +84,7 @@ class ReportedSystems:
         """The parts that the tables have."""
         return VALUE_SUPPLY if self.groups is None else SUM_SUPPLY
 
-    def named(self, names: Sequence[str]) -> list[ScoredRun]:
+    def select(self, names: Sequence[str]) -> list[ScoredRun]:
         """Find the systems with these names; all systems without names.
 
         Raises:
@@ -190,7 +190,7 @@ class ReportedTables:
         Raises:
             InputError: as `Sample.of`.
         """
-        return None if self.sample is None else Sample.of(self.sample)
+        return None if self.sample is None else Sample.read(self.sample)
 
 
 def read_scores(

@@ -114,7 +114,7 @@ def save(
 ) -> None:
     """Score RUN and save it as the baseline NAME."""
     result = service.save(name, collection, run, metrics, convention, depth=depth, force=force)
-    print_result(service.SavedBaselines.of(result), "text")
+    print_result(service.SavedBaselines.from_baselines(result), "text")
 
 
 @baseline_command.command("noise", cls=SectionedCommand)
@@ -124,7 +124,9 @@ def save(
 @of_collection("runs")
 def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
     """Measure noise: how repeated RUNs differ from the baseline NAME."""
-    print_result(service.SavedBaselines.of(service.measure_noise(name, collection, runs)), "text")
+    print_result(
+        service.SavedBaselines.from_baselines(service.measure_noise(name, collection, runs)), "text"
+    )
 
 
 @baseline_command.command("show")
@@ -132,14 +134,14 @@ def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
 @shared_options.form(*FORMS)
 def show(name: str, form: str) -> None:
     """Show the baseline NAME and the log of its uses."""
-    print_result(service.SavedBaselines.of(service.find_baseline(name)), form)
+    print_result(service.SavedBaselines.from_baselines(service.find_baseline(name)), form)
 
 
 @baseline_command.command("list")
 @shared_options.form(*FORMS)
 def listed(form: str) -> None:
     """List all saved baselines."""
-    print_result(service.SavedBaselines.of(*service.list_baselines()), form)
+    print_result(service.SavedBaselines.from_baselines(*service.list_baselines()), form)
 
 
 @click.command("gate", cls=SectionedCommand)

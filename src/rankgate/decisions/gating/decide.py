@@ -134,7 +134,7 @@ def decide(
         comparison.seed,
         today,
         policy["looks"] == "anytime",
-        least=MIN_QUERIES if inputs is None or inputs.design is None else inputs.design.least,
+        least=MIN_QUERIES if inputs is None or inputs.design is None else inputs.design.min_queries,
     )
     evidence = Evidence(comparison, terms, inputs or Inputs())
     _refuse_unfit_rules(policy, evidence)
@@ -231,7 +231,7 @@ def _alpha_share(policy: Policy, look_number: LookNumber | None) -> float:
 def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -> list[str]:
     notes = [*_error_rate_notes(policy, evidence), *_skew_notes(policy, evidence)]
     if (design := evidence.inputs.design) is not None:
-        notes.append(f"{design.words}; what unjudged documents could change is not asked")
+        notes.append(f"{design.population}; what unjudged documents could change is not asked")
         notes += _effective_notes(policy, evidence)
     if look_number is None:
         return notes

@@ -132,7 +132,7 @@ def gate(
     metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
     step("scoring the candidate")
     of_lists = [name for name in rules.metrics if name not in rankings]
-    scorer = Scorer.of(
+    scorer = Scorer.from_metrics(
         collection,
         [*metrics, *of_lists],
         rules["convention"],
@@ -276,7 +276,7 @@ def _runs_of_maker(
     Raises:
         UsageError: not two systems.
     """
-    base, candidates = maker.named(baseline, [] if candidate is None else [candidate])
+    base, candidates = maker.name_systems(baseline, [] if candidate is None else [candidate])
     _refuse_unless_two([*base, *candidates], "evaluation", maker.runs)
     return maker.collection, base, candidates
 
@@ -365,7 +365,7 @@ def _tag_activity(
     """Systems with tags of activity, if a rule needs them and training data is there."""
     if ACTIVITY not in rules.slices or collection.training is None:
         return list(systems)
-    train = TrainingData(collection.training).met
+    train = TrainingData(collection.training).items_of_users
     return [system if ACTIVITY in system.tags else _tag_users(system, train) for system in systems]
 
 

@@ -116,7 +116,7 @@ def make_verdict_on_stale_baseline(
     reason = (
         f"the baseline {saved.baseline.name} was scored by other judgments "
         f"({system.qrels_sha256[:12]}) than the candidate ({candidate.qrels_sha256[:12]}): "
-        f"{drift.words}"
+        f"{drift.description}"
     )
     next_step = (
         f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN "

@@ -380,7 +380,7 @@ def kpi_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
     from rankgate.online.indicators.kpi_catalogue import KPIS
 
     try:
-        kpi = KPIS.named(values["kpi"])
+        kpi = KPIS.find(values["kpi"])
     except UsageError as error:
         return error.problem, "kpi"
     if not kpi.better and not values["better"]:
@@ -408,7 +408,7 @@ def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: boo
             "mend the experiment or its log",
             margin=abs(bound),
         )
-    rows = evidence.units.of(measure)["variant"].value_counts()
+    rows = evidence.units.unit_rows(measure)["variant"].value_counts()
     counts = dict(rows.iter_rows())
     if min(counts.get(evidence.control, 0), counts.get(evidence.treatment, 0)) < 2:
         return Outcome(

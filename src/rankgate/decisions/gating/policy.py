@@ -448,7 +448,7 @@ def _rule(file: TomlFile, table: Any, position: str) -> Rule:  # noqa: ANN401 - 
     common_keys = {parameter.name for parameter in COMMON}
     common = file.read_values({k: v for k, v in table.items() if k in common_keys}, COMMON, *key)
     try:
-        kind = RULES.named(common["kind"])
+        kind = RULES.find(common["kind"])
     except UsageError as error:
         raise file.error(error.problem, *key, "kind") from None
     kind_values = {name: value for name, value in table.items() if name not in common_keys}

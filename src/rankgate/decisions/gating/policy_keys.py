@@ -62,7 +62,7 @@ def policy_keys() -> PolicyKeys:
             "required": ["kind", *(p.name for p in kind.takes if p.required)],
             "additionalProperties": False,
         }
-        for kind in RULES.every
+        for kind in RULES.all_objects
     ]
     return PolicyKeys(
         {

@@ -194,7 +194,7 @@ class Drift:
         return len(self.queries) / max(1, self.then + len(self.new))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The changes, as the end of a sentence."""
         parts = [
             f"{len(self.gone)} of its {self.then} queries went" if self.gone else "",
@@ -353,7 +353,7 @@ class Evidence:
     def own(self, metric: str, slice_: str | None) -> NDArray[np.float64] | ResampledValue:
         """The candidate's value of each query, or its number about all lists."""
         if list_numbers := self.inputs.wholes.get((metric, slice_)):
-            return list_numbers.own
+            return list_numbers.candidate_value
         return self.measured(metric, slice_, lambda _, candidate: candidate)
 
     def gains(self, metric: str, slice_: str | None) -> NDArray[np.float64] | ResampledValue:
@@ -385,7 +385,9 @@ class Evidence:
     def units(self, table: pl.DataFrame) -> QueryClusters | None:
         """The clusters of the queries of a table; None where each query is its own."""
         clusters = read_clusters([self.comparison.queries])
-        units = QueryClusters.of(table["query_id"].to_list(), clusters) if clusters else None
+        units = (
+            QueryClusters.from_queries(table["query_id"].to_list(), clusters) if clusters else None
+        )
         return None if units is None or len(units.first) == len(table) else units
 
     def represented(

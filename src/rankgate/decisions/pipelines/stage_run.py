@@ -107,7 +107,7 @@ class _Reranking(Connection):
         first, remaining = candidates[: self.reranker.depth], candidates[self.reranker.depth :]
         if not first:
             return Answer(())
-        reply = self._called(query, first)
+        reply = self._call_reranker(query, first)
         if isinstance(reply, Failure):
             return reply
         candidate_ids = {candidate["id"] for candidate in first}
@@ -119,7 +119,7 @@ class _Reranking(Connection):
                 )
         return _append_remaining(reply, [candidate["id"] for candidate in remaining])
 
-    def _called(self, query: Query, first: Sequence[Candidate]) -> Answer | Failure:
+    def _call_reranker(self, query: Query, first: Sequence[Candidate]) -> Answer | Failure:
         parameters = self.reranker.parameters
         if self.function:
             try:

@@ -82,7 +82,7 @@ class StageRunner:
             elif isinstance(stage, RerankStage):
                 taken_stages[stage.name] = self._reranked(stage, need, inputs[0])
             elif isinstance(stage, EngineStage):
-                taken_stages[stage.name] = self._asked(stage, need)
+                taken_stages[stage.name] = self._ask_engine(stage, need)
         return tuple(taken_stages.values())
 
     def _needs(self, stage: Stage) -> Any:  # noqa: ANN401 - what it is depends on the stage
@@ -95,7 +95,7 @@ class StageRunner:
                     raise self._error(stage, problem, code="cannot-read")
                 return read_engine(engine_path).having(stage.parameters, stage.depth)
             if isinstance(stage, FuseStage):
-                method = METHODS.named(stage.fuse)
+                method = METHODS.find(stage.fuse)
                 for name, value in stage.parameters.items():
                     method.read(name, value)
             elif isinstance(stage, RerankStage) and not stage.command:
@@ -104,7 +104,7 @@ class StageRunner:
             raise self._error(stage, error.problem, code=error.code) from None
         return None
 
-    def _asked(self, stage: EngineStage, configuration: Configuration) -> StageRun:
+    def _ask_engine(self, stage: EngineStage, configuration: Configuration) -> StageRun:
         """The results of an engine."""
         engine = configuration.engine
         program_words = [
@@ -115,7 +115,7 @@ class StageRunner:
         key = _digest(
             str(stage.engine), configuration.sha256, *_source_hashes(program_words, folder)
         )
-        return self._taken(
+        return self._take_snapshot(
             stage, replace(configuration, name=stage.name), key, (), engine.engine_kind
         )
 
@@ -142,11 +142,11 @@ class StageRunner:
         )
         configuration = Configuration(stage.name, reranker, Pace(concurrency=stage.concurrency))
         does = Path(stage.rerank).name if stage.command else stage.rerank.partition(":")[2]
-        return self._taken(
+        return self._take_snapshot(
             stage, configuration, _digest(configuration.sha256), (input_stage,), does
         )
 
-    def _taken(
+    def _take_snapshot(
         self,
         stage: Stage,
         configuration: Configuration,

@@ -112,7 +112,7 @@ def stages(
         raise UsageError(problem, code="unknown-choice")
     collection = Collection.of(collection)
     collection.refuse("stages", *TASK_FIELDS, *SAMPLE_FIELDS)
-    scorer = Scorer.of(collection, metrics, convention, depth=depth)
+    scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth)
     target_metric = choose_target(scorer, target)
     if target_metric[0] not in dict(scorer.metrics):
         scorer = replace(scorer, metrics=(target_metric, *scorer.metrics))

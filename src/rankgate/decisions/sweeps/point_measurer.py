@@ -113,7 +113,7 @@ class PointMeasurer:
         """
         workers = 1 if self.plan.setup.steps else min(self.plan.settings.workers, len(points))
         if workers <= 1:
-            return [self._one(point) for point in points]
+            return [self._measure_point(point) for point in points]
         measured_of_index: dict[int, MeasuredPoint] = {}
         remaining = iter(list(enumerate(points)))
 
@@ -123,7 +123,7 @@ class PointMeasurer:
                     index, point = next(remaining, (-1, {}))
                 if index < 0:
                     return
-                measured_of_index[index] = self._one(point)
+                measured_of_index[index] = self._measure_point(point)
 
         threads = Workers(stop=self._stop)
         threads.run(work, workers)
@@ -147,16 +147,16 @@ class PointMeasurer:
             write_timing(self.folder, key, timing)
         return timing
 
-    def _one(self, point: Point) -> MeasuredPoint:
+    def _measure_point(self, point: Point) -> MeasuredPoint:
         key = digest([self.plan.target.identity(point), self.plan.setup.identity(point)])[
             :_HASH_LETTERS
         ]
         if self.down:
             return MeasuredPoint(point, key, "not_run", self.down)
         with self._lock:
-            step(f"{point_text(point)}{self._left()}")
+            step(f"{point_text(point)}{self._remaining_time()}")
         try:
-            point_run = self._taken(point, key)
+            point_run = self._take_run(point, key)
         except SetupError as error:
             point_run = PointRun(None, f"set-up: {error}")
         except RankgateError as error:
@@ -181,18 +181,18 @@ class PointMeasurer:
             point, key, "ok", "", point_run.latency, point_run.file, scores, cautions
         )
 
-    def _taken(self, point: Point, key: str) -> PointRun:
+    def _take_run(self, point: Point, key: str) -> PointRun:
         path = self.folder / key
         if stored_run := self.plan.target.stored(path):
             return stored_run
-        with self.plan.setup.done(point, self._journal):
+        with self.plan.setup.applied(point, self._journal):
             return self.plan.target.take(point, path, self._watch)
 
     def _watch(self) -> None:
         if self._stop.is_set():
             raise SweepInterrupted
 
-    def _left(self) -> str:
+    def _remaining_time(self) -> str:
         """The remaining time for the other points, in words."""
         if not self._done:
             return ""
@@ -260,7 +260,7 @@ def align_values(
         if label in lower:
             is_kept &= ~is_partial
         values_by_metric[label] = np.where(is_unknown, 0.0, values)[is_kept]
-        units = QueryClusters.of(ids.filter(pl.Series(is_kept)).to_list(), clusters or {})
+        units = QueryClusters.from_queries(ids.filter(pl.Series(is_kept)).to_list(), clusters or {})
         if len(units.first) < len(values_by_metric[label]):
             clustered = max(clustered, len(values_by_metric[label]))
             problem = problem or (units.problem(values_by_metric[label][:, 0]) or ("", ""))[1]

@@ -230,16 +230,16 @@ class Setup:
         """The names in double braces that its steps use."""
         return {name for step in (*self.steps, *self.undo) for name in names_in(step)}
 
-    def of(self, point: Point) -> list[Step]:
+    def at_point(self, point: Point) -> list[Step]:
         """The steps of a point."""
         return [with_values(step, {**self.known, **point}) for step in self.steps]
 
     def identity(self, point: Point) -> list[dict[str, Any]]:
         """The steps of a point as plain values."""
-        return [asdict(step) for step in self.of(point)]
+        return [asdict(step) for step in self.at_point(point)]
 
     @contextmanager
-    def done(self, point: Point, journal: Journal | None) -> Iterator[None]:
+    def applied(self, point: Point, journal: Journal | None) -> Iterator[None]:
         """Set a point up, and undo the set-up at the end.
 
         The steps to undo are on disk before the first step, so that another program can undo them.
@@ -256,7 +256,7 @@ class Setup:
         undo = [with_values(step, undo_values) for step in self.undo or self.steps]
         journal.add({"undo": [asdict(step) for step in undo]})
         try:
-            for step in self.of(point):
+            for step in self.at_point(point):
                 if problem := carry_out(step, self.engine, self.folder):
                     raise SetupError(problem)
             yield

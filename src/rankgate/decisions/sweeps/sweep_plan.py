@@ -121,13 +121,13 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
     engine = target.configuration.engine if isinstance(target, EngineTarget) else None
     _refuse_steps(toml, steps, undo, engine)
     dials = read_dials(toml, grid=settings.search == "grid")
-    setup = Setup(steps, undo, known=target.known, engine=engine, folder=folder)
+    setup = Setup(steps, undo, known=target.template_values, engine=engine, folder=folder)
     baseline = _baseline(toml, target, setup, dials)
-    setup = Setup(steps, undo, baseline, target.known, engine, folder)
+    setup = Setup(steps, undo, baseline, target.template_values, engine, folder)
     _refuse_names(toml, setup, dials, target)
     _refuse_large(toml, settings, dials)
     try:
-        scorer = Scorer.of(
+        scorer = Scorer.from_metrics(
             _resolve_path(given_inputs["qrels"], folder), settings.metrics, settings.convention
         )
     except UsageError as error:
@@ -284,7 +284,7 @@ def _baseline(
         )
         tried_values = tried_values if value is UNSET else (*tried_values, value)
         if problem := target.refuse(dial, tried_values, elsewhere=dial.name in setup.names):
-            code = "unused-dial" if dial.name in target.known else "unknown-dial"
+            code = "unused-dial" if dial.name in target.template_values else "unknown-dial"
             table_name = ("baseline",) if dial.name in baseline_table else ("dials",)
             raise toml.error(f"{problem}.", *table_name, dial.name, code=code)
         if value is UNSET:
@@ -300,7 +300,7 @@ def _baseline(
 
 def _refuse_names(toml: TomlFile, setup: Setup, dials: Sequence[Dial], target: Target) -> None:
     """Check that names in double braces have a value."""
-    known_names = {*(dial.name for dial in dials), *target.known}
+    known_names = {*(dial.name for dial in dials), *target.template_values}
     names_by_key = [
         *((("setup", str(index)), names_in(step)) for index, step in enumerate(setup.steps)),
         *((("undo", str(index)), names_in(step)) for index, step in enumerate(setup.undo)),

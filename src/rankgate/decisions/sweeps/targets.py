@@ -94,7 +94,7 @@ class Target(ABC):
         """The present value of a dial, or `UNSET`."""
 
     @property
-    def known(self) -> Mapping[str, Any]:
+    def template_values(self) -> Mapping[str, Any]:
         """Values of names in double braces that are no dials."""
         return {}
 
@@ -259,13 +259,13 @@ class FusionTarget(Target):
 
     def identity(self, point: Point) -> Mapping[str, Any]:
         """The values that the run of a point depends on."""
-        fusion = self._at(point)
+        fusion = self._fuser_at(point)
         return {field_.name: getattr(fusion, field_.name) for field_ in fields(fusion)}
 
     def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:  # noqa: ARG002 - the signature of targets
         """The run of a point."""
         watch()
-        fusion = self._at(point)
+        fusion = self._fuser_at(point)
         try:
             with progress(None):
                 fused = fuse(
@@ -281,7 +281,7 @@ class FusionTarget(Target):
             return PointRun(None, error.problem.rstrip("."))
         return PointRun(fused.run)
 
-    def _at(self, point: Point) -> Fuse:
+    def _fuser_at(self, point: Point) -> Fuse:
         keys = {name: value for name, value in point.items() if name in _FUSION_KEYS}
         return replace(
             self.fusion,
@@ -319,7 +319,7 @@ class EngineTarget(Target):
         return self.configuration.name
 
     @property
-    def known(self) -> Mapping[str, Any]:
+    def template_values(self) -> Mapping[str, Any]:
         """The parameters of the engine."""
         return self.configuration.engine.parameters
 
@@ -365,13 +365,13 @@ class EngineTarget(Target):
             self._asked = digest([(query.query_id, query.text) for query in self.queries])
         facts = [self._facts.version, self._facts.documents]
         return {
-            "engine": self.at(point).sha256,
+            "engine": self.engine_at(point).sha256,
             "scores": self.configuration.pace.scores,
             "queries": self._asked,
             "index": [*facts, self._facts.settings] if self.steady else facts,
         }
 
-    def at(self, point: Point) -> Configuration:
+    def engine_at(self, point: Point) -> Configuration:
         """The engine with the values of a point.
 
         Raises:
@@ -393,18 +393,18 @@ class EngineTarget(Target):
         """The run of an earlier call."""
         output = path.with_suffix(".run")
         result = _stored(output)
-        return None if result is None else self._taken(result, output)
+        return None if result is None else self._take_run(result, output)
 
     def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:
         """The run of a point."""
         output = path.with_suffix(".run")
         query_list = list(self.queries)
-        configuration = self.at(point)
+        configuration = self.engine_at(point)
         with progress(lambda _: watch()):
             result = snapshot(configuration, query_list, output, to=DEFAULT_FORMAT, again=True)
-        return self._taken(result, output)
+        return self._take_run(result, output)
 
-    def _taken(self, result: Snapshot, output: Path) -> PointRun:
+    def _take_run(self, result: Snapshot, output: Path) -> PointRun:
         problem = _problem(result)
         if not problem and not result.lists.documents:
             return PointRun(None, "no query has a result", result.latency, output, empty=True)
@@ -415,7 +415,7 @@ class EngineTarget(Target):
         """The latencies of points, queried in turn; none where points need a set-up."""
         if not self.steady:
             return Timing(problem="each is set up by itself")
-        engines = [self.at(point).engine for point in points]
+        engines = [self.engine_at(point).engine for point in points]
         return time_engines(engines, self.queries, self.configuration.pace, seed)
 
     def answers(self) -> bool:
@@ -435,7 +435,7 @@ class EngineTarget(Target):
         for value in values:
             try:
                 self._read(name, value)
-                self.at({name: value})
+                self.engine_at({name: value})
             except UsageError as error:
                 return f"{name} = {value_text(value)}: {error.problem.rstrip('.')}"
             except ValueError as error:

@@ -115,7 +115,7 @@ def _trial(
     systems = _score_runs(partial_scorer, runs)
     label = scorer.metrics[0][0]
     result, _ = estimate_metrics(
-        HypotheticalScorer.of(partial_scorer, *systems),
+        HypotheticalScorer.from_systems(partial_scorer, *systems),
         model_holes(*systems),
         {label: 0.0},
         _DRAWS,
@@ -128,7 +128,7 @@ def _trial(
 def _scorer_with(scorer: Scorer, judgments: pl.DataFrame) -> Scorer:
     qrels = read_qrels(judgments)
     # without tags: a trial does not need slices
-    return replace(scorer, qrels=qrels, index=JudgmentIndex.of(qrels), tags=None)
+    return replace(scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), tags=None)
 
 
 def _score_runs(scorer: Scorer, runs: list[Run]) -> tuple[ScoredRun, ScoredRun]:
@@ -229,7 +229,7 @@ def calibration(
     """
     collection = Collection.of(collection)
     collection.refuse("calibration", *TASK_FIELDS, *SAMPLE_FIELDS)
-    scorer = Scorer.of(collection, metric, convention)
+    scorer = Scorer.from_metrics(collection, metric, convention)
     depth = cutoff_of(scorer.metrics[0][1])
     if depth is None:
         raise UsageError(

@@ -77,7 +77,7 @@ def estimate_metrics(
     row_of_query = {query: i for i, query in enumerate(measured_values.query_ids)}
     column = {metric: j for j, metric in enumerate(measured_values.metrics)}
     table, top = holes.table, best_grade(stage.scorer.qrels)
-    grades, is_pooled = holes.drawn(count_grade_sets(draws, len(table)), seed, selection)
+    grades, is_pooled = holes.draw_grades(count_grade_sets(draws, len(table)), seed, selection)
     is_measured = table["query_id"].is_in(measured_values.query_ids)
     table, grades = table.filter(is_measured), grades[is_measured.to_numpy()]
     queries = table["query_id"].unique(maintain_order=True).to_list()
@@ -98,7 +98,7 @@ def estimate_metrics(
                 "tag": tag,
                 "value": value,
                 "metric": label,
-                **gains.of(is_member).figures(margin, sign),
+                **gains.from_queries(is_member).figures(margin, sign),
             }
             for tag, value, is_member in slices
         ]
@@ -140,7 +140,7 @@ class HoleGains:
     supposed: Floats
     pooled: NDArray[np.bool_]
 
-    def of(self, queries: NDArray[np.bool_]) -> HoleGains:
+    def from_queries(self, queries: NDArray[np.bool_]) -> HoleGains:
         """The gains of selected queries."""
         is_selected = queries[self.rows]
         rows = (np.cumsum(queries) - 1)[self.rows[is_selected]]
@@ -315,14 +315,16 @@ def drawn_values(
         selection: how judged documents were chosen.
     """
     stage, hole_model = (
-        HypotheticalScorer.of(scorer, baseline, candidate),
+        HypotheticalScorer.from_systems(scorer, baseline, candidate),
         model_holes(baseline, candidate),
     )
     table = hole_model.table
     if not stage.metrics or table.is_empty():
         return {}
     corner_grades = extreme_grades(table, best_grade(scorer.qrels))
-    drawn_grades, pooled = hole_model.drawn(count_grade_sets(draws, len(table)), seed, selection)
+    drawn_grades, pooled = hole_model.draw_grades(
+        count_grade_sets(draws, len(table)), seed, selection
+    )
     grades = np.concatenate([corner_grades, drawn_grades], axis=1)
     queries = table["query_id"].unique(maintain_order=True).to_list()
     values = stage.values(table, grades)

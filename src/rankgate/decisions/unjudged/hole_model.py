@@ -56,7 +56,7 @@ class RelevanceModel:
         effects = np.concatenate([self.effects, np.zeros(self._more(query))])
         return np.asarray(features @ self.coefficients + effects[query], np.float64)
 
-    def drawn(
+    def draw_log_odds(
         self, features: Floats, query: Places, draws: int, rng: np.random.Generator
     ) -> Floats:
         """(N, S) log-odds, each column under parameters drawn from their posterior."""
@@ -182,7 +182,7 @@ class HoleModel:
     query: Places
     model: RelevanceModel | None
 
-    def drawn(
+    def draw_grades(
         self, draws: int, seed: int, selection: Selection = "unknown"
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Draw grades of every hole, with the uncertainty of the model.
@@ -217,7 +217,7 @@ class HoleModel:
         departure = sd * rng.standard_normal((3, draws))
         departure[:2] += mean
         odds = (
-            self.model.drawn(self.features, self.query, draws, rng)
+            self.model.draw_log_odds(self.features, self.query, draws, rng)
             + departure[_list_membership(self.table)]
         )
         relevant = rng.random(odds.shape) < 1 / (1 + np.exp(-np.clip(odds, -30, 30)))

@@ -157,11 +157,11 @@ def holes(
         read_rankings(run, "run", collection.doc_field) for run in (baseline, candidate)
     )
     selection = collection.selection or "unknown"
-    scorer = Scorer.of(collection, metrics, convention, depth=depth)
+    scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth)
     step("scoring both systems")
     systems = [scorer.scored(baseline), scorer.scored(candidate)]
     scored_baseline, scored_candidate = rename_duplicates(systems, [baseline, candidate])
-    stage = HypotheticalScorer.of(scorer, scored_baseline, scored_candidate)
+    stage = HypotheticalScorer.from_systems(scorer, scored_baseline, scored_candidate)
     if not stage.metrics:
         raise UsageError(
             f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "

@@ -50,7 +50,9 @@ class HypotheticalScorer:
     metrics: tuple[tuple[str, Metric], ...]
 
     @classmethod
-    def of(cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun) -> HypotheticalScorer:
+    def from_systems(
+        cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun
+    ) -> HypotheticalScorer:
         """Keep the metrics whose cutoff lies within both lists."""
         depth = min(baseline.depth, candidate.depth)
         metrics = [
@@ -73,12 +75,14 @@ class HypotheticalScorer:
         """
         if table.is_empty() or not self.metrics:
             return np.zeros((2, len(self.metrics), 0, grades.shape[1]))
-        pool = _PooledJudgments.of(self.scorer.index, table)
-        lists = [_ListedDocuments.of(run.lists, table) for run in (self.baseline, self.candidate)]
+        pool = _PooledJudgments.from_systems(self.scorer.index, table)
+        lists = [
+            _ListedDocuments.from_run(run.lists, table) for run in (self.baseline, self.candidate)
+        ]
         levels = pl.Series(np.append(pool.grades, grades.ravel())).unique().sort().to_numpy()
         grade_numbers = np.searchsorted(levels, grades)
         copies, copy_index = _find_distinct(grade_numbers, pool.hole_starts, len(levels))
-        plan = Plan.of(self.metrics, [self.scorer.how])
+        plan = Plan.from_conventions(self.metrics, [self.scorer.how])
         values = np.empty((2, len(self.metrics), len(copies)))
         cells = np.cumsum((pool.sizes + pool.hole_sizes)[copies // grades.shape[1]])
         start = 0
@@ -146,7 +150,7 @@ class _PooledJudgments:
     hole_starts: Integers
 
     @classmethod
-    def of(cls, index: JudgmentIndex, table: pl.DataFrame) -> _PooledJudgments:
+    def from_systems(cls, index: JudgmentIndex, table: pl.DataFrame) -> _PooledJudgments:
         query_ids, hole_owner = _index_queries(table)
         owner, rows = index.rows(index.codes(query_ids))
         grades = index.grades[rows]
@@ -213,7 +217,7 @@ class _ListedDocuments:
     hole: Integers
 
     @classmethod
-    def of(cls, lists: pl.DataFrame, table: pl.DataFrame) -> _ListedDocuments:
+    def from_run(cls, lists: pl.DataFrame, table: pl.DataFrame) -> _ListedDocuments:
         query_ids, _ = _index_queries(table)
         queries = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
         holes = table.select(_PAIR).with_row_index("hole")

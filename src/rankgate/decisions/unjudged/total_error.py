@@ -180,7 +180,7 @@ def total_error(
     collection = Collection.of(collection)  # judgments, repeated
     collection.refuse("total_error", *TASK_FIELDS, *SAMPLE_FIELDS)
     test = (test or Test()).only("total_error", "level", "seed")
-    repeated = RepeatedJudgments.of(collection.judgments)
+    repeated = RepeatedJudgments.from_judgments(collection.judgments)
     runs = [_list_snapshots(read_rankings(run, "run")) for run in (baseline, candidate)]
     if len(runs[0]) != len(runs[1]):
         raise UsageError(
@@ -195,7 +195,7 @@ def total_error(
     cells = []
     for labels, qrels in repeated.qrels.items():
         step(f"scoring by {', '.join(labels)}")
-        scorer = Scorer.of(replace(collection, judgments=qrels), metrics, convention)
+        scorer = Scorer.from_metrics(replace(collection, judgments=qrels), metrics, convention)
         cells += [
             _make_cell(scorer, *pair, holes=holes, seed=test.seed)
             for pair in zip(*runs, strict=True)

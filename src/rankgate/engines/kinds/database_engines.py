@@ -120,12 +120,12 @@ class _Session(Connection):
         )
 
     def facts(self) -> Facts:
-        version = self._known("SHOW server_version", [])
-        schema = self._known(_SCHEMA, [])
+        version = self._first_row("SHOW server_version", [])
+        schema = self._first_row(_SCHEMA, [])
         if version is None or schema is None:
             return Facts()
         tables = self._tables()
-        changes = self._known(_CHANGES, [tables])
+        changes = self._first_row(_CHANGES, [tables])
         return Facts(
             f"postgresql {version[0]}",
             self._documents(tables),
@@ -133,7 +133,7 @@ class _Session(Connection):
             f"change {changes[0]}" if tables and changes and changes[0] is not None else "",
         )
 
-    def _known(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
+    def _first_row(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
         """The first row of a statement; None where the server does not answer it."""
         import psycopg
 
@@ -157,13 +157,15 @@ class _Session(Connection):
             names = sorted(set(_relations(plan[0] if plan else [])))
         except psycopg.Error:
             return []
-        rows = (self._known("SELECT to_regclass(%s)::oid", [name]) for name in names)
+        rows = (self._first_row("SELECT to_regclass(%s)::oid", [name]) for name in names)
         return [row[0] for row in rows if row and row[0] is not None]
 
     def _documents(self, tables: list[int]) -> int | None:
         """The rows of the table, where the statement reads one and counting them is in time."""
-        name = self._known("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
-        row = self._known(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - quoted by the server
+        name = (
+            self._first_row("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
+        )
+        row = self._first_row(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - quoted by the server
         return int(row[0]) if row else None
 
     def execute(self, statement: str) -> None:
@@ -338,17 +340,17 @@ class _Database(Connection):
     def facts(self) -> Facts:
         engine = self._engine
         version = sqlite3.sqlite_version
-        schema = self._one("SELECT group_concat(sql, ';') FROM sqlite_master")
+        schema = self._first_row("SELECT group_concat(sql, ';') FROM sqlite_master")
         documents = None
         if engine.table is not None:
-            documents = self._one(f"SELECT count(*) FROM {_quoted(engine.table)}")  # noqa: S608
+            documents = self._first_row(f"SELECT count(*) FROM {_quoted(engine.table)}")  # noqa: S608
         settings = sha256(str(schema).encode()).hexdigest()[:12]
         return Facts(version, documents, settings, _changes(Path(engine.database)))
 
     def close(self) -> None:
         self._database.close()
 
-    def _one(self, sql: str) -> Any:
+    def _first_row(self, sql: str) -> Any:
         try:
             return self._database.execute(sql).fetchone()[0]
         except (sqlite3.Error, TypeError):

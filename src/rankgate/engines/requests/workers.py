@@ -55,7 +55,7 @@ class Workers:
         if self._error:
             raise self._error
 
-    def ready(self, attempts: int) -> bool:
+    def wait_for_turn(self, attempts: int) -> bool:
         """Wait until the next request may be sent; False if the work has ended before.
 
         Args:

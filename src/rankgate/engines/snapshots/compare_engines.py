@@ -92,7 +92,7 @@ def compare_engines(
         ]
         for target in targets:
             if target.format:
-                target.ready(force=force)
+                target.refuse_finished(force=force)
         with ExitStack() as stack:
             arms = []
             for number in range(2):

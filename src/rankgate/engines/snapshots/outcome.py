@@ -186,7 +186,7 @@ class Outcomes:
                 file.seek(offset)
                 yield Outcome(**json.loads(file.readline()))
 
-    def shown(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def display_fields(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The display fields of every document."""
         with self.path.open("rb") as file:
             next(file)

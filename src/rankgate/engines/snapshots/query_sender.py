@@ -205,7 +205,7 @@ class QuerySender:
                 with self._lock:
                     group = next(remaining_groups, ())
                 outcomes = [
-                    (number, self._asked(number, connections[number], query))
+                    (number, self._ask_query(number, connections[number], query))
                     for number, query in group
                 ]
                 self._count(outcomes)
@@ -238,12 +238,12 @@ class QuerySender:
                 return self._slots.get(timeout=_WAIT_SECONDS)
         return None
 
-    def _asked(self, number: int, connection: Connection, query: Query) -> Outcome | None:
+    def _ask_query(self, number: int, connection: Connection, query: Query) -> Outcome | None:
         """The outcome of a query; None if the work ended before it had one."""
         start_time = datetime.now(UTC)
         latencies: list[float] = []
         reply: Answer | Failure | None = None
-        while len(latencies) <= self.pace.retries and self.workers.ready(len(latencies)):
+        while len(latencies) <= self.pace.retries and self.workers.wait_for_turn(len(latencies)):
             start = time.perf_counter()
             reply = connection.ask(query)
             latencies.append(round((time.perf_counter() - start) * 1000, 3))

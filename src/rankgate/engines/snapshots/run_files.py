@@ -55,7 +55,7 @@ class RunTarget:
     path: Path
     format: Format | None
 
-    def ready(self, *, force: bool) -> None:
+    def refuse_finished(self, *, force: bool) -> None:
         """Refuse to replace a finished snapshot without ``force``.
 
         The old snapshot stays until the new one is written.
@@ -112,7 +112,7 @@ class RunTarget:
         run_companions.write(result.queries, run_companions.companion_path(self.path))
         if outcomes.seen:
             with replace_file(f"{self.path}{FIELDS_SUFFIX}") as stream:
-                for doc_id, values in outcomes.shown():
+                for doc_id, values in outcomes.display_fields():
                     row = {"doc_id": doc_id, **values}
                     stream.write(format_json(row).encode() + b"\n")
         else:  # remove those of an earlier snapshot
@@ -169,10 +169,10 @@ def gather_run(
         )
     table = pl.DataFrame(rows, schema=SNAPSHOT_QUERIES, orient="row")
 
-    def again() -> Iterator[pl.DataFrame]:
+    def reopen() -> Iterator[pl.DataFrame]:
         yield from frames
 
-    run = Run(configuration.name, again, queries=table, place=RowLocation(configuration.name))
+    run = Run(configuration.name, reopen, queries=table, place=RowLocation(configuration.name))
     return run, table, lists
 
 

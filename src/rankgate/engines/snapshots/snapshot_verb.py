@@ -253,7 +253,7 @@ def snapshot(
                 _take_snapshot(configuration, query_list, target, again=again), output=None
             )
     target = make_target(output, to)
-    target.ready(force=force)
+    target.refuse_finished(force=force)
     return _take_snapshot(configuration, query_list, target, again=again)
 
 

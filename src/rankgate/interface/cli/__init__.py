@@ -243,7 +243,7 @@ class Program(click.Group):
         if any(word.startswith("@") for word in arguments):
             from rankgate.interface.cli.project_file import settings
 
-            arguments = settings().named(arguments)
+            arguments = settings().replace_names(arguments)
         return super().parse_args(ctx, arguments)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -343,7 +343,7 @@ def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> Non
         for key, value in project_settings.defaults.items():
             if key in values:
                 message = (
-                    f"rankgate: {key} = {value!r} from {project_settings.place(key)}, "
+                    f"rankgate: {key} = {value!r} from {project_settings.location(key)}, "
                     "without an option"
                 )
                 click.echo(message, err=True)

@@ -251,7 +251,7 @@ def _check_settings(folder: Path) -> Iterator[DoctorFinding]:
             _AREA,
             f"@{name}",
             "works" if exists else "wrong",
-            path if exists else f"{project_settings.place(name)}: {path} is missing",
+            path if exists else f"{project_settings.location(name)}: {path} is missing",
             "" if exists else "make the file, or correct its name",
         )
 
@@ -269,7 +269,7 @@ def _check_defaults(project_settings: Settings) -> Iterator[DoctorFinding]:
             else:
                 chosen_convention(default)
         except RankgateError as error:
-            message = f"{project_settings.place(key)}: {error}"
+            message = f"{project_settings.location(key)}: {error}"
             yield DoctorFinding(_AREA, key, "wrong", message, "correct the name")
         else:
             text = ", ".join(default) if isinstance(default, tuple) else str(default)

@@ -57,7 +57,7 @@ class Settings:
     lines: Mapping[str, int] = field(default_factory=dict)
     sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def place(self, key: str) -> str:
+    def location(self, key: str) -> str:
         """The file and line of a key."""
         return f"{self.source}:{self.lines[key]}" if key in self.lines else self.source
 
@@ -81,7 +81,7 @@ class Settings:
                 defaults[inner] = values
         return defaults
 
-    def named(self, arguments: Sequence[str]) -> list[str]:
+    def replace_names(self, arguments: Sequence[str]) -> list[str]:
         """Words in which ``@NAME`` is the file of that name."""
         return [
             self.files[word[1:]] if word[:1] == "@" and word[1:] in self.files else word

@@ -101,18 +101,18 @@ def _list_settings(project_settings: Settings) -> Iterator[Setting]:
             if default is None
             else str(default)
         )
-        origin = _BUILT_IN if default is None else project_settings.place(name)
+        origin = _BUILT_IN if default is None else project_settings.location(name)
         yield Setting(name, text or built_in.get(name, ""), origin, purpose)
     for table, heading in (("collection", COLLECTION), ("test", TEST), ("output", OUTPUT)):
         for name, value in project_settings.sections.get(heading, {}).items():
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             key = _KEYS.get(name, name)
             yield Setting(
-                f"{table}.{key}", text, project_settings.place(key), f"an option of the {table}"
+                f"{table}.{key}", text, project_settings.location(key), f"an option of the {table}"
             )
     for name, path in project_settings.files.items():
         missing_note = "" if "://" in path or Path(path).exists() else ", which is missing"
-        yield Setting(f"@{name}", path, project_settings.place(name), f"a file{missing_note}")
+        yield Setting(f"@{name}", path, project_settings.location(name), f"a file{missing_note}")
     for name, purpose in _ENVIRONMENT.items():
         if os.environ.get(name):
             yield Setting(name, os.environ[name], "environment", purpose)

@@ -124,7 +124,9 @@ class RelevanceEvaluator:
         _check_types(judgments, "query_relevance", "grade", (int,))
         self._columns = parse_columns(names, level=relevance_level, te9=True)
         self._evaluator = (
-            DictEvaluator.of(judgments, self._columns, judged_only=bool(judged_docs_only_flag))
+            DictEvaluator.from_judgments(
+                judgments, self._columns, judged_only=bool(judged_docs_only_flag)
+            )
             if judgments
             else None
         )

@@ -310,13 +310,13 @@ def fuse(
             `rankgate.fuse` with ``train`` has those.
     """
     settings = dict(params or {})
-    fusion_method = METHODS.named(method).name
+    fusion_method = METHODS.find(method).name
     weights = settings.pop("weights", None)
     if weights is None and method == "wsum":
         weights = [1 / len(runs)] * len(runs)
     tables = [read_rankings(run, "run") for run in runs]
     on_scores = METHODS[fusion_method].uses == "scores"
-    if not on_scores and norm and NORMALISATIONS.named(norm).name == "min-max-inverted":
+    if not on_scores and norm and NORMALISATIONS.find(norm).name == "min-max-inverted":
         tables = [normalize(table, norm).to_dict() for table in tables]  # other ranks
     result = fused(
         {f"run_{number}": table for number, table in enumerate(tables, 1)},
@@ -339,7 +339,7 @@ def normalize(run: Run | Table, norm: str = "min-max") -> Run:
     Raises:
         UsageError: An unknown normalisation, or one that needs several runs.
     """
-    scale = NORMALISATIONS.named(norm)
+    scale = NORMALISATIONS.find(norm)
     if scale.finish is not None:
         problem = f"the normalisation {scale.name} needs several runs; use fuse(norm='{norm}')."
         raise UsageError(problem, code="unknown-normalisation")

@@ -127,12 +127,12 @@ class Report:
         """A LaTeX table."""
         rows = tuple((sign, name, *cells) for sign, name, *cells in self._rows())
         return render_latex(
-            make_document("", Table("", Grid(self._head(), rows, frozenset({0, 1}))))
+            make_document("", Table("", Grid(self._header(), rows, frozenset({0, 1}))))
         )
 
     def __str__(self) -> str:
         """A table; letters name the models that one is significantly better than."""
-        rows = [self._head(), *self._rows()]
+        rows = [self._header(), *self._rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -142,7 +142,7 @@ class Report:
 
     __repr__ = __str__
 
-    def _head(self) -> tuple[str, ...]:
+    def _header(self) -> tuple[str, ...]:
         return ("#", "Model", *(metric.upper() for metric in self.metrics))
 
     def _rows(self) -> list[tuple[str, ...]]:

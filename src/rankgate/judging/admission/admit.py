@@ -267,13 +267,13 @@ def _families(
     """
     if lineage is None:
         return pl.DataFrame(schema=FAMILIES), []
-    parsed_lineage = Lineage.of(lineage)
+    parsed_lineage = Lineage.read(lineage)
     if not systems.names and parsed_lineage.names_writers:
         return pl.DataFrame(schema=FAMILIES), parsed_lineage.cautions(np.zeros(0, np.bool_))
     if not systems.names:
         problem = "a lineage needs runs, some of them of the judge's family; name them."
         raise UsageError(problem, code="missing-input")
-    is_own_family = parsed_lineage.own(systems.names)
+    is_own_family = parsed_lineage.is_relative(systems.names)
     return family_bias(
         systems.values, parsed_lineage, is_own_family, limit
     ), parsed_lineage.cautions(is_own_family)

@@ -64,7 +64,9 @@ class JudgeGrades(ByContent):
 
     def __post_init__(self) -> None:
         if self.repeated:
-            RepeatedJudgments.of(list(self.repeated))  # labels that do not fit are an error now
+            RepeatedJudgments.from_judgments(
+                list(self.repeated)
+            )  # labels that do not fit are an error now
 
     @classmethod
     def of(cls, judge: JudgeGradesLike) -> JudgeGrades:
@@ -399,7 +401,7 @@ def grade_components(repeated: Sequence[Any]) -> pl.DataFrame:
     """
     if not repeated:
         return pl.DataFrame(schema=COMPONENTS)
-    repetitions = RepeatedJudgments.of(list(repeated))
+    repetitions = RepeatedJudgments.from_judgments(list(repeated))
     sizes = {name: len(levels) for name, levels in repetitions.facets.items() if len(levels) > 1}
     if not sizes:
         problem = "one set of grades repeats nothing; give two or more, each with its label."

@@ -59,7 +59,7 @@ class Lineage:
     source: str = "lineage"
 
     @classmethod
-    def of(cls, lineage: Lineage | Mapping[str, Sequence[str]] | str | Path) -> Lineage:
+    def read(cls, lineage: Lineage | Mapping[str, Sequence[str]] | str | Path) -> Lineage:
         """From members by family, or a TOML file with them in ``[families]``.
 
         Raises:
@@ -72,7 +72,7 @@ class Lineage:
             return cls(_read_members(file.values.get("families"), file), file.source)
         return cls(_read_members(lineage, TomlFile({}, "lineage", {}, code="invalid-lineage")))
 
-    def own(self, systems: Sequence[str]) -> NDArray[np.bool_]:
+    def is_relative(self, systems: Sequence[str]) -> NDArray[np.bool_]:
         """(S,) True for systems of the judge's family.
 
         Raises:

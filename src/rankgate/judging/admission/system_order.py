@@ -114,7 +114,9 @@ def order_systems(
     if not runs:
         return OrderedSystems(pl.DataFrame(schema=SYSTEMS), (), None)
     scorers = {
-        name: Scorer.of(_grades_of_rater(common_pairs, name), metrics, convention, depth=1)
+        name: Scorer.from_metrics(
+            _grades_of_rater(common_pairs, name), metrics, convention, depth=1
+        )
         for name in (PEOPLE, JUDGE)
     }
     names, values, cautions = [], [], dict[str, None]()

@@ -193,7 +193,7 @@ def _correlations(table: Floats, without: Floats, grades: Floats) -> tuple[float
 
 def pair_table(pairs: RatedPairs) -> pl.DataFrame:
     """A row for each pair of raters who graded something in common."""
-    grade_index, grades = pairs.place, pairs.sheet.grades
+    grade_index, grades = pairs.grade_index, pairs.sheet.grades
     is_rated = (grade_index >= 0).astype(np.float64)  # exact counts, and a fast product
     shared_counts, size = is_rated.T @ is_rated, grades.size
     rows = []

@@ -58,7 +58,7 @@ class RatedPairs:
     tallies: Tallies
 
     @property
-    def place(self) -> NDArray[np.int64]:
+    def grade_index(self) -> NDArray[np.int64]:
         """(I, R) the index of the grade that a rater gave a pair, −1 if there is none."""
         is_rated = self.sheet.said.any(axis=2)
         return np.where(is_rated, self.sheet.said.argmax(axis=2), -1)
@@ -111,7 +111,7 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
         raters,
         sheet,
         queries,
-        Tallies.of(sheet, queries),
+        Tallies.from_clusters(sheet, queries),
     )
 
 
@@ -128,7 +128,7 @@ def _rating_matrix(
     possible = possible_grades(scale) if scale else ()
     all_grades = sorted({*possible, *graded_ratings["grade"].to_list()}) if possible else None
     queries = pairs["query_id"].rank("dense").to_numpy().astype(np.int64) - 1
-    return RatingMatrix.of(matrix, all_grades), tuple(raters), queries
+    return RatingMatrix.from_grades(matrix, all_grades), tuple(raters), queries
 
 
 FALSE_ALARMS = 0.05
@@ -172,7 +172,7 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
     counts = pairs.sheet.counts
     raters_per_pair = counts.sum(axis=1)
     is_shared = raters_per_pair > 1
-    grade_index, clusters = pairs.place[is_shared], _cluster_of_pair(pairs.queries[is_shared])
+    grade_index, clusters = pairs.grade_index[is_shared], _cluster_of_pair(pairs.queries[is_shared])
     counts, pair_weight = counts[is_shared], 1 / np.maximum(raters_per_pair[is_shared] - 1, 1)
     if not is_shared.any():
         return ()

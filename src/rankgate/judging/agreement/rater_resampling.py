@@ -61,7 +61,7 @@ class RedrawnGrades:
     others: dict[float, Floats]
 
     @classmethod
-    def of(cls, ratings: Ratings) -> RedrawnGrades:
+    def from_ratings(cls, ratings: Ratings) -> RedrawnGrades:
         """From ratings of single raters; the last rating of each on a pair counts.
 
         Raises:
@@ -179,7 +179,9 @@ def _values(
     how: str | Convention,
 ) -> _Values:
     """By metric and query, the values of all systems by one judge's grades."""
-    scorer = Scorer.of(Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1)
+    scorer = Scorer.from_metrics(
+        Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1
+    )
     tables = [scorer.scored(run).scores.drop_nulls("value") for run in runs]
     values_by_metric: dict[str, dict[str, tuple[float, ...]]] = {}
     columns = [
@@ -312,16 +314,18 @@ def resample_raters(
         UsageError: unknown names.
     """
     all_ratings = read_ratings(ratings, from_=from_)
-    redrawn_grades = RedrawnGrades.of(all_ratings)
+    redrawn_grades = RedrawnGrades.from_ratings(all_ratings)
     runs = [read_run(run) for run in (baseline, candidate)]
-    first = Scorer.of(_resolved_qrels(all_ratings, rule), metrics, how, depth=1)
+    first = Scorer.from_metrics(_resolved_qrels(all_ratings, rule), metrics, how, depth=1)
     systems = [first.scored(run) for run in runs]
     truth = _deltas(first, systems)
     rng = np.random.default_rng(seed)
     drawn_deltas = np.empty((draws, len(truth)))
     for i in range(draws):
         step(f"raters {i + 1} of {draws}")
-        scorer = Scorer.of(_resolved_qrels(redrawn_grades.draw(rng), rule), metrics, how, depth=1)
+        scorer = Scorer.from_metrics(
+            _resolved_qrels(redrawn_grades.draw(rng), rule), metrics, how, depth=1
+        )
         drawn_deltas[i] = _deltas(scorer, [scorer.scored(run) for run in runs])
     low, high = np.quantile(drawn_deltas, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2], axis=0)
     reversed_shares = (np.sign(drawn_deltas) * np.sign(truth) < 0).mean(axis=0)

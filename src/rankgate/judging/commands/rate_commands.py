@@ -100,13 +100,13 @@ def add_judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add all these options; the command gets their ``judge``, None without ``--llm``."""
 
     @functools.wraps(function)
-    def chosen(*args: Any, llm: str | None, **arguments: Any) -> Any:  # noqa: ANN401
+    def with_judge(*args: Any, llm: str | None, **arguments: Any) -> Any:  # noqa: ANN401
         judge_options = {name: arguments.pop(name) for name in _NAMES}
         return function(*args, judge=_judge(llm, judge_options), **arguments)
 
     for decorator in reversed(_OPTIONS):
-        chosen = decorator(chosen)
-    return chosen
+        with_judge = decorator(with_judge)
+    return with_judge
 
 
 def _judge(model: str | None, judge_options: dict[str, Any]) -> Judge | None:
@@ -222,7 +222,7 @@ class Keyboard:
             if not text:
                 return Key("")
             if text.startswith(_BEGIN):
-                return PastedText(self._rest(text.removeprefix(_BEGIN)))
+                return PastedText(self._read_pasted(text.removeprefix(_BEGIN)))
             if text.startswith(ESCAPE):
                 if text == ESCAPE and self._waiting():
                     text += self._chunk()
@@ -233,7 +233,7 @@ class Keyboard:
                     continue
             return Key(text) if len(text) == 1 else PastedText(text, marked=False)
 
-    def _rest(self, text: str) -> str:
+    def _read_pasted(self, text: str) -> str:
         """Read pasted text to its end."""
         while _END not in text:
             chunk = self._chunk()
@@ -413,7 +413,9 @@ def rate_command(
         if work.cut:
             click.echo(_CUT_MESSAGE, err=True)
         rate_by_keys(work)
-        click.echo(f"rated {work.done} of {work.total}; the ratings are in {output}", err=True)
+        click.echo(
+            f"rated {work.counted_pairs} of {work.total}; the ratings are in {output}", err=True
+        )
 
 
 def _rate_in_store(project: StoredProject | RemoteProject, batch: str, rater: str | None) -> None:
@@ -450,7 +452,7 @@ def _run_model_in_store(project: StoredProject | RemoteProject, batch: str, judg
             code="conflicting-options",
         )
     work = rate_batch(project, batch, judge)
-    with TerminalProgress(work.left):
+    with TerminalProgress(work.open_tasks):
         result = work.run()
     print_to_stderr(render_result(result, "text"))
     return result.status
@@ -460,7 +462,7 @@ def _run_model(work: LLMRating) -> int:
     """Have the model rate; return the exit code."""
     if work.cut:
         click.echo(_CUT_MESSAGE, err=True)
-    with TerminalProgress(work.left):
+    with TerminalProgress(work.open_pairs):
         result = work.run()
     print_to_stderr(render_result(result, "text"))
     return result.status

@@ -188,7 +188,7 @@ class Budget:
     money: CostLimit = field(default_factory=CostLimit)
 
     @classmethod
-    def of(cls, ceilings: Mapping[str, float | None], usage: Usage) -> Budget:
+    def from_limits(cls, ceilings: Mapping[str, float | None], usage: Usage) -> Budget:
         """Limits by name, and the usage so far."""
         return cls(*(CostLimit(ceilings.get(name), getattr(usage, name)) for name in LIMIT_NAMES))
 

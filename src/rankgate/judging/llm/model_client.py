@@ -274,7 +274,7 @@ class Client:
     def _read(self, data: bytes) -> Reply:
         try:
             value = json.loads(data, object_pairs_hook=all_values)
-            answer = self._wire.said(value)
+            answer = self._wire.parse_answer(value)
         except (*_SHAPE_ERRORS, RecursionError):
             return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
         return Reply("answer", answer)

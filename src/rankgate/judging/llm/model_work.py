@@ -117,11 +117,11 @@ class Work:
                 ask = next(asks, None)
             if ask is None:
                 return
-            outcome = self._asked(ask)
+            outcome = self._ask_model(ask)
             if outcome is not None:
-                self._kept(ask, outcome)
+                self._saved_outcome(ask, outcome)
 
-    def _kept(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+    def _saved_outcome(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
         with self._lock:
             self.keep(ask, outcome)
             self._failed = 0 if outcome.answered else self._failed + 1
@@ -130,12 +130,12 @@ class Work:
                 self.problem = f"{self._failed} pairs in a row got {reason}"
                 self.workers.stop.set()
 
-    def _asked(self, ask: JudgeRequest) -> PairOutcome | None:
+    def _ask_model(self, ask: JudgeRequest) -> PairOutcome | None:
         """A pair's outcome; None where work ended before a request was answered or paid."""
         begin = time.monotonic()
         max_tokens = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
         used, attempts, reply = (0, 0), 0, None
-        while attempts <= self.retries and self.workers.ready(attempts):
+        while attempts <= self.retries and self.workers.wait_for_turn(attempts):
             reserve = self._usage(max_tokens)
             if poor := self.budget.take(reserve):
                 self.poor = poor
@@ -245,7 +245,9 @@ class SavedRatings:
     model: str
     guideline: str
 
-    def left(self, asks: Sequence[JudgeRequest], *, again: bool = False) -> list[JudgeRequest]:
+    def open_requests(
+        self, asks: Sequence[JudgeRequest], *, again: bool = False
+    ) -> list[JudgeRequest]:
         """The requests whose answers are not known.
 
         A known answer that another template's answer has replaced since becomes the last one again.

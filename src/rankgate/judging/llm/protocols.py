@@ -222,7 +222,7 @@ class Wire(Protocol):
         """A request without parameters; ``form`` is the JSON schema of answers."""
         ...
 
-    def said(self, body: Mapping[str, Any]) -> EndpointAnswer:
+    def parse_answer(self, body: Mapping[str, Any]) -> EndpointAnswer:
         """Parse an answer.
 
         Raises:
@@ -254,7 +254,7 @@ class OpenAI:
             request["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         return request
 
-    def said(self, body: Mapping[str, Any]) -> EndpointAnswer:
+    def parse_answer(self, body: Mapping[str, Any]) -> EndpointAnswer:
         """The first choice."""
         choice = body["choices"][0]
         message = choice["message"]
@@ -302,7 +302,7 @@ class Anthropic:
             request |= {"tools": [tool], "tool_choice": {"type": "tool", "name": "grade"}}
         return request
 
-    def said(self, body: Mapping[str, Any]) -> EndpointAnswer:
+    def parse_answer(self, body: Mapping[str, Any]) -> EndpointAnswer:
         """The tool's input; the text if there is none."""
         blocks = body["content"]
         texts = [

@@ -174,11 +174,11 @@ class LLMRating(Closing):
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
         self._saved = SavedRatings(self._journal, self._rater, judge.model, version)
         self._requests = RequestFile.open(self._saved)
-        self._left = self._saved.left(self._asks, again=judge.again)
+        self._left = self._saved.open_requests(self._asks, again=judge.again)
         self._now: list[PairOutcome] = []
 
     @property
-    def left(self) -> int:
+    def open_pairs(self) -> int:
         """Pairs to ask."""
         return len(self._left)
 
@@ -207,7 +207,7 @@ class LLMRating(Closing):
             self._scale,
             keep,
             self._requests,
-            Budget.of(judge.ceilings, saved.used(judge.prices)),
+            Budget.from_limits(judge.ceilings, saved.used(judge.prices)),
             judge.prices,
             judge.most_tokens,
             judge.retries,

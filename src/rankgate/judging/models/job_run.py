@@ -130,7 +130,7 @@ class JobRun:
         )
 
     @property
-    def left(self) -> int:
+    def open_tasks(self) -> int:
         """Tasks without an answer of this model."""
         return len(self._numbers) - self._before.done
 
@@ -181,7 +181,7 @@ class JobRun:
             self._scale,
             keep,
             _StoreRequests(self._store, self._job.id),
-            Budget.of(judge.ceilings, earlier_usage),
+            Budget.from_limits(judge.ceilings, earlier_usage),
             judge.prices,
             judge.most_tokens,
             judge.retries,

@@ -51,7 +51,7 @@ class Identity:
     values: Mapping[str, Any]
 
     @classmethod
-    def of(cls, judge: Judge, template: Template, scale: Mapping[float, str]) -> Identity:
+    def from_judge(cls, judge: Judge, template: Template, scale: Mapping[float, str]) -> Identity:
         """The identity of a judge that uses a template on a scale."""
         return cls(
             {
@@ -124,7 +124,7 @@ def identity_for(connection: Connection, project: int, judge: Judge) -> Identity
         InputError: a template that cannot be read.
     """
     scale = scale_of_project(connection, project)
-    return Identity.of(judge, template_of(judge.template, tuple(scale)), scale)
+    return Identity.from_judge(judge, template_of(judge.template, tuple(scale)), scale)
 
 
 def ensure_rater(connection: Connection, identity: Identity) -> Rater:

@@ -216,7 +216,7 @@ def _score_runs(
     qrels: Qrels, systems: Sequence[Run], chosen: list[tuple[str, Metric]], rules: Convention
 ) -> dict[str, RunScores]:
     """The values of all metrics, by run."""
-    index = JudgmentIndex.of(qrels)
+    index = JudgmentIndex.from_judgments(qrels)
     return {run.name: score(index, run, chosen, rules) for run in systems}
 
 

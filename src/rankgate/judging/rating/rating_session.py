@@ -278,13 +278,13 @@ class Rating(Session, Closing):
             task.doc_id,
             task.query,
             task.document,
-            self.done,
+            self.counted_pairs,
             self.total,
             self._keys,
         )
 
     @property
-    def done(self) -> int:
+    def counted_pairs(self) -> int:
         """Pairs whose rating counts."""
         return len(self.given)
 

@@ -167,7 +167,7 @@ def score_ratings(
     **options: Any,
 ) -> RatedEvaluation | None:
     """Like `from_ratings`; None where the input holds judgments, or the tool has no such rule."""
-    column_map = ColumnMap.of(collection.columns)
+    column_map = ColumnMap.read(collection.columns)
     kind: Kind = "ratings" if column_map and column_map.rates else "qrels"
     ratings = map_columns(collection.judgments, collection.columns, kind)
     if not holds_ratings(ratings, how):

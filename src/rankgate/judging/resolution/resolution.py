@@ -405,7 +405,7 @@ def resolve_ratings(
         UsageError: an unknown rule or parameter, no slots.
         InputError: a grade that is not on the scale, or that the transformer does not map.
     """
-    resolution_rule = RULES.named(rule)
+    resolution_rule = RULES.find(rule)
     named_values = (parameters or {}).items()
     options = {name: resolution_rule.read(name, value, words=True) for name, value in named_values}
     if slots is not None and slots < 1:

@@ -135,8 +135,8 @@ def _mark_final(all_ratings: Ratings, rater: str) -> Ratings:
 
 def _unnamed_columns(source: str | Path, columns: ColumnsLike | None) -> tuple[Loss, ...]:
     """Columns of a sheet of several raters that are left behind."""
-    column_map = ColumnMap.of(columns)
-    if column_map is None or not column_map.several:
+    column_map = ColumnMap.read(columns)
+    if column_map is None or not column_map.has_raters:
         return ()
     return Loss.of("columns that are not named", column_map.unused(source))
 

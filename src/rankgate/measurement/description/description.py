@@ -223,7 +223,7 @@ def _source(collection: Collection, name: str) -> Any:
 
 
 def _sample(_: Collection, source: Any, queries: pl.Series) -> pl.Series:
-    sample = Sample.of(source)
+    sample = Sample.read(source)
     table = sample.table if sample.table is not None else sample.documents
     return queries.clear() if table is None else table["query_id"]
 

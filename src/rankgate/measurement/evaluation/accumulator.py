@@ -114,7 +114,7 @@ def totals_from_scores(scores: RunScores) -> BatchTotals:
     counts = {name: getattr(scores.counts, name) for name in SUMMED_COUNTS}
     parts = scores.parts
     lists = None if parts.lists is None else list(parts.lists)
-    cautions = BatchCautions.of(scores)
+    cautions = BatchCautions.combine(scores)
     return BatchTotals(counts, dict(parts.means), dict(parts.judged_at), lists, cautions)
 
 
@@ -202,8 +202,8 @@ class Accumulator:
         refuse_tasks(self._metrics)
         self._collection = collection
         list_metrics = {label: metric for label, metric in self._metrics if is_of_lists(metric)}
-        self._builder = ListBuilder.of(list_metrics, self._how, collection)
-        self._plan = Plan.of(self._metrics, [self._how])
+        self._builder = ListBuilder.from_collection(list_metrics, self._how, collection)
+        self._plan = Plan.from_conventions(self._metrics, [self._how])
         self._catalogue = self._builder.base() if list_metrics or item_parts else None
         has_items = self._catalogue is None or open_catalogue or len(self._catalogue.items)
         if not has_items:
@@ -216,7 +216,7 @@ class Accumulator:
         tables = self._builder.tables
         self._categories = None
         if self._subtopics and tables.items is not None and collection.items.category:
-            item_categories = tables.items.words(collection.items.category)
+            item_categories = tables.items.description(collection.items.category)
             self._categories = categories_of(tables.items.ids, item_categories)
         self._builder.tables = replace(tables, items=None, users=None)  # the catalogue has it
         self._kept: Flags | None = None
@@ -269,7 +269,7 @@ class Accumulator:
     @property
     def train(self) -> UserItems | None:
         """The items of users in training, if it is given."""
-        return None if self._builder.train is None else self._builder.train.met
+        return None if self._builder.train is None else self._builder.train.items_of_users
 
     @property
     def counts(self) -> Counts:
@@ -394,7 +394,7 @@ class Accumulator:
             if label in lists:
                 numbers[label] = final_value(self._plan.lists[label], lists[label])
             elif (mean_and_hits := self._seen.means.get(label)) is not None:
-                job = Job.of(label, metric, self._how)
+                job = Job.from_convention(label, metric, self._how)
                 unknown = self._seen.counts["unknown_queries"]
                 mean, hits = mean_and_hits
                 numbers[label] = mean_of_parts(np.array([mean.sum, mean.count, hits]), job, unknown)
@@ -441,7 +441,7 @@ class Accumulator:
         )
         if relevant_qrels is None:
             return JudgmentIndex.without_queries(judged.name)
-        index = JudgmentIndex.of(relevant_qrels)
+        index = JudgmentIndex.from_judgments(relevant_qrels)
         return index if judged.subtopics is None else self._with_subtopics(index, judged)
 
     def _block(self, base: Catalogue, judged: JudgmentIndex, run: Rankings) -> ListBlock:
@@ -452,7 +452,7 @@ class Accumulator:
                 f"item '{item}' is not in the catalogue; give all items there are, or begin with "
                 "open_catalogue=True and add those of unknown_items."
             )
-            source = run.name if item in top.shown else judged.name
+            source = run.name if item in top.all_items else judged.name
             raise InputError(problem, source=source, code="unknown-item")
         catalogue = self._builder.of_batch(base, judged, all_users(judged, [top]))
         top = top.of_users(catalogue.queries)
@@ -464,6 +464,6 @@ class Accumulator:
 def _unknown(base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
     """The items of judgments and lists that a catalogue lacks."""
     used_items = pl.concat(
-        [judged_items(judged).alias("doc_id"), top.shown.alias("doc_id")]
+        [judged_items(judged).alias("doc_id"), top.all_items.alias("doc_id")]
     ).unique()
     return used_items.filter(~used_items.is_in(base.items.implode())).sort()

@@ -81,7 +81,7 @@ class ConventionDetails(Result):
     spellings: Mapping[str, str]
 
     @classmethod
-    def of(cls, how: Convention) -> ConventionDetails:
+    def from_convention(cls, how: Convention) -> ConventionDetails:
         """The facts of a convention."""
         return cls(
             name=how.name,
@@ -114,7 +114,7 @@ def convention_details(name: str | Convention) -> ConventionDetails:
         UsageError: an unknown name; the nearest is in the message.
         InputError: a file that does not say a convention.
     """
-    return ConventionDetails.of(convention(name))
+    return ConventionDetails.from_convention(convention(name))
 
 
 def _choices(how: Convention) -> list[AxisChoice]:
@@ -216,7 +216,7 @@ def conventions() -> Conventions:
     (('trec', 'trec9'), 'doc_id_desc')
     """
     all_conventions = (*CONVENTIONS.values(), *of_plugins().by_name.values())
-    return Conventions(tuple(map(ConventionDetails.of, all_conventions)))
+    return Conventions(tuple(map(ConventionDetails.from_convention, all_conventions)))
 
 
 @dataclass(frozen=True)

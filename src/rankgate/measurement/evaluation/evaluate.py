@@ -69,7 +69,7 @@ class FromRuns:
         """Score the runs, and keep the first documents of their lists."""
         from rankgate.measurement.evaluation.scored_system import Scorer  # few ask for parts
 
-        scorer = Scorer.of(
+        scorer = Scorer.from_metrics(
             self.collection, list(self.metrics), self.convention, depth=depth, every_kind=True
         )
         return [scorer.scored(run, name) for name, run in self.runs.items()]
@@ -90,7 +90,9 @@ class FromRuns:
             self.collection.sample,
         )
 
-    def named(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
+    def name_systems(
+        self, baseline: object, candidates: Sequence[object]
+    ) -> tuple[Any, dict[str, Any]]:
         """The baseline and the candidates, by default the first run and all others, by name.
 
         Raises:
@@ -163,7 +165,7 @@ def evaluate(
     judgments = JudgmentIndex.read(collection.judgments_source, subtopics=subtopics)
     if subtopics:
         judgments = with_subtopics(judgments, collection)
-    plan = Plan.of(all_metrics, [rules])
+    plan = Plan.from_conventions(all_metrics, [rules])
     lists = list_builder(dict(list_metrics), rules, collection)
     seen_training = lists.leaving if lists else None
     scored, readable = [], [judgments.ranked(run) for run in readable]
@@ -215,7 +217,7 @@ def evaluate(
 def _sample(sample: Sample | TableLike) -> Sample:
     from rankgate.data.query_sample import Sample  # few evaluations have one
 
-    return Sample.of(sample)
+    return Sample.read(sample)
 
 
 def with_subtopics(judgments: JudgmentIndex, collection: Collection | None = None) -> JudgmentIndex:
@@ -239,4 +241,4 @@ def _by_category(
     from rankgate.measurement.scoring.alignment.kernel_inputs import judge_by_category
 
     described = read_described_table(items)
-    return judge_by_category(judgments.qrels, described.ids, described.words(column))
+    return judge_by_category(judgments.qrels, described.ids, described.description(column))

@@ -56,7 +56,7 @@ class ParameterDetails:
     high: float | None
 
     @classmethod
-    def of(cls, name: str, parameter: Parameter) -> ParameterDetails:
+    def from_parameter(cls, name: str, parameter: Parameter) -> ParameterDetails:
         """The facts of a declared parameter."""
         return cls(
             name=name,
@@ -117,14 +117,16 @@ class MetricDetails(Result):
     needs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, metric: Metric) -> MetricDetails:
+    def from_metric(cls, metric: Metric) -> MetricDetails:
         """Collect the details of a declared metric, without bound parameters."""
         list_metric = split_list_metrics({metric.name: metric})[1].get(metric.name)
         return cls(
             name=metric.name,
             title=metric.title,
             formula=metric.formula,
-            parameters=tuple(ParameterDetails.of(n, p) for n, p in metric.parameters.items()),
+            parameters=tuple(
+                ParameterDetails.from_parameter(n, p) for n, p in metric.parameters.items()
+            ),
             at=metric.at,
             low=_bound(metric.low),
             high=metric.high,
@@ -155,7 +157,9 @@ def metric_details(name: str) -> MetricDetails:
         UsageError: an unknown name; the nearest ones are in the message.
     """
     known_too = (*FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
-    return MetricDetails.of(METRICS_BY_TREC_NAME.get(name.strip()) or parse(name, known_too))
+    return MetricDetails.from_metric(
+        METRICS_BY_TREC_NAME.get(name.strip()) or parse(name, known_too)
+    )
 
 
 def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
@@ -247,4 +251,4 @@ def metrics() -> Metrics:
         *SEQUENCE_METRICS,
         *plugin_metrics,
     )
-    return Metrics(tuple(map(MetricDetails.of, all_metrics)))
+    return Metrics(tuple(map(MetricDetails.from_metric, all_metrics)))

@@ -74,7 +74,8 @@ def find_ranking_metrics(
         for metric in metric_of_label.values():
             how.defaults(metric)  # so that parameters that contradict are refused before reading
         metric_of_label = {
-            label: m.under(how.parameters.get(m.name, {})) for label, m in metric_of_label.items()
+            label: m.under_convention(how.parameters.get(m.name, {}))
+            for label, m in metric_of_label.items()
         }
     return list(metric_of_label.items())
 
@@ -140,7 +141,7 @@ def list_builder(
 
     if collection.sample is not None:
         collection = replace(collection, judged_users_only=True)
-    return ListBuilder.of(lists, how, collection)
+    return ListBuilder.from_collection(lists, how, collection)
 
 
 SEQUENCE = "sequence"

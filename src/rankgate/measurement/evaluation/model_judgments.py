@@ -66,7 +66,7 @@ class ModelSaw:
     difference: str = ""
 
     @classmethod
-    def of(cls, saw: QrelsLike | ModelSaw, columns: ColumnsLike | None = None) -> ModelSaw:
+    def read(cls, saw: QrelsLike | ModelSaw, columns: ColumnsLike | None = None) -> ModelSaw:
         """Read the word none or unknown, or judgments.
 
         Raises:
@@ -261,7 +261,7 @@ class ModelJudgments:
     saw: ModelSaw
 
     @classmethod
-    def of(cls, collection: Collection) -> ModelJudgments | None:
+    def from_collection(cls, collection: Collection) -> ModelJudgments | None:
         """Read the predicted judgments of a collection; None if it has none.
 
         Raises:
@@ -271,7 +271,7 @@ class ModelJudgments:
         predicted = collection.predicted
         if predicted is None:
             return None
-        model_saw = ModelSaw.of(predicted.saw, collection.columns)
+        model_saw = ModelSaw.read(predicted.saw, collection.columns)
         judgments = read_qrels(map_columns(predicted.judgments, collection.columns, "qrels"))
         unseen = model_saw.without_seen(judgments)
         all_count, unseen_count = (
@@ -329,8 +329,8 @@ def score_by_model(
     _refuse_missing(people, judgments)
     saw = predicted.saw.checked(people, judgments)
     systems = [saw.unseen_part(system) for system in systems]
-    unseen = replace(scorer, qrels=people, index=JudgmentIndex.of(people))
-    model = replace(scorer, qrels=judgments, index=JudgmentIndex.of(judgments))
+    unseen = replace(scorer, qrels=people, index=JudgmentIndex.from_judgments(people))
+    model = replace(scorer, qrels=judgments, index=JudgmentIndex.from_judgments(judgments))
     models = [model.scored(run) for run in runs]
     if sample.documents is None:
         _refuse_partial_judgments(systems, models)

@@ -50,7 +50,7 @@ class TrainingData:
         return make_source(self.given, "train") if is_source(self.given) else None
 
     @cached_property
-    def met(self) -> UserItems:
+    def items_of_users(self) -> UserItems:
         """The items of each user.
 
         Raises:
@@ -60,7 +60,7 @@ class TrainingData:
             return read_user_items(self.given)
         owner, item = nonzero_pairs(self.source)
         users, items = self.source.users.names, self.source.items.names
-        return UserItems.of(users, items, pack_pairs(owner, item))
+        return UserItems.from_keys(users, items, pack_pairs(owner, item))
 
     def read(self) -> None:
         """Read the data now, so that errors in them are reported before anything is computed.
@@ -69,15 +69,15 @@ class TrainingData:
             InputError: as `met`.
         """
         if self.source is None:
-            self.met  # noqa: B018 - kept from here on
+            self.items_of_users  # noqa: B018 - kept from here on
 
-    def seen(self, run: MatrixInput) -> SeenItems:
+    def items_of_run(self, run: MatrixInput) -> SeenItems:
         """The seen items by the numbers of a run."""
-        return SeenItems.of(self.source or self.met, run)
+        return SeenItems.from_pairs(self.source or self.items_of_users, run)
 
     def without(self, run: Run) -> Run:
         """A run by ids without the items in training."""
-        return restrict_run(run, self.met, inside=False)
+        return restrict_run(run, self.items_of_users, inside=False)
 
 
 def restrict_run(run: Run, pairs: pl.DataFrame | UserItems | None, *, inside: bool) -> Run:
@@ -138,7 +138,7 @@ def measure_run(
     if isinstance(run, MatrixInput) and not own_ids:
         from rankgate.measurement.scoring.matrix_source import MatrixSource
 
-        matrix = MatrixSource(run, judgments, train.seen(run) if train else None)
+        matrix = MatrixSource(run, judgments, train.items_of_run(run) if train else None)
         try:
             return measure(replace(plan, duplicates=matrix.duplicates), matrix), matrix
         except DuplicateError:

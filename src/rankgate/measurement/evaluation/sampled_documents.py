@@ -196,7 +196,7 @@ def _score_values(scorer: Scorer, table: pl.DataFrame, run: Run) -> pl.DataFrame
 
 def _with_table(scorer: Scorer, table: pl.DataFrame) -> Scorer:
     qrels = replace(scorer.qrels, table=table, unjudged=())
-    return replace(scorer, qrels=qrels, index=JudgmentIndex.of(qrels), builder=None)
+    return replace(scorer, qrels=qrels, index=JudgmentIndex.from_judgments(qrels), builder=None)
 
 
 def _replace_grades(model_grades: pl.DataFrame, people_grades: pl.DataFrame) -> pl.DataFrame:

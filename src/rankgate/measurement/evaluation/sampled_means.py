@@ -175,7 +175,7 @@ def weight_scores(
                 "out.",
                 code="unsupported-metric",
             )
-    query_sample = Sample.of(sample)
+    query_sample = Sample.read(sample)
     check_predicted_sample(None, query_sample)
     rows: list[dict[str, Any]] = []
     results = []
@@ -205,7 +205,7 @@ def weight_scores(
                 )
                 weighing, degrees = None, None
                 if weights is not None:
-                    weighing = WeightPrecision.of(weights, strata, certain)
+                    weighing = WeightPrecision.from_weights(weights, strata, certain)
                     has_no_interval = weighing.problem(estimate) is not None
                     degrees = float("nan") if has_no_interval else weighing.degrees
                 ends = t_interval(estimate.values, LEVEL, degrees=degrees)

@@ -71,7 +71,7 @@ class Scorer:
     every_kind: bool = False
 
     @classmethod
-    def of(
+    def from_metrics(
         cls,
         collection: Collection | QrelsLike,
         metrics: str | Metric | Sequence[str | Metric],
@@ -106,7 +106,7 @@ class Scorer:
             depth = max(depth, builder.depth or 1)
         _refuse_no_means(ranking_metrics)
         judgments = collection.qrels()
-        index = JudgmentIndex.of(judgments)
+        index = JudgmentIndex.from_judgments(judgments)
         tags = collection.tags
         tagged = (
             None if tags is None else with_clusters(matching_tags(tags, index.query_ids, slices))

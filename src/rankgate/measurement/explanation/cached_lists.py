@@ -46,14 +46,16 @@ class CachedLists:
     ) -> list[RunScores | RankgateError]:
         """The scores under each convention, or the error that prevents them."""
         _, lists = split_list_metrics(dict(metrics))
-        return [self._once(lists, convention) for convention in conventions]
+        return [self._read_cached(lists, convention) for convention in conventions]
 
     def read(self, alignments: Iterable[Alignment]) -> None:
         """Do nothing: lists are short, and each alignment needs a reading of the run."""
 
-    def _once(self, metrics: dict[str, ListMetric], how: Convention) -> RunScores | RankgateError:
+    def _read_cached(
+        self, metrics: dict[str, ListMetric], how: Convention
+    ) -> RunScores | RankgateError:
         bound = {
-            label: metric.under(how.parameters.get(metric.name, {}))
+            label: metric.under_convention(how.parameters.get(metric.name, {}))
             for label, metric in metrics.items()
         }
         key = (how.alignment, how.duplicates, tuple(bound.items()))
@@ -65,7 +67,10 @@ class CachedLists:
         return self._known[key]
 
     def _measured(self, metrics: dict[str, ListMetric], how: Convention) -> RunScores:
-        plan, source = Plan.of(list(metrics.items()), [how]), RunSource(self.run, self.judgments)
+        plan, source = (
+            Plan.from_conventions(list(metrics.items()), [how]),
+            RunSource(self.run, self.judgments),
+        )
         scores = measure(plan, source).score(0, source)
         builder = replace(self.builder, metrics=metrics, how=how)
         return builder.with_lists(plan, self.judgments, [self.run], [scores])[0]

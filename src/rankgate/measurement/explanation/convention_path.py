@@ -81,7 +81,9 @@ def path_steps(
     Raises:
         RankgateError: one of the two cannot take these data.
     """
-    return _Path(content, metric).steps(Choices.of(begin, metric), Choices.of(end, metric))
+    return _Path(content, metric).steps(
+        Choices.collect(begin, metric), Choices.collect(end, metric)
+    )
 
 
 class _Path:

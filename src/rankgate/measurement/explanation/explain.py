@@ -57,7 +57,7 @@ class _Case:
     depth: int | None
 
     @property
-    def own(self) -> Convention:
+    def convention_choices(self) -> Convention:
         """The convention's choices for the metric."""
         return self.how.for_metric(self.metric)
 
@@ -107,12 +107,12 @@ def explain(
     collection = Collection.of(collection)
     collection.refuse("explain", *TASK_FIELDS)
     judgments = collection.qrels()
-    index = JudgmentIndex.of(judgments)
+    index = JudgmentIndex.from_judgments(judgments)
     rankings = index.ranked(collection.run(run))
     if collection.drop_seen:
         from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 
-        rankings = ListBuilder.of({}, rules, collection).ranked(rankings)
+        rankings = ListBuilder.from_collection({}, rules, collection).ranked(rankings)
     _refuse_unknown(query, index, judgments)
     scores = score(index, rankings, metrics, rules)
     is_query, nothing = pl.col("query_id") == query, pl.DataFrame(schema=RUN_SCHEMA)
@@ -133,7 +133,11 @@ def explain(
 
 def _explain_case(case: _Case, judgments: Qrels, scores: RunScores) -> Explanation:
     query_ranking = rank_query(
-        case.query_id, case.frame, case.judged, case.own, judged_only=case.metric.judged_only
+        case.query_id,
+        case.frame,
+        case.judged,
+        case.convention_choices,
+        judged_only=case.metric.judged_only,
     )
     shown_ranks = _ranks_to_show(query_ranking, _cutoff(case), case.depth)
     marks = contributions(
@@ -149,7 +153,7 @@ def _explain_case(case: _Case, judgments: Qrels, scores: RunScores) -> Explanati
         metric=case.label,
         formula=case.metric.formula,
         convention=case.how.to_dict(),
-        ties=case.own.ties,
+        ties=case.convention_choices.ties,
         parameters=_parameters(case),
         usual=_default_parameters(case),
         value=value,
@@ -168,7 +172,7 @@ def _explain_case(case: _Case, judgments: Qrels, scores: RunScores) -> Explanati
         norm=marks.norm,
         mean=finite_or_none(scores.means[case.label]),
         queries=scores.counts.queries,
-        others=_others(case, value),
+        others=_trec_eval_values(case, value),
         notices=run_notices(scores.run, scores.counts.cautions),
     )
 
@@ -250,7 +254,7 @@ def _rows(
     return tuple(rows)
 
 
-def _others(case: _Case, value: float | None) -> tuple[Other, ...]:
+def _trec_eval_values(case: _Case, value: float | None) -> tuple[Other, ...]:
     """The values of trec_eval, by this metric and by its own, if they differ."""
     if case.frame.is_empty():
         return ()

@@ -64,7 +64,7 @@ class QueryRanking:
     excluded: int
 
     @property
-    def found(self) -> dict[str, int]:
+    def ranks(self) -> dict[str, int]:
         """The rank of each document."""
         return {document: rank for rank, document in enumerate(self.doc_ids, 1)}
 
@@ -102,7 +102,7 @@ def rank_query(
 def _align_query(
     query_id: str, frame: pl.DataFrame, judged: pl.DataFrame, how: Convention, *, judged_only: bool
 ) -> tuple[JudgedRanks, Judged]:
-    index = JudgmentIndex.of(Qrels(judged, unjudged=(query_id,)))
+    index = JudgmentIndex.from_judgments(Qrels(judged, unjudged=(query_id,)))
     if frame.is_empty():
         aligned = empty_ranks(np.zeros(1, np.int64))
     else:
@@ -258,7 +258,7 @@ def ideal_rows(
         relevant documents first, in this order.
     """
     gains = _gains(metric, ranked, defaults)
-    rank_of = ranked.found
+    rank_of = ranked.ranks
     best = sorted(gains, key=lambda doc: (-gains[doc], rank_of.get(doc, math.inf), doc))
     if not best:
         return [], None

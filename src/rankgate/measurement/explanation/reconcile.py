@@ -170,7 +170,7 @@ def prepare_run(
 ) -> tuple[CachedSource | CachedLists, str]:
     """Prepare a run for repeated scoring, with the name of the judgments."""
     judgments = collection.qrels()
-    index = JudgmentIndex.of(judgments)
+    index = JudgmentIndex.from_judgments(judgments)
     rankings = index.ranked(collection.run(run))
     if not (is_of_lists(metric) or collection.drop_seen):
         return CachedSource(RunSource(rankings, index)), judgments.name
@@ -178,7 +178,7 @@ def prepare_run(
     from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
     from rankgate.measurement.explanation.cached_lists import CachedLists as Lists
 
-    builder = ListBuilder.of({}, CONVENTIONS["trec"], collection)
+    builder = ListBuilder.from_collection({}, CONVENTIONS["trec"], collection)
     if not is_of_lists(metric):
         return CachedSource(RunSource(builder.ranked(rankings), index)), judgments.name
     return Lists(rankings, index, builder), judgments.name
@@ -216,7 +216,7 @@ def _with_steps(
 ) -> Group:
     """The group with the steps from the first group, between the two that differ least."""
     pairs = [(near, far) for near in first.conventions for far in group.conventions]
-    flat = {name: Choices.of(convention_by_name[name], metric) for name in {*sum(pairs, ())}}
+    flat = {name: Choices.collect(convention_by_name[name], metric) for name in {*sum(pairs, ())}}
     near, far = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
     steps = effective_steps(
         path_steps(content, metric, convention_by_name[near], convention_by_name[far])

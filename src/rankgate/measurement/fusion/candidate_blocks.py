@@ -44,7 +44,7 @@ class ScoredLists:
     starts: NDArray[np.int64]
     counts: NDArray[np.int64]
 
-    def each(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def repeat(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Repeat a value of each list, ``(T,)``, for each of its documents, ``(m,)``."""
         return np.repeat(values, self.counts)
 
@@ -111,12 +111,12 @@ def _unchanged(lists: ScoredLists) -> NDArray[np.float64]:
 
 def _min_max(lists: ScoredLists) -> NDArray[np.float64]:
     score_range = np.maximum(lists.highest - lists.lowest, _SMALLEST_RANGE)
-    return (lists.scores - lists.each(lists.lowest)) / lists.each(score_range)
+    return (lists.scores - lists.repeat(lists.lowest)) / lists.repeat(score_range)
 
 
 def _min_max_inverted(lists: ScoredLists) -> NDArray[np.float64]:
     score_range = np.maximum(lists.highest - lists.lowest, _SMALLEST_RANGE)
-    return (lists.each(lists.highest) - lists.scores) / lists.each(score_range)
+    return (lists.repeat(lists.highest) - lists.scores) / lists.repeat(score_range)
 
 
 def _max(lists: ScoredLists) -> NDArray[np.float64]:
@@ -126,18 +126,18 @@ def _max(lists: ScoredLists) -> NDArray[np.float64]:
             "0; use min-max.",
             code="invalid-scores",
         )
-    return lists.scores / lists.each(lists.highest)
+    return lists.scores / lists.repeat(lists.highest)
 
 
 def _sum(lists: ScoredLists) -> NDArray[np.float64]:
     total = np.maximum(lists.sums - lists.lowest * lists.counts, _SMALLEST_RANGE)
-    return (lists.scores - lists.each(lists.lowest)) / lists.each(total)
+    return (lists.scores - lists.repeat(lists.lowest)) / lists.repeat(total)
 
 
 def _z_score(lists: ScoredLists) -> NDArray[np.float64]:
-    from_mean = lists.scores - lists.each(lists.sums / lists.counts)
+    from_mean = lists.scores - lists.repeat(lists.sums / lists.counts)
     squares = np.add.reduceat(from_mean**2, lists.starts)
-    return from_mean / lists.each(np.maximum(np.sqrt(squares / lists.counts), _SMALLEST_RANGE))
+    return from_mean / lists.repeat(np.maximum(np.sqrt(squares / lists.counts), _SMALLEST_RANGE))
 
 
 def _tanh(lists: ScoredLists) -> NDArray[np.float64]:
@@ -145,16 +145,16 @@ def _tanh(lists: ScoredLists) -> NDArray[np.float64]:
 
 
 def _robust(lists: ScoredLists) -> NDArray[np.float64]:
-    from_median = lists.scores - lists.each(lists.medians())
+    from_median = lists.scores - lists.repeat(lists.medians())
     owner = np.repeat(np.arange(len(lists.counts)), lists.counts)
     distances = np.abs(from_median)
     sorted_distances = distances[np.lexsort((-distances, owner))]
     mad = ScoredLists(sorted_distances, lists.starts, lists.counts).medians()
-    return from_median / lists.each(np.maximum(mad * _MAD, _SMALLEST_RANGE))
+    return from_median / lists.repeat(np.maximum(mad * _MAD, _SMALLEST_RANGE))
 
 
 def _rank(lists: ScoredLists) -> NDArray[np.float64]:
-    return 1 - lists.places / lists.each(lists.counts.astype(np.float64))
+    return 1 - lists.places / lists.repeat(lists.counts.astype(np.float64))
 
 
 def _borda(candidates: Candidates) -> Candidates:
@@ -254,7 +254,7 @@ class RankedRun:
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, run: Run, queries: pl.DataFrame, depth: int | None = None) -> RankedRun:
+    def index(cls, run: Run, queries: pl.DataFrame, depth: int | None = None) -> RankedRun:
         """Index a run; equal scores are ordered by document id, descending, as trec_eval does.
 
         Args:

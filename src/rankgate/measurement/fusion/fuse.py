@@ -187,12 +187,12 @@ def fuse(
             that the method cannot use; a trained method without judgments.
     """
     names, run_inputs = _names_and_runs(runs)
-    fusion_method = METHODS.named(method)
+    fusion_method = METHODS.find(method)
     setting = Setting(
         _parameters(fusion_method, parameters), _weights(fusion_method, weights, len(run_inputs))
     )
     lesson = read_learning_data(fusion_method, learning)
-    normalisation = NORMALISATIONS.named(_checked_norm(fusion_method, norm))
+    normalisation = NORMALISATIONS.find(_checked_norm(fusion_method, norm))
     systems = read_named_runs(lesson.collection.run_source(run_inputs) if lesson else run_inputs)
     names = names or tuple(run.name for run in systems)
     ids = [run.table["query_id"].unique(maintain_order=True) for run in systems]
@@ -202,7 +202,7 @@ def fuse(
     ranked_runs = []
     for name, run in zip(names, systems, strict=True):
         step(name)
-        ranked_runs.append(RankedRun.of(run, numbered, depth))
+        ranked_runs.append(RankedRun.index(run, numbered, depth))
     fuser = Fuser(tuple(ranked_runs), queries, fusion_method, normalisation, keep)
     learned = None
     notices: list[Notice] = []
@@ -250,7 +250,7 @@ def _cross_validate(
     data = None
     if method.train:
         queries = pl.DataFrame({"query_id": fuser.queries}).with_row_index("query")
-        data = TrainingData.of(fuser.runs, queries, lesson.qrels.table, lesson.how.relevant)
+        data = TrainingData.from_lists(fuser.runs, queries, lesson.qrels.table, lesson.how.relevant)
     settings = (
         settings_of(method, setting_given, len(fuser.runs)) if lesson.how.tune else (setting_given,)
     )

@@ -205,18 +205,18 @@ class Learner:
     values: Callable[[pl.DataFrame], NDArray[np.float64]]
 
     @property
-    def every(self) -> frozenset[int]:
+    def all_folds(self) -> frozenset[int]:
         """The numbers of all folds."""
         return frozenset(range(len(self.ends) - 1))
 
     def held_out(self) -> tuple[list[FusedLists], tuple[TrainedFold, ...]]:
         """Fuse the queries of each fold with the setting learned from the other folds."""
         # without training, values are the same for each fold left out
-        shared_values = None if self.training else self._tried(self.every)
+        shared_values = None if self.training else self._tried(self.all_folds)
         parts, folds = [], []
-        for fold in sorted(self.every):
-            step(f"fold {fold + 1} of {len(self.every)}")
-            other_folds = self.every - {fold}
+        for fold in sorted(self.all_folds):
+            step(f"fold {fold + 1} of {len(self.all_folds)}")
+            other_folds = self.all_folds - {fold}
             setting, mean = self._best(
                 self._tried(other_folds) if shared_values is None else shared_values, other_folds
             )
@@ -227,8 +227,8 @@ class Learner:
 
     def final(self) -> tuple[Setting, TrainedValues | None]:
         """The setting learned from all judged queries, for those that have no judgments."""
-        setting, _ = self._best(self._tried(self.every), self.every)
-        return setting, self._trained(setting, self.every)
+        setting, _ = self._best(self._tried(self.all_folds), self.all_folds)
+        return setting, self._trained(setting, self.all_folds)
 
     def _tried(self, folds: frozenset[int]) -> NDArray[np.float64]:
         """The values of some folds under each setting, ``(settings, T)``, NaN elsewhere.

@@ -86,7 +86,7 @@ def _folds(learned: Learned) -> Grid:
 
 
 def _method(result: Fusion) -> str:
-    method = METHODS.named(result.method)
+    method = METHODS.find(result.method)
     setting = Setting(result.parameters, result.weights)
     scores = f" Scores are normalised by {result.normalisation}." if result.normalisation else ""
     depth = f" The first {result.depth} documents of each list count." if result.depth else ""

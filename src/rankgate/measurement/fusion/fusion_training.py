@@ -55,7 +55,7 @@ class TrainingData:
     chosen: NDArray[np.bool_]
 
     @classmethod
-    def of(
+    def from_lists(
         cls,
         runs: Sequence[RankedRun],
         queries: pl.DataFrame,

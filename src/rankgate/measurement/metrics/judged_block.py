@@ -293,7 +293,7 @@ class ExactMean:
     undefined: int = 0
 
     @classmethod
-    def of(
+    def from_values(
         cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
     ) -> ExactMean:
         """The mean of values that have weights, or all the same.

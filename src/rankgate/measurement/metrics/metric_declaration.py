@@ -202,7 +202,7 @@ class Metric(Declared):
             n for n, p in self.parameters.items() if p.required and n not in bound_parameters
         )
 
-    def under(self, defaults: Mapping[str, Any]) -> Metric:  # noqa: ARG002 - for those of lists
+    def under_convention(self, defaults: Mapping[str, Any]) -> Metric:  # noqa: ARG002 - for those of lists
         """The metric under a convention: unchanged, as conventions act when values are computed."""
         return self
 

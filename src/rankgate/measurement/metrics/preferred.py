@@ -36,7 +36,7 @@ class Group:
     classes: bool = True
 
     @classmethod
-    def of(cls, subgroups: Sequence[Floats]) -> Group:
+    def from_subgroups(cls, subgroups: Sequence[Floats]) -> Group:
         """Preferences within each subgroup, and those that follow from them.
 
         Args:
@@ -108,7 +108,7 @@ def block(subgroups: Sequence[Floats], retrieved: int | None = None) -> Preferre
         retrieved: how many of the documents are retrieved; all without.
     """
     m = len(subgroups[0]) if retrieved is None else retrieved
-    return Preferred((Query(m, (Group.of(subgroups),), np.arange(1, m + 1), m),))
+    return Preferred((Query(m, (Group.from_subgroups(subgroups),), np.arange(1, m + 1), m),))
 
 
 def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # noqa: ANN401
@@ -130,7 +130,7 @@ def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # n
         grades = np.concatenate(
             [retrieved_grades[retrieved_grades >= 0], other_grades[other_grades >= 0]]
         )
-        groups = (Group.of([grades]),) if len(grades) else ()
+        groups = (Group.from_subgroups([grades]),) if len(grades) else ()
         rank, length = aligned.rank[rows][retrieved_grades >= 0], int(aligned.retrieved[t])
         yield np.array([t]), Preferred((Query(len(rank), groups, rank, length),))
 

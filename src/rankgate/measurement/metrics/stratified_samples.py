@@ -47,14 +47,14 @@ class SampledPool:
     given: Floats
 
     @cached_property
-    def drawn(self) -> Flags:
+    def is_judged(self) -> Flags:
         """``(P,)``, which documents are judged."""
         return self.grade >= 0
 
     @cached_property
     def judged(self) -> Floats:
         """Documents judged in each stratum, ``(S,)``."""
-        return np.bincount(self.stratum, self.drawn).astype(np.float64)
+        return np.bincount(self.stratum, self.is_judged).astype(np.float64)
 
     @cached_property
     def size(self) -> Floats:
@@ -72,7 +72,7 @@ class SampledPool:
         rate = np.divide(
             self.size, self.judged, out=np.zeros_like(self.size), where=self.judged > 0
         )
-        return np.where(self.drawn, rate[self.stratum], 0)
+        return np.where(self.is_judged, rate[self.stratum], 0)
 
     def refuse_unfit(self, name: str) -> None:
         """Check that probabilities are the share of their stratum that was judged.
@@ -80,7 +80,7 @@ class SampledPool:
         Raises:
             InputError: one is not.
         """
-        has_probability = self.drawn & ~np.isnan(self.given)
+        has_probability = self.is_judged & ~np.isnan(self.given)
         share = (self.judged / self.size)[self.stratum]
         wrong = has_probability & (np.abs(self.given - share) > _MAX_DIFFERENCE)
         if wrong.any():
@@ -120,7 +120,7 @@ def stratified_inferred_ap(pools: Pools, *, rel: float = 1) -> Floats:
     """
 
     def value(pool: SampledPool) -> float:
-        hits = pool.drawn & (pool.grade >= rel)
+        hits = pool.is_judged & (pool.grade >= rel)
         row_order = np.argsort(pool.rank, kind="stable")[: np.count_nonzero(np.isfinite(pool.rank))]
         in_stratum = pool.stratum[row_order, None] == np.arange(len(pool.size))  # (retrieved, S)
         inside_above, relevant_above, drawn_above = (
@@ -128,16 +128,16 @@ def stratified_inferred_ap(pools: Pools, *, rel: float = 1) -> Floats:
             for mask in (
                 in_stratum,
                 in_stratum & hits[row_order, None],
-                in_stratum & pool.drawn[row_order, None],
+                in_stratum & pool.is_judged[row_order, None],
             )
         )
         share = inside_above * (relevant_above + EPSILON) / (drawn_above + 2 * EPSILON)
         hit_rows = row_order[hits[row_order]]
         terms = pool.weight[hit_rows] / pool.rank[hit_rows] * (1 + share.sum(axis=1))
         term_sum = float(np.cumsum(terms)[-1]) if len(hit_rows) else 0.0
-        return _over(term_sum, float(pool.weight[hits].sum()))
+        return _ratio(term_sum, float(pool.weight[hits].sum()))
 
-    return _each(pools, value)
+    return _pool_values(pools, value)
 
 
 def inferred_ndcg(
@@ -168,7 +168,7 @@ def inferred_ndcg(
         return np.exp2(grades) - 1 if gain == "exp" else grades
 
     def value(pool: SampledPool) -> float:
-        is_counted = pool.drawn & (pool.rank <= end)
+        is_counted = pool.is_judged & (pool.rank <= end)
         gains = (
             pool.weight[is_counted]
             * worth(pool.grade[is_counted])
@@ -178,12 +178,12 @@ def inferred_ndcg(
         for grade in sorted(set(pool.grade[pool.grade > 0].tolist()), reverse=True):
             ideal += [grade] * round(float(pool.weight[pool.grade == grade].sum()))
         ideal_gains = worth(np.array(ideal[: None if cutoff is None else cutoff]))
-        return _over(
+        return _ratio(
             float(gains.sum()),
             float((ideal_gains / np.log2(np.arange(len(ideal_gains)) + 2)).sum()),
         )
 
-    return _each(pools, value)
+    return _pool_values(pools, value)
 
 
 def statistical_ap(pools: Pools, *, rel: float = 1) -> Floats:
@@ -208,7 +208,7 @@ def statistical_ap(pools: Pools, *, rel: float = 1) -> Floats:
     """
 
     def value(pool: SampledPool) -> float:
-        hits = np.flatnonzero(pool.drawn & (pool.grade >= rel))
+        hits = np.flatnonzero(pool.is_judged & (pool.grade >= rel))
         pairs = pool.judged * (pool.judged - 1)
         pair_weight = np.divide(
             pool.size * (pool.size - 1), pairs, out=np.zeros_like(pairs), where=pairs > 0
@@ -223,16 +223,16 @@ def statistical_ap(pools: Pools, *, rel: float = 1) -> Floats:
                 pool.weight[rows_above] * pool.weight[row],
             )
             term_sum += (pool.weight[row] + float(joint_weights.sum())) / pool.rank[row]
-        return _over(term_sum, float(pool.weight[hits].sum()))
+        return _ratio(term_sum, float(pool.weight[hits].sum()))
 
-    return _each(pools, value)
+    return _pool_values(pools, value)
 
 
-def _each(pools: Pools, value: Callable[[SampledPool], float]) -> Floats:
+def _pool_values(pools: Pools, value: Callable[[SampledPool], float]) -> Floats:
     return np.array([value(pool) for pool in pools], np.float64)
 
 
-def _over(numerator: float, denominator: float) -> float:
+def _ratio(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator else np.nan
 
 

@@ -235,7 +235,7 @@ class Choices:
     bound: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, how: Convention, metric: Metric) -> Choices:
+    def collect(cls, how: Convention, metric: Metric) -> Choices:
         """Collect the choices under a convention."""
         metric_convention = how.for_metric(metric)
         arguments = dict(metric.given)

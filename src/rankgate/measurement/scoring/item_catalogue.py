@@ -92,8 +92,8 @@ class Catalogue:
         result = replace(self, seen=seen_counts, people=train.people)
         if not history:
             return result
-        had = Ragged.of(train.item, train.starts).mapped(catalogue_code)
-        return replace(result, history=had.at(find_positions(self.queries, train.users)))
+        had = Ragged.from_offsets(train.item, train.starts).mapped(catalogue_code)
+        return replace(result, history=had.rows(find_positions(self.queries, train.users)))
 
     def with_items(self, ids: pl.Series) -> Catalogue:
         """Add items without data; the catalogue has no users yet.

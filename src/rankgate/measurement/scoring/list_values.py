@@ -49,9 +49,9 @@ class ListBlock:
                 raw_values[label] = metric.values(self.listed)
                 continue
             metric.refuse_lacking(self.listed)
-            if metric.counted not in sums:
-                sums[metric.counted] = metric.sums(self.listed)
-            raw_values[label] = sums[metric.counted]
+            if metric.sums_key not in sums:
+                sums[metric.sums_key] = metric.sums(self.listed)
+            raw_values[label] = sums[metric.sums_key]
         return ListValues(metrics, self.users, self.listed.lengths == 0, raw_values)
 
 

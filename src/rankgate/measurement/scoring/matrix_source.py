@@ -95,12 +95,12 @@ class SeenItems:
     size: int
 
     @classmethod
-    def of(cls, pairs: UserItems | MatrixInput, source: MatrixInput) -> SeenItems:
+    def from_pairs(cls, pairs: UserItems | MatrixInput, source: MatrixInput) -> SeenItems:
         """Make seen items from the pairs of a log, or from a matrix."""
         if isinstance(pairs, Dense | Sparse | Padded):
             owner, item = nonzero_pairs(pairs)
-            row = pairs.users.into(source.users)[owner]
-            column = pairs.items.into(source.items)[item]
+            row = pairs.users.positions_in(source.users)[owner]
+            column = pairs.items.positions_in(source.items)[item]
         else:
             row = source.users.codes(pairs.users)[pairs.owner]
             column = source.items.codes(pairs.items)[pairs.item]
@@ -135,7 +135,7 @@ def aligned_blocks(
         DuplicateError: an item appears twice in a list.
     """
     numbers = index.numbers
-    queries, to_item = index.places_of(source.users), numbers.ids.into(source.items)
+    queries, to_item = index.places_of(source.users), numbers.ids.positions_in(source.items)
     for rows in row_ranges(source):
         codes = queries[rows]
         is_judged = codes >= 0

@@ -49,14 +49,14 @@ def measure(plan: Plan, source: Source) -> Measurement:
         UsageError: a kernel of the user's own fails.
     """
 
-    def over(rankings: Source) -> Measurement:
+    def measure_source(rankings: Source) -> Measurement:
         return reduce(
             Measurement.merge, map(plan.measure, rankings.blocks(plan)), Measurement(plan)
         )
 
     if not isinstance(source, RunSource):
-        return add_empty_queries(over(source), source)
-    return add_empty_queries(source.over_queries(over), source)
+        return add_empty_queries(measure_source(source), source)
+    return add_empty_queries(source.over_queries(measure_source), source)
 
 
 def add_empty_queries(total: Measurement, source: Source) -> Measurement:
@@ -136,7 +136,7 @@ class RunSource:
                     aligned = align_mapping(rankings, self.judgments, mode.alignment)
                     yield Block(mode, aligned, self.judgments)
                 continue
-            for aligned_run in self.met(rule):
+            for aligned_run in self.aligned_batches(rule):
                 for mode in ways:
                     yield Block(mode, align(aligned_run, mode.alignment), self.judgments)
 
@@ -156,10 +156,10 @@ class RunSource:
         self, rule: Duplicates, alignments: Iterable[Alignment]
     ) -> Iterator[list[JudgedRanks]]:
         """Yield the judged documents of each batch, with ranks, in each alignment."""
-        for aligned_run in self.met(rule):
+        for aligned_run in self.aligned_batches(rule):
             yield [align(aligned_run, alignment) for alignment in alignments]
 
-    def met(self, rule: Duplicates) -> Iterator[AlignedRun]:
+    def aligned_batches(self, rule: Duplicates) -> Iterator[AlignedRun]:
         """Yield batches aligned with judgments."""
         if self.scattered:
             return iter((align_scattered(self.run, rule, self.judgments),))
@@ -251,7 +251,7 @@ class CachedSource:
                 *(convention.for_metric(metric) for _, metric in metrics),
             )
         )
-        plan = Plan.of(metrics, conventions, self.duplicates)
+        plan = Plan.from_conventions(metrics, conventions, self.duplicates)
         try:
             total = measure(plan, self)
         except RankgateError as error:  # one convention fails: score one by one
@@ -315,6 +315,6 @@ def score(
         InputError: as ``Run.batches``; when no judged query is in the run; where the convention
             refuses missing or unknown queries.
     """
-    index = qrels if isinstance(qrels, JudgmentIndex) else JudgmentIndex.of(qrels)
+    index = qrels if isinstance(qrels, JudgmentIndex) else JudgmentIndex.from_judgments(qrels)
     source = RunSource(run, index)
-    return measure(Plan.of(metrics, [how]), source).score(0, source, strict=strict)
+    return measure(Plan.from_conventions(metrics, [how]), source).score(0, source, strict=strict)

@@ -72,7 +72,7 @@ class CompletedRanks:
     replaced: NDArray[np.int64]
 
     @classmethod
-    def of(
+    def from_grades(
         cls,
         aligned_run: AlignedRun,
         search_alignment: Alignment,
@@ -174,7 +174,7 @@ class _BoundsGroup:
     pool: float
 
     @classmethod
-    def of(
+    def from_metrics(
         cls,
         group: tuple[Convention, int | None, list[_LabelledMetric]],
         how: Convention,
@@ -183,7 +183,7 @@ class _BoundsGroup:
     ) -> _BoundsGroup:
         """Make a group; ``tail_grade`` is the grade behind the ends of lists, if it counts."""
         group_convention, cutoff, metrics = group
-        jobs = tuple(Job.of(label, metric, how) for label, metric in metrics)
+        jobs = tuple(Job.from_convention(label, metric, how) for label, metric in metrics)
         tails = () if tail_grade is None else tuple(job.tail(tail_grade) for job in jobs)
         plan = Plan((how,), (jobs + tuple(tail for tail in tails if tail is not None),))
         return cls(plan, group_convention.alignment, cutoff, *grades)
@@ -202,7 +202,7 @@ class _BoundsGroup:
                 continue
             key = (self.own, mode.alignment, self.cutoff)
             if key not in completed_by_key:
-                completed_by_key[key] = CompletedRanks.of(aligned_run, *key)
+                completed_by_key[key] = CompletedRanks.from_grades(aligned_run, *key)
             judgments = completed_by_key[key].index(source.judgments, self.pool)
             block = Block(mode, completed_by_key[key].graded(self.grade), judgments)
             total = total.merge(self.plan.measure(block))
@@ -241,11 +241,13 @@ def with_bounds(
     open_to = [group for group in groups if any(_has_bounds(metric, how) for _, metric in group[2])]
     ends = {"low": (0.0, best), "high": (best, 0.0)}
     groups_by_scenario = {
-        "all_irrelevant": [_BoundsGroup.of(group, how, (0.0, 0.0)) for group in groups],
-        "all_best": [_BoundsGroup.of(group, how, (best, best), highest_grade) for group in groups],
+        "all_irrelevant": [_BoundsGroup.from_metrics(group, how, (0.0, 0.0)) for group in groups],
+        "all_best": [
+            _BoundsGroup.from_metrics(group, how, (best, best), highest_grade) for group in groups
+        ],
         **{
             name: [
-                _BoundsGroup.of(group, how, pair, highest_grade if pair[0] else None)
+                _BoundsGroup.from_metrics(group, how, pair, highest_grade if pair[0] else None)
                 for group in open_to
             ]
             for name, pair in ends.items()
@@ -259,7 +261,9 @@ def with_bounds(
         name: _join_scores(scores, [group_scores.pop(0) for _ in scenario_groups])
         for name, scenario_groups in groups_by_scenario.items()
     }
-    plain = {label for label, metric in metrics if Job.of(label, metric, how).level <= 0}
+    plain = {
+        label for label, metric in metrics if Job.from_convention(label, metric, how).level <= 0
+    }
     completed["all_irrelevant"] = _keep_current(completed["all_irrelevant"], scores, plain)
     bounded_metrics = [(label, metric) for label, metric in metrics if _has_bounds(metric, how)]
     low, high = envelope(bounded_metrics, how, scores, completed)
@@ -330,7 +334,7 @@ def envelope(
         high = np.where(
             unknown, top, np.minimum(high, max(top, np.nanmax(candidate_values[-2], initial=0)))
         )
-        job = Job.of(label, metric, how)
+        job = Job.from_convention(label, metric, how)
         has_equal_gaps = all(
             np.array_equal(np.isnan(scenario_values), np.isnan(candidate_values[0]))
             for scenario_values in candidate_values[:3]
@@ -363,7 +367,7 @@ def _measure_run(
 ) -> list[Measurement]:
     """Measure each group on a run, with one rule for duplicates."""
     totals = [Measurement(group.plan) for group in groups]
-    for aligned_run in source.met(rule):
+    for aligned_run in source.aligned_batches(rule):
         completed_by_key: _CompletedByKey = {}
         batch_measurements = [
             group.measure(aligned_run, source, rule, completed_by_key) for group in groups

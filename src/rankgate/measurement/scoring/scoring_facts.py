@@ -65,7 +65,9 @@ class BlockValues:
     judged_documents: int
 
     @classmethod
-    def of(cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]) -> BlockValues:
+    def collect(
+        cls, block: Block, values: tuple[JobValues, ...], cutoffs: Sequence[int]
+    ) -> BlockValues:
         """Collect the values of a block and the facts of its rankings."""
         aligned = block.aligned
         return cls(
@@ -97,7 +99,7 @@ class Facts:
     judged_documents: int = 0
 
     @classmethod
-    def of(cls, blocks: Sequence[BlockValues], T: int, cutoffs: Sequence[int]) -> Facts:
+    def combine(cls, blocks: Sequence[BlockValues], T: int, cutoffs: Sequence[int]) -> Facts:
         """Combine the facts of blocks with one ranking mode."""
         judged_shares = {k: np.full(T, np.nan) for k in cutoffs}
         facts = cls(np.zeros(T, bool), np.zeros(T, np.int64), np.zeros(T, bool), judged_shares)
@@ -253,7 +255,7 @@ class BatchCautions:
     judged_documents: int = 0
 
     @classmethod
-    def of(cls, scores: RunScores) -> BatchCautions:
+    def combine(cls, scores: RunScores) -> BatchCautions:
         """The cautions of scores that were made with ``exact``."""
         return cls(dict(scores.counts.cautions), scores.parts.judged_documents)
 

@@ -32,7 +32,7 @@ class Job:
     defaults: Mapping[str, Any]
 
     @classmethod
-    def of(cls, label: str, metric: Metric, how: Convention) -> Job:
+    def from_convention(cls, label: str, metric: Metric, how: Convention) -> Job:
         """A metric under a convention's choices for it."""
         metric_convention = how.for_metric(metric)
         return cls(label, metric, metric_convention, metric_convention.defaults(metric))

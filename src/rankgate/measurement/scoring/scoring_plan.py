@@ -77,7 +77,7 @@ class Plan:
     lists: Mapping[str, ListMetric] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_conventions(
         cls,
         metrics: Sequence[tuple[str, Metric]],
         conventions: Sequence[Convention],
@@ -89,13 +89,13 @@ class Plan:
         }
         ranking_metrics = [pair for pair in metrics if pair[1].view not in {LISTS, SEQUENCES}]
         jobs = tuple(
-            tuple(Job.of(*pair, convention) for pair in ranking_metrics)
+            tuple(Job.from_convention(*pair, convention) for pair in ranking_metrics)
             for convention in conventions
         )
         assert not lists or len(conventions) == 1, "lists are formed by one convention"
         return cls(tuple(conventions), jobs, duplicates, lists)
 
-    def way(self, how: Convention) -> RankingMode:
+    def ranking_mode(self, how: Convention) -> RankingMode:
         """The ranking mode of a convention."""
         return RankingMode(self.duplicates or how.duplicates, how.alignment)
 
@@ -103,10 +103,10 @@ class Plan:
     def ways(self) -> Mapping[RankingMode, tuple[Job, ...]]:
         """The jobs of every ranking mode; a mode without jobs is still needed for counts."""
         grouped: dict[RankingMode, list[Job]] = {
-            self.way(convention): [] for convention in self.conventions
+            self.ranking_mode(convention): [] for convention in self.conventions
         }
         for job in (job for convention_jobs in self.jobs for job in convention_jobs):
-            grouped.setdefault(self.way(job.how), []).append(job)
+            grouped.setdefault(self.ranking_mode(job.how), []).append(job)
         return {mode: tuple(jobs) for mode, jobs in grouped.items()}
 
     def by_rule(self) -> Iterator[tuple[Duplicates, list[RankingMode]]]:
@@ -145,7 +145,7 @@ class Plan:
             return Measurement(self, lists=block.measure(self.lists))
         jobs = self.ways[block.way]
         values = compute_values(block, jobs)
-        block_values = BlockValues.of(block, values, self.cutoffs[block.way.duplicates])
+        block_values = BlockValues.collect(block, values, self.cutoffs[block.way.duplicates])
         return Measurement(self, (block_values,))
 
 
@@ -195,7 +195,7 @@ class Measurement:
             exact: True to keep the parts of means too, for batches to add up.
         """
         convention, index = self.plan.conventions[i], source.judgments
-        facts = self._facts(self.plan.way(convention), index)
+        facts = self._facts(self.plan.ranking_mode(convention), index)
         if strict or facts.present.any():
             facts.refuse(source, convention)
         is_counted = (
@@ -218,13 +218,13 @@ class Measurement:
             means[job.label] = mean_of_parts(parts(*mean_inputs, weight, hit), job, facts.unknown)
             if exact:
                 hits = 0 if hit is None else int(np.count_nonzero(hit))
-                made_of[job.label] = ExactMean.of(*sum_terms(*mean_inputs, weight)), hits
+                made_of[job.label] = ExactMean.from_values(*sum_terms(*mean_inputs, weight)), hits
         zeros = zeros_relevant(self.plan.jobs[i], index)
         cautions = input_cautions(source, facts, self.plan.jobs[i])
         counts = facts.counts(is_counted, zeros, cautions)
         judged_shares = facts.known_shares(is_counted) if exact else {}
         lists = self.lists.parts if exact and self.lists is not None else None
-        judged_at = {k: ExactMean.of(share) for k, share in judged_shares.items()}
+        judged_at = {k: ExactMean.from_values(share) for k, share in judged_shares.items()}
         mean_parts = MeanParts(made_of, judged_at, lists, facts.judged_documents)
         query_ids = index.query_ids.filter(pl.Series(is_counted))
         scores = RunScores(
@@ -241,7 +241,7 @@ class Measurement:
         return scores if self.lists is None else self.lists.added_to(scores)
 
     def _facts(self, mode: RankingMode, index: JudgmentIndex) -> Facts:
-        return Facts.of(
+        return Facts.combine(
             [block for block in self.parts if block.way == mode],
             len(index.query_ids),
             self.plan.cutoffs[mode.duplicates],
@@ -249,7 +249,7 @@ class Measurement:
 
     def _values(self, job: Job, T: int) -> JobValues:
         """The values of one job for all queries."""
-        mode = self.plan.way(job.how)
+        mode = self.plan.ranking_mode(job.how)
         job_index = next(i for i, mode_job in enumerate(self.plan.ways[mode]) if mode_job is job)
         job_values = JobValues.empty(job, T)
         for block in self.parts:

@@ -236,14 +236,16 @@ class TwoShares:
             return math.nan, math.nan
         middle = max(self.treatment, 0.5 / self.units[1]) / self.control
 
-        def at(power: float) -> float:
+        def ratio_at(power: float) -> float:
             return self.statistic(math.exp(power))
 
         center, log_far = math.log(middle), math.log(_FAR)
         low = (
-            _find_crossing(at, bound, center - log_far, center) if self.successes[1] else -math.inf
+            _find_crossing(ratio_at, bound, center - log_far, center)
+            if self.successes[1]
+            else -math.inf
         )
-        high = _find_crossing(at, -bound, center, center + log_far)
+        high = _find_crossing(ratio_at, -bound, center, center + log_far)
         return math.exp(low), math.inf if high >= center + log_far else math.exp(high)
 
 

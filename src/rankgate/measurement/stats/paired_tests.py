@@ -154,14 +154,14 @@ def effect(baseline: Floats, candidate: Floats) -> Effect:
     if n < 2:  # one difference has no spread
         return Effect(undefined, undefined, undefined)
     mean = delta.mean(axis=0)
-    dz = _over(mean, delta.std(axis=0, ddof=1))
+    dz = _ratio(mean, delta.std(axis=0, ddof=1))
     mean_sd = (baseline_values.std(axis=0, ddof=1) + candidate_values.std(axis=0, ddof=1)) / 2
     correction_divisor = 4 * (n - 1) - 1
     gz = dz * (1 - 3 / correction_divisor) if n > 2 else undefined  # 1 − 3/3 is 0
-    return Effect(dz, gz, _over(mean, mean_sd))
+    return Effect(dz, gz, _ratio(mean, mean_sd))
 
 
-def _over(mean: Floats, sd: Floats) -> Floats:
+def _ratio(mean: Floats, sd: Floats) -> Floats:
     return np.where(sd > 0, mean / np.where(sd > 0, sd, 1.0), np.nan)
 
 

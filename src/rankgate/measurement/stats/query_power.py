@@ -78,13 +78,13 @@ def detectable_difference(
 def _detectable_effect(n: int, alpha: float, target_power: float, sides: int) -> float:
     """The result of `detectable_difference` for a standard deviation of 1."""
 
-    def lacking(size: float) -> float:
+    def shortfall(size: float) -> float:
         return power(size, 1.0, n, alpha, sides) - target_power
 
     top = 1.0
-    while lacking(top) < 0:
+    while shortfall(top) < 0:
         top *= 2
-    return _root(lacking, 0.0, top)
+    return _root(shortfall, 0.0, top)
 
 
 def queries_for_power(
@@ -99,17 +99,17 @@ def queries_for_power(
         return float("inf")
     size = abs(delta)
 
-    def lacking(n: float) -> float:
+    def shortfall(n: float) -> float:
         return power(size, sd, n, alpha, sides) - wanted
 
     low, high = 2.0, 4.0
-    if sd <= 0 or lacking(low) >= 0:
+    if sd <= 0 or shortfall(low) >= 0:
         return low
-    while lacking(high) < 0:
+    while shortfall(high) < 0:
         high *= 2
         if high > _MAX_POWER_QUERIES:
             return float("inf")
-    return _root(lacking, low, high)
+    return _root(shortfall, low, high)
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -49,7 +49,7 @@ class RatingMatrix:
     said: Floats
 
     @classmethod
-    def of(cls, matrix: Floats, grades: Sequence[float] | None = None) -> RatingMatrix:
+    def from_grades(cls, matrix: Floats, grades: Sequence[float] | None = None) -> RatingMatrix:
         """Counts from a matrix (I, R) of grades, NaN where a rater did not rate an item.
 
         Args:
@@ -108,7 +108,9 @@ class Tallies:
     given: Floats
 
     @classmethod
-    def of(cls, sheet: RatingMatrix, clusters: NDArray[np.int64] | None = None) -> Tallies:
+    def from_clusters(
+        cls, sheet: RatingMatrix, clusters: NDArray[np.int64] | None = None
+    ) -> Tallies:
         """The sums of each cluster; of all items where none are given (N = 1).
 
         Args:
@@ -154,7 +156,7 @@ class Tallies:
     def _sums(self) -> tuple[Floats, ...]:
         return (self.pairs, self.coincidences, self.paired, self.share, self.rated, self.given)
 
-    def whole(self) -> Tallies:
+    def total(self) -> Tallies:
         """The sums over all clusters, one row."""
         return Tallies(self.grades, *(sums.sum(axis=0)[None] for sums in self._sums))
 
@@ -426,7 +428,7 @@ def intervals(
         clusters: the tallies of each cluster, N rows.
         level: of the intervals.
     """
-    all_clusters, without = clusters.whole(), clusters.without_one()
+    all_clusters, without = clusters.total(), clusters.without_one()
     has_pairs = clusters.paired > 0
     return {
         name: _interval(float(coefficient(all_clusters)[0]), coefficient(without)[has_pairs], level)

@@ -304,16 +304,16 @@ def documents_needed(
     square = parts**2 / inclusion
     odds = (1 - inclusion) / inclusion
 
-    def left(times: float) -> float:
+    def shortfall(times: float) -> float:
         chance = np.minimum(1, times * inclusion)
         return variance - float(((odds - (1 - chance) / chance) * square).sum())
 
-    if left(np.inf) > max_variance:
+    if shortfall(np.inf) > max_variance:
         return None
     low, high = 1.0, 1.0
-    while left(high) > max_variance and high < _MOST:
+    while shortfall(high) > max_variance and high < _MOST:
         low, high = high, 2 * high
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if left(middle) > max_variance else (low, middle)
+        low, high = (middle, high) if shortfall(middle) > max_variance else (low, middle)
     return int(np.ceil((np.minimum(1, high * all_inclusion) / all_inclusion - 1).sum() - 1e-6))

@@ -67,7 +67,7 @@ class WeightPrecision:
     spread: float = 1.0
 
     @classmethod
-    def of(
+    def from_weights(
         cls, weights: Floats, strata: Codes | None = None, certain: NDArray[np.bool_] | None = None
     ) -> WeightPrecision:
         """From the weight of each member, its stratum, and if it was certain to be drawn."""
@@ -484,7 +484,7 @@ class QueryClusters:
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, queries: Sequence[str], clusters: Mapping[str, str]) -> QueryClusters:
+    def from_queries(cls, queries: Sequence[str], clusters: Mapping[str, str]) -> QueryClusters:
         """From the ids of queries and the cluster of each; a query without one is its own."""
         numbers: dict[tuple[bool, str], int] = {}
         codes, first = np.zeros(len(queries), np.int64), []
@@ -505,7 +505,7 @@ class QueryClusters:
     @property
     def weighing(self) -> WeightPrecision:
         """The precision of the clusters, by their sizes."""
-        return WeightPrecision.of(self.sizes.astype(np.float64))
+        return WeightPrecision.from_weights(self.sizes.astype(np.float64))
 
     def problem(self, values: Floats) -> tuple[str, str] | None:
         """The code and the reason why the sizes decide nothing; None where they do not matter."""

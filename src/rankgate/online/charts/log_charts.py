@@ -125,7 +125,7 @@ def intents(result: IntentDiversity) -> Picture:
     """Queries by their users, and how unlike the clicks of these are."""
     rows = result.queries.sort("users", descending=True).head(_QUERIES).to_dicts()
 
-    def drawn() -> Any:
+    def draw_panel() -> Any:
         alt = load_altair()
         points = alt.Chart(inline_data(rows)).mark_circle(color=BLUE, size=45, opacity=0.7)
         return points.encode(
@@ -143,7 +143,7 @@ def intents(result: IntentDiversity) -> Picture:
         "Each point is a query. At the top, users who type the same words want different documents."
     )
     sample_size = f"{len(result.queries):,} queries"
-    return _picture("intents", "Diversity of intents", description, sample_size, rows, drawn)
+    return _picture("intents", "Diversity of intents", description, sample_size, rows, draw_panel)
 
 
 def personalization(result: PersonalizationImpact) -> Picture:
@@ -152,7 +152,7 @@ def personalization(result: PersonalizationImpact) -> Picture:
     names = lifts["kpi"].unique(maintain_order=True).to_list()[:_PANELS]
     rows = lifts.filter(pl.col("kpi").is_in(names)).to_dicts()
 
-    def one(name: str) -> Any:
+    def draw_metric(name: str) -> Any:
         alt = load_altair()
         kpi_rows = [row for row in rows if row["kpi"] == name]
         order = list(dict.fromkeys(row["group"] for row in kpi_rows))
@@ -177,7 +177,7 @@ def personalization(result: PersonalizationImpact) -> Picture:
         description,
         f"{len(result.lifts):,} differences",
         rows,
-        lambda: concat_panels([one(name) for name in names], 2),
+        lambda: concat_panels([draw_metric(name) for name in names], 2),
     )
 
 
@@ -232,7 +232,7 @@ def retention(result: Satisfaction) -> Picture:
     cohorts = sorted(result.cohorts["cohort"].unique())[:_COHORTS]
     rows = result.cohorts.filter(pl.col("cohort").is_in(cohorts)).to_dicts()
 
-    def drawn() -> Any:
+    def draw_panel() -> Any:
         alt = load_altair()
         colours = alt.Scale(
             domain=cohorts, range=[system_colour(index) for index in range(len(cohorts))]
@@ -256,4 +256,4 @@ def retention(result: Satisfaction) -> Picture:
 
     description = "Users by the week of their first event: the share that is active in later weeks."
     sample_size = f"{len(cohorts):,} cohorts"
-    return _picture("retention", "Users that come back", description, sample_size, rows, drawn)
+    return _picture("retention", "Users that come back", description, sample_size, rows, draw_panel)

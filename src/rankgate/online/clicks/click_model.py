@@ -201,17 +201,17 @@ def perplexity_over_ranks(
     """
     estimates = estimates.smoothed()
 
-    def counted(searches: PackedSearches) -> Floats:
+    def search_weights(searches: PackedSearches) -> Floats:
         if estimates.identified is None:
             return searches.weights
         return np.asarray(searches.weights * estimates.identified[searches.pair])
 
-    weights, expected = counted(train), clip_probability(model.marginal(estimates, train))
+    weights, expected = search_weights(train), clip_probability(model.marginal(estimates, train))
     clicks = (weights * train.clicked).sum(axis=0)
     rate = clip_probability(smoothed_share(clicks, weights.sum(axis=0), _RANK_PRIOR))
     mean = smoothed_share((weights * expected).sum(axis=0), weights.sum(axis=0), _RANK_PRIOR)
     scale = np.nan_to_num(rate / mean, nan=1.0)
-    weights = counted(test)
+    weights = search_weights(test)
     total = max(float(weights.sum()), 1.0)
 
     def perplexity(chance: Floats) -> float:

@@ -125,20 +125,20 @@ def _distance_cells(searches: PackedSearches) -> Ints:
 
 
 def _fit_pbm(searches: PackedSearches, settings: Settings) -> Estimates:
-    cell_counts = CellCounts.of(searches, _rank_cells, searches.depth)
+    cell_counts = CellCounts.count(searches, _rank_cells, searches.depth)
     fit = fit_product(cell_counts, settings.prior_of(_PRIOR))
     return _make_estimates(cell_counts, fit.attractiveness, fit.examination, searches.depth)
 
 
 def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
-    cell_counts = CellCounts.of(searches, _distance_cells, searches.depth * (searches.depth + 1))
+    cell_counts = CellCounts.count(searches, _distance_cells, searches.depth * (searches.depth + 1))
     fit = fit_product(cell_counts, settings.prior_of(_PRIOR))
     return _make_estimates(cell_counts, fit.attractiveness, fit.examination, searches.depth)
 
 
 def _fit_harvest(searches: PackedSearches, settings: Settings) -> Estimates:
     """Attractiveness with the position bias that lists in several orders show."""
-    cell_counts = CellCounts.of(searches, _rank_cells, searches.depth)
+    cell_counts = CellCounts.count(searches, _rank_cells, searches.depth)
     curve = position_bias(searches)
     prior = settings.prior_of(_PRIOR)
     compared = np.isfinite(curve)[cell_counts.cell]

@@ -198,10 +198,10 @@ def judgments(
 
 def _model_names(model: str, models: Sequence[str]) -> list[str]:
     if model == "auto":
-        return [MODELS.named(name).name for name in models] or list(MODELS)
+        return [MODELS.find(name).name for name in models] or list(MODELS)
     if model != OPENSEARCH:
-        MODELS.named(model)
-    compared_models = [MODELS.named(name).name for name in models]
+        MODELS.find(model)
+    compared_models = [MODELS.find(name).name for name in models]
     return list(dict.fromkeys([*([model] if model != OPENSEARCH else []), *compared_models]))
 
 

@@ -158,7 +158,7 @@ class PackedSearches:
         return first_half, second_half
 
     @classmethod
-    def of(cls, table: pl.DataFrame) -> PackedSearches:
+    def pack(cls, table: pl.DataFrame) -> PackedSearches:
         """Pack rows; equal searches become one with a weight.
 
         Args:
@@ -315,7 +315,7 @@ def pack_events(base: Database, ranks: int = DEFAULT_RANKS) -> PackedSearches:
     Raises:
         InputError: no impressions.
     """
-    return PackedSearches.of(
+    return PackedSearches.pack(
         _rows_by_rank(base.rows(base.text(searches_with_lists(events(), ranks))))
     )
 
@@ -336,7 +336,7 @@ def pack_counts(table: pl.DataFrame, ranks: int = DEFAULT_RANKS) -> PackedSearch
         kinds = ", ".join(f"{name} {kind}" for name, kind in table.schema.items())
         problem = f"not click counts: the columns are {kinds}; make them with click_counts."
         raise InputError(problem, code="wrong-type") from error
-    return PackedSearches.of(_rows_by_rank(counts).filter(pl.col("rank") <= ranks))
+    return PackedSearches.pack(_rows_by_rank(counts).filter(pl.col("rank") <= ranks))
 
 
 def _rows_by_rank(counts: pl.DataFrame) -> pl.DataFrame:

@@ -57,7 +57,7 @@ class CellCounts:
     cells: int
 
     @classmethod
-    def of(
+    def count(
         cls, searches: PackedSearches, cells_of: Callable[[PackedSearches], Ints], cells: int
     ) -> CellCounts:
         """Count searches; ``cells_of`` gives the (N, K) cells of a block of them."""

@@ -255,7 +255,7 @@ def _learned_scenario(
     train, unseen = searches.split(0.5, int(random.integers(2**31)))
     if not (train.searches and unseen.searches):
         raise InputError("too few searches to learn from.", code="too-few-searches")
-    click_model = MODELS.named(name)
+    click_model = MODELS.find(name)
     simulator = Simulator(click_model, click_model.fit(train, Settings(prior=0.5)))
     sampled_rows = random.choice(len(unseen.weight), count, p=unseen.weight / unseen.searches)
     return _Scenario(
@@ -272,7 +272,7 @@ def _declared_scenario(
     random: np.random.Generator,
 ) -> _Scenario:
     """Declared users on the lists of runs, each search of a random run and judged query."""
-    declared_user = USERS.named(user)
+    declared_user = USERS.find(user)
     grades = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
     read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
     tables = [

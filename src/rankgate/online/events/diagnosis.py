@@ -320,7 +320,7 @@ def diagnose_events(
         base.run(sql)
     findings, passed, skipped = _find_unreadable_lines(manifest), list[str](), list[str]()
     for check in CHECKS.values():
-        total = int(base.one(check.total) or 0)
+        total = int(base.first_value(check.total) or 0)
         finding = _run_check(base, check, total) if total else None
         if finding:
             findings.append(finding)
@@ -358,7 +358,7 @@ def _run_check(base: Database, check: Check, total: int) -> LogFinding | None:
     base.run(f"CREATE OR REPLACE TEMP TABLE faults AS {check.faults}")
     columns = base.rows("DESCRIBE faults")["column_name"].to_list()
     sums = "sum(n)" if "n" in columns else "count(*)"
-    count = int(base.one(f"SELECT {sums} FROM faults") or 0)
+    count = int(base.first_value(f"SELECT {sums} FROM faults") or 0)
     share = count / total
     if not count or share < check.ignore_below:
         return None

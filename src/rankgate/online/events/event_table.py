@@ -106,7 +106,7 @@ class GoalCondition:
     sign: str = ""
     value: float = 0.0
 
-    def of(self, rows: ir.Table) -> Any:  # noqa: ANN401 - a column of Ibis
+    def is_met(self, rows: ir.Table) -> Any:  # noqa: ANN401 - a column of Ibis
         """True for each event that meets this condition."""
         has_name = (rows.action.lower() == self.name) | (rows.kind == self.name)
         if not self.sign:
@@ -143,7 +143,7 @@ def _parse_condition(rule: str) -> GoalCondition:
 def goal_times(rows: ir.Table, rules: Sequence[Sequence[GoalCondition]]) -> dict[str, Any]:
     """Map columns of a session to the times when each part of each goal was first reached."""
     return {
-        f"goal_{goal_index}_{part_index}": rows.at.min(where=condition.of(rows))
+        f"goal_{goal_index}_{part_index}": rows.at.min(where=condition.is_met(rows))
         for goal_index, parts in enumerate(rules)
         for part_index, condition in enumerate(parts)
     }

@@ -257,7 +257,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
     """Leave rows out of ``events``; say what and how many."""
     excluded = []
     if duplicates:
-        count_before = base.one("SELECT count(*) FROM events")
+        count_before = base.first_value("SELECT count(*) FROM events")
         base.run(
             'CREATE TEMP TABLE once AS SELECT * FROM events QUALIFY "at" IS NULL OR kind NOT IN '
             "('impression', 'click', 'add_to_cart', 'purchase', 'refund') OR row_number() OVER ("
@@ -265,7 +265,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
             "ORDER BY source_file, source_line) = 1"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
-        count_after = base.one("SELECT count(*) FROM events")
+        count_after = base.first_value("SELECT count(*) FROM events")
         excluded.append(f"{count_before - count_after:,} events that were in the log before")
     if bots:
         base.run(
@@ -279,5 +279,5 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
             "robots) AND query_event_id IS NOT NULL) OR session NOT IN (FROM robots)"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
-        excluded.append(f"{base.one('SELECT count(*) FROM robots'):,} sessions of bots")
+        excluded.append(f"{base.first_value('SELECT count(*) FROM robots'):,} sessions of bots")
     return tuple(excluded)

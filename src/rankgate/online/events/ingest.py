@@ -409,7 +409,7 @@ def _list_problems(base: Database, path: Path, mapping: LogMapping) -> list[dict
             lines = [line for line in lines if line != row["last"]]
         if count:
             problems.append(_problem_row(code, count, description, lines))
-    if undecoded := base.one("SELECT undecoded FROM counts"):
+    if undecoded := base.first_value("SELECT undecoded FROM counts"):
         lines = base.rows(
             f"SELECT kept + row_number() OVER (ORDER BY kept) AS line FROM gaps LIMIT {_EXAMPLES}"
         )["line"].to_list()
@@ -420,7 +420,7 @@ def _list_problems(base: Database, path: Path, mapping: LogMapping) -> list[dict
 
 def _is_cut(base: Database, path: Path) -> bool:
     """True if the last record is not JSON and no newline follows it."""
-    if not base.one("SELECT arg_max(invalid, source_line) FROM staged"):
+    if not base.first_value("SELECT arg_max(invalid, source_line) FROM staged"):
         return False
     if path.suffix in (".gz", ".zst"):
         return True

@@ -324,7 +324,7 @@ def column_names(base: Database, file: LogFile, mapping: LogMapping) -> list[str
     kind = format_of(file, mapping)
     if kind == "jsonl":
         load_log(base, file, mapping)
-        keys = base.one("SELECT json_keys(line) FROM lines WHERE json_valid(line) LIMIT 1")
+        keys = base.first_value("SELECT json_keys(line) FROM lines WHERE json_valid(line) LIMIT 1")
         return list(keys if keys is not None else [])
     options = ", all_varchar=true" if kind == "csv" else ""
     reader = f"read_{kind}({quote_text(str(file.path))}{options})"
@@ -371,7 +371,7 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
         "AS kept FROM (SELECT DISTINCT line FROM reject_errors)"
     )
     shift = ""
-    if rejected := base.one("SELECT count(*) FROM gaps"):
+    if rejected := base.first_value("SELECT count(*) FROM gaps"):
         shift = " + (SELECT count(*) FROM gaps WHERE kept < number)"
     base.run("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     paths = list(dict.fromkeys(path for path in _column_paths(mapping) if path))

@@ -98,7 +98,7 @@ def _metric_row(
     }
     if reason := comparison.why.get(measure.name):
         return {**row, "why": reason}
-    values = units.of(measure).group_by("variant").agg(pl.col("unit").n_unique())
+    values = units.unit_rows(measure).group_by("variant").agg(pl.col("unit").n_unique())
     counts = dict(values.iter_rows())
     row |= {"n_control": counts.get(comparison.control, 0), "n": counts.get(arm, 0)}
     if min(row["n_control"], row["n"]) < 2:
@@ -245,7 +245,7 @@ def _segment_rows(
     segment, arm = segment_and_arm
     rows, effects = [], []
     for value in units.arms[segment].drop_nulls().unique().sort():
-        members = units.among(pl.col(segment) == value)
+        members = units.on_arms(pl.col(segment) == value)
         if min(members.counts.get(control, 0), members.counts.get(arm, 0)) < _MIN_UNITS:
             continue
         effect = estimate_effect(members, measure, control, arm, method)
@@ -281,7 +281,7 @@ def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> p
     """
     if not comparison.halves:
         return pl.DataFrame(schema=AGAINST_ITSELF)
-    control_units = units.among(pl.col("variant") == comparison.control)
+    control_units = units.on_arms(pl.col("variant") == comparison.control)
     random = np.random.default_rng(seed)
     method = replace(comparison.method, tuned_to=None, resamples=0)
     rows: dict[str, int] = dict.fromkeys(
@@ -315,7 +315,7 @@ def find_doubts(units: Units, comparison: ArmComparison) -> Iterable[ExperimentF
 def _find_influential_unit(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
-    rows = units.of(measure, comparison.method.cap)
+    rows = units.unit_rows(measure, comparison.method.cap)
     rows = rows.filter(pl.col("variant").is_in([comparison.control, arm]))
     if len(rows) < 2 * _MIN_UNITS:
         return
@@ -323,7 +323,7 @@ def _find_influential_unit(
     largest = rows.sort(pl.col("value").abs(), descending=True)["unit"][0]
     full_effect = estimate_effect(units, measure, comparison.control, arm, plain_method)
     without_largest = estimate_effect(
-        units.among(pl.col("unit") != largest), measure, comparison.control, arm, plain_method
+        units.on_arms(pl.col("unit") != largest), measure, comparison.control, arm, plain_method
     )
     if (
         not full_effect.se > 0
@@ -348,7 +348,7 @@ def _find_few_values(
     skewness = estimate_effect(units, measure, comparison.control, arm, plain_method).arms.skewness
     if abs(skewness) < MOST_SKEWED:
         return
-    rows = units.of(measure, comparison.method.cap).filter(pl.col("value") != 0)
+    rows = units.unit_rows(measure, comparison.method.cap).filter(pl.col("value") != 0)
     counts = dict(rows["variant"].value_counts().iter_rows())
     fewest_values, arm_of_few = min(
         (counts.get(name, 0), name) for name in (comparison.control, arm)

@@ -158,7 +158,7 @@ def estimate_effect(
         treatment: that of the other one.
         method: how.
     """
-    rows = _without_unit_denominator(units.of(measure, method.cap))
+    rows = _without_unit_denominator(units.unit_rows(measure, method.cap))
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]
     if method.resamples:
         effect = bootstrap_effect(

@@ -279,7 +279,7 @@ class Line:
     scatter: float
     covariance: Floats
 
-    def at(self, offline: Floats) -> tuple[Floats, Floats]:
+    def predict(self, offline: Floats) -> tuple[Floats, Floats]:
         """The expected true online value and its standard deviation."""
         design = np.stack([np.ones_like(offline), offline], axis=-1)
         variance = self.scatter + np.einsum("...i,ij,...j->...", design, self.covariance, design)
@@ -315,7 +315,7 @@ def threshold_of_chance(line: Line, chance: float, low: float, high: float) -> f
 
     width = max(high - low, 1e-12)
     candidates = np.linspace(low - width, high + width, 3 * _SEARCH_STEPS)
-    mean, deviation = line.at(candidates)
+    mean, deviation = line.predict(candidates)
     is_likely = mean >= float(ndtri(chance)) * np.maximum(deviation, 1e-300)
     if line.slope <= 0 or not is_likely.any():
         return None

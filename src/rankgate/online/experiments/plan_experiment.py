@@ -157,7 +157,7 @@ class _Curve:
     deviation: np.ndarray[Any, np.dtype[np.float64]]
     explained: float | None
 
-    def at(self, day: int) -> tuple[float, float]:
+    def value_at(self, day: int) -> tuple[float, float]:
         """Units and deviation after a day; beyond the log units grow by the power of its end."""
         last = len(self.units)
         if day <= last:
@@ -217,7 +217,7 @@ def _growth_curve(units: Units, measure: Measure, halves: Units | None) -> _Curv
 
 def _unit_deviation(units: Units, measure: Measure) -> tuple[int, float, float]:
     """Units, value and relative deviation of a unit's contribution."""
-    rows = units.of(measure)
+    rows = units.unit_rows(measure)
     if measure.quantile is not None:
         unit_number = rows["unit"].rank("dense").to_numpy().astype(np.int64)
         quantile_estimate = quantile(rows["value"].to_numpy(), measure.quantile, unit_number)
@@ -232,7 +232,7 @@ def _explained_variance(halves: Units, measure: Measure) -> float | None:
     """r² of linearised values, y − R n, of both halves of the log."""
     if measure.name not in halves.before or halves.before[measure.name].is_empty():
         return None
-    sums = compute_moments(halves.of(measure))
+    sums = compute_moments(halves.unit_rows(measure))
     if sums.n < 3 or "before" not in sums.mean:
         return None
     value, earlier = sums.gradients
@@ -267,7 +267,7 @@ def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]
     for share in goal.shares:
         days = {"plain": None, "cuped": None, "sequential": None}
         for day in range(1, goal.horizon + 1):
-            units, deviation = curve.at(day)
+            units, deviation = curve.value_at(day)
             smallest_effect = detectable(deviation, units, share, goal.alpha, goal.power)
             scale = {"plain": 1.0, "sequential": _sequential_factor(units, goal)}
             if curve.explained is not None:
@@ -276,7 +276,7 @@ def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]
                 if days[kind] is None and smallest_effect * factor <= goal.effect:
                     days[kind] = day  # type: ignore[assignment]
         plain_days = days["plain"]
-        count = None if plain_days is None else round(curve.at(plain_days)[0])
+        count = None if plain_days is None else round(curve.value_at(plain_days)[0])
         rows.append(
             (name, share, goal.effect, plain_days, days["cuped"], days["sequential"], count)
         )
@@ -297,7 +297,7 @@ def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, .
     rows = []
     for share in goal.shares:
         for day in (shown_day for shown_day in _REPORTED_DAYS if shown_day <= goal.horizon):
-            units, deviation = curve.at(day)
+            units, deviation = curve.value_at(day)
             smallest_effect = detectable(deviation, units, share, goal.alpha, goal.power)
             if np.isfinite(smallest_effect):
                 smallest_cuped = (
@@ -312,7 +312,7 @@ def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, .
 def _searches_per_unit(base: Database, unit: str) -> float:
     """Searches of a unit over the log."""
     count = f'count(DISTINCT "{UNIT_COLUMNS[unit]}")'
-    searches_per_unit = base.one(
+    searches_per_unit = base.first_value(
         f"SELECT count(*) / nullif({count}, 0) FROM events WHERE kind = 'search'"
     )
     return float(searches_per_unit or 1.0)
@@ -338,7 +338,7 @@ def _interleaving_table(
             days_with_enough = (
                 day
                 for day in range(1, horizon + 1)
-                if any(curve.at(day)[0] >= units for curve in curves)
+                if any(curve.value_at(day)[0] >= units for curve in curves)
             )
             days = next(days_with_enough, None)
         rows.append((row["test"], row["design"], row["needed"], units, days, row["times_fewer"]))

@@ -84,7 +84,7 @@ def measure_from_kpi(name: str) -> Measure:
     Raises:
         UsageError: no such KPI.
     """
-    kpi = KPIS.named(name)
+    kpi = KPIS.find(name)
     return Measure(
         name, name, "rows", quantile=kpi.quantile, better=kpi.better, unit=kpi.unit, kpi=kpi
     )
@@ -141,11 +141,11 @@ class Units:
         rows = {name: table.filter(pl.col("day") <= day) for name, table in self.rows.items()}
         return replace(self, arms=self.arms.filter(pl.col("day") <= day), rows=rows)
 
-    def among(self, condition: pl.Expr) -> Units:
+    def on_arms(self, condition: pl.Expr) -> Units:
         """The units of a condition on `arms`."""
         return replace(self, arms=self.arms.filter(condition))
 
-    def of(self, measure: Measure, cap: float | None = None) -> pl.DataFrame:
+    def unit_rows(self, measure: Measure, cap: float | None = None) -> pl.DataFrame:
         """``unit``, ``variant``, ``value`` and more: one row a unit, or a value of a quantile.
 
         Args:

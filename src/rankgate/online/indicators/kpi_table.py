@@ -246,7 +246,7 @@ def kpi(
         UsageError: no such KPI, or nothing that divides a log.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
-    kpis = [KPIS.named(name) for name in names] or list(KPIS.values())
+    kpis = [KPIS.find(name) for name in names] or list(KPIS.values())
     check_slices(by)
     events = Events.of(events)
     if is_on_spark(events.log):
@@ -407,7 +407,7 @@ def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | No
         return None
     value = indicator.of(rows)
     expression = rows.aggregate(limit=value.quantile(indicator.cap, where=value > 0))
-    limit: float | None = kpi_tables.base.one(kpi_tables.base.text(expression))
+    limit: float | None = kpi_tables.base.first_value(kpi_tables.base.text(expression))
     return limit
 
 

@@ -390,7 +390,7 @@ class KpiTables:
         rows = events()
         has_user = rows.user.notnull()
         lacks_session = rows.session.isnull() & (has_user | rows.query_event_id.notnull())
-        if base.one(base.text(rows.aggregate(found=lacks_session.any() & has_user.any()))):
+        if base.first_value(base.text(rows.aggregate(found=lacks_session.any() & has_user.any()))):
             rows = self._make("visits", with_visits(rows))
         self.rows = rows
 

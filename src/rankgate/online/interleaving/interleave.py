@@ -42,7 +42,7 @@ def interleave(
     """
     lists_by_name = lists if isinstance(lists, Mapping) else _number_lists(lists)
     ranked = list(lists_by_name.values())
-    interleaving = METHODS.named(method)
+    interleaving = METHODS.find(method)
     refuse_lists(ranked, interleaving.most, method)
     docs, teams = interleaving.draw(ranked, length, Random(f"{seed}/{request}"))  # noqa: S311 - repeatable
     ranks_of_systems = [

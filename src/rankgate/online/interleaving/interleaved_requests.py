@@ -210,7 +210,7 @@ def credits_of_requests(
         assignments: (n,) mixed lists of one method.
         clicked: (n,) the clicked slots of each, from 0.
     """
-    method = METHODS.named(assignments[0].method)
+    method = METHODS.find(assignments[0].method)
     width = len(assignments[0].systems)
     credit = np.array(
         [
@@ -248,7 +248,7 @@ def _mean_credit(
     for ranks, times in variants.items():
         if max(slots) < len(ranks):
             assignment = examples[ranks]
-            score = METHODS.named(assignment.method).score(assignment, slots)
+            score = METHODS.find(assignment.method).score(assignment, slots)
             total = times * np.array(score) + (total if count else 0.0)
             count += times
     return total / count

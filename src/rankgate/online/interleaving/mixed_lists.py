@@ -119,7 +119,7 @@ def mix(
         InputError: files that cannot be read; runs without a common query.
         UsageError: no such method; runs of the same name.
     """
-    METHODS.named(method)
+    METHODS.find(method)
     read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
     names = [run.name for run in read_runs]
     if len(set(names)) != len(names):

@@ -176,7 +176,7 @@ def preference(
     if events is not None:
         requests = add_clicks_of_events(requests, events, unit)
     first_assignment = requests[0].assignment
-    method = METHODS.named(first_assignment.method)
+    method = METHODS.find(first_assignment.method)
     credits_of = _credits(requests)
     pair_indices = list(combinations(range(len(first_assignment.systems)), 2))
     tests = [

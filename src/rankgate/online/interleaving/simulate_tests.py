@@ -66,7 +66,7 @@ def sensitivity(
     """
     if len(runs) != 2:
         raise UsageError(f"name two runs, not {len(runs)}.", code="wrong-run-count")
-    user_model = USERS.named(user)
+    user_model = USERS.find(user)
     read_runs = [read_run(run, f"run{number}") for number, run in enumerate(runs, 1)]
     first_name, second_name = (run.name for run in read_runs)
     if first_name == second_name:
@@ -84,7 +84,7 @@ def sensitivity(
     query_grades = [grades[query] for query in sampled_queries]
     rows = _simulate_ab_tests(lists, sampled_queries, query_grades, user_model, random)
     for name in methods or METHODS:
-        METHODS.named(name)
+        METHODS.find(name)
         mixed_lists = [
             interleave(
                 {system: lists[system][query] for system in (first_name, second_name)},

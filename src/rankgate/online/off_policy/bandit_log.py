@@ -77,7 +77,7 @@ class BanditLog:
         return np.asarray(np.cumprod(self.weight, axis=1))
 
     @property
-    def whole(self) -> Floats:
+    def slate_weights(self) -> Floats:
         """(S,) the weight of the whole slate."""
         return np.asarray(self.until[:, -1])
 

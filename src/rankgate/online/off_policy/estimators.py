@@ -95,17 +95,17 @@ def mean_contribution(parts: Floats, weight: Floats | None = None) -> Contributi
 
 
 def _ips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution(log.whole * log.total, log.whole[:, None])
+    return mean_contribution(log.slate_weights * log.total, log.slate_weights[:, None])
 
 
 def _clipped(log: BanditLog, settings: EstimatorSettings) -> Contribution:
-    weight = np.minimum(log.whole, settings.clip)
+    weight = np.minimum(log.slate_weights, settings.clip)
     return mean_contribution(weight * log.total, weight[:, None])
 
 
 def _snips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
     """The ratio's parts are w (r - V) / mean w, around the value."""
-    weight = log.whole
+    weight = log.slate_weights
     total = float(weight.sum())
     value = float(weight @ log.total) / total if total else float("nan")
     scaled_weight = weight * len(weight) / total if total else weight

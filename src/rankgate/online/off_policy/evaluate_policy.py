@@ -48,7 +48,7 @@ _MAX_NAMED = 5  # actions that a message names
 
 def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[dict[str, Any]]:
     """``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks) and ``words`` of each."""
-    weight = log.whole
+    weight = log.slate_weights
     ess, total = effective_size(weight), float(weight.sum())
     share = float(weight.max()) / total if total else 1.0
     rewards = effective_rewards(log, weight[:, None])
@@ -136,13 +136,13 @@ def _check_row(
 def _check_mean_weight(log: BanditLog) -> dict[str, Any]:
     """The mean weight must be the target's supported probability."""
     supported = (1 - log.unsupported) ** log.depth
-    errors = _standard_errors_from(log.whole, supported)
+    errors = _standard_errors_from(log.slate_weights, supported)
     return _check_row(
         "mean-weight",
-        float(log.whole.mean()),
+        float(log.slate_weights.mean()),
         supported,
         _outcome_of_errors(errors),
-        f"the mean weight of the log is {log.whole.mean():.4f} and must be {supported:.4f}; it "
+        f"the mean weight of the log is {log.slate_weights.mean():.4f} and must be {supported:.4f}; it "
         f"differs by {errors:.1f} standard errors",
     )
 
@@ -151,7 +151,7 @@ def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Any]:
     """The same in the earlier and the later half of the log, which only times can tell."""
     supported = (1 - log.unsupported) ** log.depth
     is_later = time >= np.sort(time)[log.units // 2]
-    halves = {"earlier": log.whole[~is_later], "later": log.whole[is_later]}
+    halves = {"earlier": log.slate_weights[~is_later], "later": log.slate_weights[is_later]}
     errors = {
         name: _standard_errors_from(weights, supported)
         for name, weights in halves.items()
@@ -251,7 +251,7 @@ def ope(
         for estimator in selected.values()
     ]
     best = _reported_estimator(rows, contributions, bandit_log, selected, by_name=bool(estimators))
-    weight = bandit_log.whole
+    weight = bandit_log.slate_weights
     logged = Contribution(
         float(bandit_log.total.mean()), bandit_log.total, np.ones((bandit_log.units, 1))
     )
@@ -280,7 +280,7 @@ def _allowed_estimators(log: BanditLog, names: Sequence[str]) -> dict[str, Estim
     """The estimators of a log's kind; those that were asked for, or all."""
     from rankgate.core.errors import UsageError
 
-    requested = {name: ESTIMATORS.named(name) for name in names}
+    requested = {name: ESTIMATORS.find(name) for name in names}
     for name, estimator in (requested or ESTIMATORS).items():
         fault = _missing_requirement(log, estimator)
         if fault and requested:
@@ -400,7 +400,7 @@ def _reported_estimator(
 
 def _contribution_weight(contribution: Contribution, log: BanditLog) -> Floats:
     """(S, K) or (S, 1) by how much the estimate grows with rewards."""
-    return log.whole[:, None] if contribution.weight is None else contribution.weight
+    return log.slate_weights[:, None] if contribution.weight is None else contribution.weight
 
 
 def _interval(contribution: Contribution, log: BanditLog, level: float) -> tuple[float, float]:

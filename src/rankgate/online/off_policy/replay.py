@@ -144,7 +144,7 @@ def _choose_models(
     if curve is not None:
         return (POSITION_BASED,)
     if name != "auto":
-        return (MODELS.named(name).name,)
+        return (MODELS.find(name).name,)
     train, test = searches.split(_HELD_OUT, seed)
     if not (train.searches and test.searches):
         return (POSITION_BASED,)

@@ -138,7 +138,7 @@ def intents(
         faults = diagnose_events(base, log.manifest).blocking(("clicks", "users"))
         base.run(f"CREATE TEMP TABLE clicked AS {_CLICKS}")
         base.run(f"CREATE TEMP VIEW parts AS {_PARTS}")
-        clicked_queries = int(base.one("SELECT count(DISTINCT query) FROM clicked") or 0)
+        clicked_queries = int(base.first_value("SELECT count(DISTINCT query) FROM clicked") or 0)
         rows = base.rows(_QUERIES, (min_users,)).cast(QUERIES)  # type: ignore[arg-type]
     mean, low, high = _interval(rows["distance"])
     entropy = rows["corrected"].mean()

@@ -250,7 +250,7 @@ def _list_distances(
             "(query, variant) WHERE variant = $1 AND users > 1 GROUP BY query)",
             (name,),
         ).row(0)
-        from_control = base.one(
+        from_control = base.first_value(
             "SELECT avg(1 - shared / (a.users * b.users * greatest(a.size, b.size))) FROM (FROM "
             "sized WHERE variant = $1) a JOIN (FROM sized WHERE variant = $2) b USING (query) JOIN "
             "(SELECT a.query, coalesce(sum(a.times * b.times), 0) AS shared FROM (FROM counted "

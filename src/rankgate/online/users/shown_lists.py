@@ -151,12 +151,12 @@ def lists(
         base = log.base
         faults = diagnose_events(base, log.manifest).blocking(("impressions", "ranks"))
         _create_tables(base, variant, ranks)
-        searches = base.one("SELECT count(DISTINCT query_event_id) FROM shown_ranks") or 0
+        searches = base.first_value("SELECT count(DISTINCT query_event_id) FROM shown_ranks") or 0
         if not searches:
             problem = "no search has words and a list of results with ranks"
             problem += f" in variant {variant!r}." if variant else "."
             raise InputError(problem, code="no-impressions")
-        queries_with_several = base.one(
+        queries_with_several = base.first_value(
             "SELECT count(*) FROM (SELECT query FROM shown_lists GROUP BY 1 HAVING count(*) > 1)"
         )
         rows = (

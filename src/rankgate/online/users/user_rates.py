@@ -69,7 +69,7 @@ def select_rate_kpis(
     Raises:
         UsageError: no such KPI, or one that is no mean over searches, clicks or sessions.
     """
-    kpis = [KPIS.named(name) for name in names]
+    kpis = [KPIS.find(name) for name in names]
     for kpi in kpis:
         if kpi.table not in _TABLES or kpi.quantile is not None or kpi.cap is not None:
             problem = f"{kpi.name} is no mean over searches, clicks or sessions of users."

@@ -115,7 +115,7 @@ class _Bins:
     high: int
     width: int
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """Bins, with their counts."""
         counts_by_bin: Counter[int] = Counter()
         for _, table in unpack_rows(batches, ["at"]):
@@ -214,7 +214,7 @@ class _Draws:
 
     drawing: _LeaveOneOut | CandidateDraws
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The state of each generator before each stretch."""
         random = self.drawing.generators()
         partitions_of_generator: dict[int, set[int]] = {i: set() for i in random}

@@ -94,7 +94,7 @@ class RangePacking:
     ends: pl.Series
     keys: tuple[int, ...]
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """The rows of the pieces with the given numbers, packed.
 
         Raises:

@@ -106,7 +106,7 @@ class _Unpacking:
 
     columns: tuple[str, ...]
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
         """The rows."""
         for _, table in unpack_rows(batches):
             yield table.select(self.columns)

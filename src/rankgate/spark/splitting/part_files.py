@@ -60,16 +60,16 @@ class PartTable:
     unit: str
     whole: bool
 
-    def shown(self, table: pl.DataFrame) -> pl.DataFrame:
+    def readable_rows(self, table: pl.DataFrame) -> pl.DataFrame:
         """Rows in the form for readers."""
         if self.part in {TUNING, JUDGMENTS}:
             return readable_judgments(table.lazy(), whole=self.whole).collect()
         return readable_interactions(table.lazy(), self.unit, whole=self.whole).collect()
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
         """The rows of a partition."""
         for _, table in unpack_rows(batches):
-            yield self.shown(table)
+            yield self.readable_rows(table)
 
     def rows(self, frame: DataFrame) -> DataFrame:
         """The rows as a DataFrame, for file systems that Spark writes.
@@ -166,7 +166,7 @@ class _Writing:
     folder: str
     tables: tuple[PartTable, ...]
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """The names and sizes of the written files, as text.
 
         Raises:
@@ -228,7 +228,7 @@ class _TableFile:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Write some rows."""
-        readable_rows = self._table.shown(rows)
+        readable_rows = self._table.readable_rows(rows)
         if self._table.form == "csv":
             readable_rows.write_csv(self._stream, include_header=not self._stream.tell())
             return

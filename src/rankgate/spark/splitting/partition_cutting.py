@@ -85,7 +85,7 @@ class Cutting:
     negatives: int | None = None
     states: States | None = None
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The parts of some users after the others; at the end the figures of each stretch."""
         for number, rows in groupby(unpack_rows(batches), key=itemgetter(0)):
             partition_cut = _PartitionCut(self, number)
@@ -128,7 +128,9 @@ class _PartitionCut:
                 yield pack_rows(rows, self.number, fold, part_number)
             self._items[fold] = _joined([self._items.get(fold), _items(fold_parts)])
             if cutting.negatives is not None and fold_parts.judgments is not None:
-                candidate_sample = self._drawn(log.table, fold_parts.judgments.table, fold)
+                candidate_sample = self._draw_candidates(
+                    log.table, fold_parts.judgments.table, fold
+                )
                 figures.short += candidate_sample.short
                 rows = candidate_sample.table.rename({"doc_id": "item"})
                 yield pack_rows(rows, self.number, fold, CANDIDATES)
@@ -155,7 +157,7 @@ class _PartitionCut:
     def _masks(self, log: Interactions) -> list[FoldMasks]:
         codes, rows, split_way = self._asked.facts.codes, len(log.table), self._asked.plan.way
         if codes is None:
-            return fold_masks_of(log, self._asked.plan, self._of)
+            return fold_masks_of(log, self._asked.plan, self._plan_masks)
         if split_way == "random":
             part_codes = codes[self._row : self._row + rows]
         elif split_way == "cold-users":
@@ -168,7 +170,7 @@ class _PartitionCut:
         is_validation = part_codes == VALIDATION if self._asked.plan.validation else None
         return [FoldMasks(part_codes == TRAIN, is_validation, part_codes == TEST)]
 
-    def _of(self, log: Interactions, plan: SplitPlan) -> Outer:
+    def _plan_masks(self, log: Interactions, plan: SplitPlan) -> Outer:
         """The masks of a plan, which may need facts about the whole log."""
         edges = self._asked.facts.edges
         if plan.way == "global":
@@ -190,7 +192,7 @@ class _PartitionCut:
         self._chunk += 1
         return pack_counts(free, self.number, self._chunk, fold)
 
-    def _drawn(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> Sample:
+    def _draw_candidates(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> Sample:
         """Candidates of the users with judgments; items are numbers, in the order of their ids."""
         cutting = self._asked
         assert cutting.negatives is not None
@@ -308,11 +310,11 @@ class FoldTotals:
     def __init__(self, partition_figures: list[dict[str, Any]]) -> None:
         self._found = [figures for figures in partition_figures if figures]
 
-    def of(self, part_number: int, name: str) -> int:
+    def total_of_part(self, part_number: int, name: str) -> int:
         """A sum over one part."""
-        return sum(self.each(part_number, name))
+        return sum(self.values_of_part(part_number, name))
 
-    def each(self, part_number: int, name: str) -> list[int]:
+    def values_of_part(self, part_number: int, name: str) -> list[int]:
         """The values of one part in the partitions that have it."""
         part_values = [
             figures["parts"].get(str(part_number), {}).get(name) for figures in self._found
@@ -344,7 +346,7 @@ class FoldTotals:
 class _ItemCounting:
     """Count the items that have the same bits, of items that no other partition has."""
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         """Fold, bits and number of items, as text."""
         tables = [
             table.with_columns(fold=pl.lit(fold, pl.Int32))

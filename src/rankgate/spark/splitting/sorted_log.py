@@ -58,7 +58,7 @@ class TimeOrder:
     points: tuple[int, ...]
 
     @classmethod
-    def of(cls, times: NDArray[np.int64]) -> TimeOrder:
+    def from_times(cls, times: NDArray[np.int64]) -> TimeOrder:
         """The order of some times."""
         step = max(len(times) // _POINTS, 1)
         return cls(len(times), step, tuple(np.sort(times)[::step].tolist()))
@@ -129,7 +129,7 @@ class Sorting:
     lengths: bool
     packed: bool = False
 
-    def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
         """The rows in the form of `Interactions`; at the end the figures of the partition.
 
         Raises:
@@ -155,7 +155,7 @@ class Sorting:
                 times = table["at"].to_numpy()
                 times_range = [int(times.min()), int(times.max())]
                 ends = [min([*ends, *times_range]), max([*ends, *times_range])]
-                orders.append(TimeOrder.of(times).to_list())
+                orders.append(TimeOrder.from_times(times).to_list())
             chunk_kinds = set(table["kind"].unique())
             kinds = {
                 *(chunk_kinds | kinds).intersection(self.kinds),
@@ -280,7 +280,7 @@ def sort_log(
         UsageError: the rule names a kind that the log does not have.
     """
     numbered = None
-    cells = Cells.of(spark, partitions, partitions)
+    cells = Cells.for_partitions(spark, partitions, partitions)
     task = Sorting(rows.label, unit, same, (*rule.weights, *rule.least), lengths)
     if rows.files is not None and not items:
         by_user = partition_by_user(spark, rows.files, rows.files.known, cells.keys)

@@ -261,21 +261,26 @@ class _SplitTask:
     def _refuse_empty(self, sums: FoldTotals) -> None:
         """Refuse a fold without rows to learn from or to predict, or without judgments."""
         label = self.log.rows.label
-        learned_rows = sums.of(TRAIN, "rows") + sums.of(VALIDATION, "rows")
-        refuse_empty(learned_rows, sums.of(TEST, "rows"), label, self.plan)
+        learned_rows = sums.total_of_part(TRAIN, "rows") + sums.total_of_part(VALIDATION, "rows")
+        refuse_empty(learned_rows, sums.total_of_part(TEST, "rows"), label, self.plan)
         required_parts = [JUDGMENTS]
         if self.plan.validation:
             inner = plan_of_validation(self.plan)
-            refuse_empty(sums.of(TRAIN, "rows"), sums.of(VALIDATION, "rows"), label, inner)
+            refuse_empty(
+                sums.total_of_part(TRAIN, "rows"),
+                sums.total_of_part(VALIDATION, "rows"),
+                label,
+                inner,
+            )
             required_parts.append(TUNING)
-        if not all(sums.of(part_number, "rows") for part_number in required_parts):
+        if not all(sums.total_of_part(part_number, "rows") for part_number in required_parts):
             raise no_judgments_error(self.rule, label)
 
     def _ahead(self, frame: DataFrame, sums: FoldTotals) -> int:
         """Rows of training and validation that are not before the first row of the test."""
         if self.log.unit in {"none", "place"} or self.plan.way in ORDERED_WAYS:
             return 0
-        first = min(sums.each(TEST, "first"))
+        first = min(sums.values_of_part(TEST, "first"))
         last = self.log.span[1]
         span = max(last - first + 1, 1)
         return count_bins(frame, [TRAIN, VALIDATION], self.log.rows, first, last, span)[0]
@@ -287,22 +292,25 @@ class _SplitTask:
         for part_number, name in LOGS.items():
             if part_number == VALIDATION and not self.plan.validation:
                 continue
-            ends = [min(sums.each(part_number, "first"), default=None)]
-            ends.append(max(sums.each(part_number, "last"), default=None))
+            ends = [min(sums.values_of_part(part_number, "first"), default=None)]
+            ends.append(max(sums.values_of_part(part_number, "last"), default=None))
             times = [
                 "" if time is None or unit == "place" else format_instant(time, unit)
                 for time in ends
             ]
-            size, users = sums.of(part_number, "rows"), sums.of(part_number, "users")
+            size, users = (
+                sums.total_of_part(part_number, "rows"),
+                sums.total_of_part(part_number, "users"),
+            )
             parts.append(SplitPart(name, size, users, item_counts.get(part_number, 0), *times))
         leaks = Leaks(items_only_test=item_counts.get(-1, 0), **{**sums.leaks, "ahead": ahead})
-        judged = sums.of(JUDGMENTS, "rows")
+        judged = sums.total_of_part(JUDGMENTS, "rows")
         return Fold(tuple(parts), leaks, judged, sums.total("relevant"), sums.total("short"))
 
     def _fold(self, frame: DataFrame, fold: int, broken: frozenset[int]) -> SparkFold:
         from pyspark.sql import functions as F
 
-        def part(number: int) -> DataFrame:
+        def write_part(number: int) -> DataFrame:
             return rows_in(frame, number, _LOG, fold)
 
         def judged(number: int) -> DataFrame:
@@ -317,9 +325,9 @@ class _SplitTask:
             candidate_rows = candidate_rows.join(names, "item").select("query_id", "doc_id", mark)
         has_validation = self.plan.validation
         return SparkFold(
-            part(TRAIN),
-            part(VALIDATION) if has_validation else None,
-            part(TEST),
+            write_part(TRAIN),
+            write_part(VALIDATION) if has_validation else None,
+            write_part(TEST),
             judged(JUDGMENTS),
             judged(TUNING) if has_validation else None,
             candidate_rows,

@@ -60,7 +60,7 @@ class RemoteProject(Closing):
         Raises:
             UsageError: no run has this name; the error lists the names of all runs.
         """
-        run_row = self._named("run", self._contents["runs"], name)
+        run_row = self._named_rows("run", self._contents["runs"], name)
 
         def pieces() -> Iterator[pl.DataFrame]:
             yield self._table("run", name)
@@ -81,7 +81,7 @@ class RemoteProject(Closing):
         Raises:
             UsageError: there are none; the names of those that there are.
         """
-        judgments_row = self._named("judgments", self._contents["judgments"], name)
+        judgments_row = self._named_rows("judgments", self._contents["judgments"], name)
         made_by = judgments_row["made_by"] or None
         return Qrels(
             self._table("judgments", name),
@@ -134,7 +134,7 @@ class RemoteProject(Closing):
         Raises:
             UsageError: no batch has this name; the error lists the names of all batches.
         """
-        return int(self._named("batch", self._contents["batches"], name)["id"])
+        return int(self._named_rows("batch", self._contents["batches"], name)["id"])
 
     def judged(self, name: str) -> Qrels | Ratings:
         """Judgments by name, or else the ratings of a batch, for tools that score by ratings.
@@ -150,7 +150,7 @@ class RemoteProject(Closing):
             return self.judgments(name)
         return self.counted(name)
 
-    def _named(self, kind: str, rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    def _named_rows(self, kind: str, rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
         for row in rows:
             if row["name"] == name:
                 return row

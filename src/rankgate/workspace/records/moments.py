@@ -105,7 +105,7 @@ class Schedule:
         shifted_start = clock_time(moment + _DAY, self.zone) - _DAY
         starts = {start, min(start, shifted_start)}
         candidates = (
-            next((due_at for due_at in self._shown(first) if due_at > moment), None)
+            next((due_at for due_at in self._clock_moments(first) if due_at > moment), None)
             for first in starts
         )
         return min((due_at for due_at in candidates if due_at is not None), default=None)
@@ -114,7 +114,7 @@ class Schedule:
         """The moments of the clock's times after a start, each once."""
         return (first_moment_of(clock, self.zone) for clock in self._clocks(start))
 
-    def _shown(self, start: datetime) -> Iterator[datetime]:
+    def _clock_moments(self, start: datetime) -> Iterator[datetime]:
         """The moments at which the clock shows the times after a start, twice or not at all."""
         for clock in self._clocks(start):
             moments = (clock.replace(tzinfo=self.zone, fold=fold) for fold in (0, 1))

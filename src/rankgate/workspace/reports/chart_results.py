@@ -86,7 +86,7 @@ class ChartRequest:
     labels: Mapping[float, str] = field(default_factory=dict)
 
     @property
-    def one(self) -> str:
+    def single_metric(self) -> str:
         """The metric of a kind that takes one.
 
         Raises:
@@ -200,7 +200,7 @@ def _evaluate_recall(request: ChartRequest) -> Scores:
 
 
 def _reconcile(request: ChartRequest) -> Reconciliation:
-    return reconcile_metrics(request.collection, request.only, request.one)
+    return reconcile_metrics(request.collection, request.only, request.single_metric)
 
 
 def _find_blind_spots(request: ChartRequest) -> BlindSpots:
@@ -217,7 +217,9 @@ def _find_blind_spots(request: ChartRequest) -> BlindSpots:
 def _explain(request: ChartRequest) -> Explanation:
     if request.query is None:
         raise UsageError("this chart shows one query; name it with --query.", code="missing-input")
-    return explain(request.collection, request.only, request.query, request.one, request.convention)
+    return explain(
+        request.collection, request.only, request.query, request.single_metric, request.convention
+    )
 
 
 def _grades_by_rank(request: ChartRequest) -> GradesByRank:
@@ -252,7 +254,9 @@ def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
 def _calibrate(request: ChartRequest) -> Calibration:
     request.need(2, 2, "shows two runs: a baseline and a candidate")
     baseline, candidate = request.runs
-    return calibration(request.collection, baseline, candidate, request.one, request.convention)
+    return calibration(
+        request.collection, baseline, candidate, request.single_metric, request.convention
+    )
 
 
 def _compute_agreement(request: ChartRequest) -> RaterAgreement:

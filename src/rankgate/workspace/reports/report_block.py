@@ -41,7 +41,7 @@ def make_added_sections(result: Result, names: Sequence[str]) -> Iterator[Sectio
         UsageError: there is no such block, or it fails.
     """
     for name in names:
-        block = REPORT_BLOCKS.named(name)
+        block = REPORT_BLOCKS.find(name)
         if result.kind not in block.of:
             continue
         try:
@@ -66,7 +66,7 @@ def refuse_unused_blocks(results: Sequence[Result], names: Sequence[str]) -> Non
     """
     kinds = {result.kind for result in results}
     for name in names:
-        block_kinds = REPORT_BLOCKS.named(name).of
+        block_kinds = REPORT_BLOCKS.find(name).of
         if kinds.isdisjoint(block_kinds):
             raise UsageError(
                 f"the report block {name!r} is about {' or '.join(block_kinds)}; the report has "

@@ -114,7 +114,9 @@ def _read_part(path: Path) -> ReportPart:
         raise InputError(problem, source=str(path), code="invalid-json") from None
     sha256 = hashlib.sha256(raw).hexdigest()
     if is_baseline(raw[:_HEAD_BYTES]):
-        return ReportPart(SavedBaselines.of(find_baseline(str(path))), path.stem, sha256)
+        return ReportPart(
+            SavedBaselines.from_baselines(find_baseline(str(path))), path.stem, sha256
+        )
     return ReportPart(read_result(values, str(path)), path.stem, sha256)
 
 

@@ -123,12 +123,12 @@ class Endpoint:
         identity = Identity()
         try:
             if self.route.method == "GET" or _is_small(request):  # one turn in a thread, not two
-                raw_values = await self._sent(request)
+                raw_values = await self._send_reply(request)
                 return await to_thread.run_sync(
-                    partial(self._both, request, raw_values, as_json=as_json)
+                    partial(self._answer_both, request, raw_values, as_json=as_json)
                 )
-            identity = await to_thread.run_sync(self._who, request)
-            raw_values = await self._sent(request)
+            identity = await to_thread.run_sync(self._identify, request)
+            raw_values = await self._send_reply(request)
             return await to_thread.run_sync(
                 partial(self._answer, request, identity, raw_values, as_json=as_json)
             )
@@ -143,17 +143,19 @@ class Endpoint:
             )
             return self._refused(request, identity, fault, raw_values, as_json=as_json)
 
-    def _both(self, request: Request, raw_values: dict[str, Any], *, as_json: bool) -> Response:
+    def _answer_both(
+        self, request: Request, raw_values: dict[str, Any], *, as_json: bool
+    ) -> Response:
         identity = Identity()
         try:
-            identity = self._who(request)
+            identity = self._identify(request)
             return self._answer(request, identity, raw_values, as_json=as_json)
         except RequestRefused as refused:
             return self._refused(request, identity, refused, raw_values, as_json=as_json)
         except RankgateError as error:
             return self._refused(request, identity, _refusal_of(error), raw_values, as_json=as_json)
 
-    def _who(self, request: Request) -> Identity:
+    def _identify(self, request: Request) -> Identity:
         if any(
             isinstance(parameter, int) and parameter > _MAX_NUMBER
             for parameter in request.path_params.values()
@@ -182,7 +184,7 @@ class Endpoint:
         if wait := self.buckets.wait(client):
             raise RequestRefused(429, "too-many-requests", f"Try again in {wait} s.", again=wait)
 
-    async def _sent(self, request: Request) -> dict[str, Any]:
+    async def _send_reply(self, request: Request) -> dict[str, Any]:
         if self.route.method == "GET":
             return dict(request.query_params)
         files = self.route.has_file
@@ -226,7 +228,7 @@ class Endpoint:
         if isinstance(reply, RedirectReply):
             response = Response(status_code=303, headers={"location": reply.address})
         elif isinstance(reply, ActionReply):
-            response = self._done(request, identity, reply, as_json=as_json)
+            response = self._finish(request, identity, reply, as_json=as_json)
         elif self.form == "csv" and reply.rows is not None:
             return self._file(_csv_file(reply.rows, request.url.path, raw=raw))
         elif as_json:
@@ -239,7 +241,7 @@ class Endpoint:
         images = reply.images if isinstance(reply, PageReply) else ()
         return add_security_headers(response, self.config, images)
 
-    def _done(
+    def _finish(
         self, request: Request, identity: Identity, reply: ActionReply, *, as_json: bool
     ) -> Response:
         if not as_json:

@@ -236,7 +236,7 @@ class RequestObserver:
         begin = time.perf_counter()
         status = 500
 
-        async def sent(message: Message) -> None:
+        async def send_observed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -245,7 +245,7 @@ class RequestObserver:
 
         context_token = REQUEST_NUMBER.set(number)
         try:
-            await self.app(scope, receive, sent)
+            await self.app(scope, receive, send_observed)
         finally:
             self._note(scope, status, time.perf_counter() - begin)
             REQUEST_NUMBER.reset(context_token)

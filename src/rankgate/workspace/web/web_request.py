@@ -111,7 +111,7 @@ class WebRequest:
         """The role of the sender in the project; empty without one."""
         return self.who.role or ""
 
-    def at(self, *parts: object) -> str:
+    def project_path(self, *parts: object) -> str:
         """A path in the project, such as ``/projects/shop/rate``."""
         return "/".join(["/projects", self.project.name, *map(str, parts)])
 

@@ -147,7 +147,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
 def _find_no_common_document(scored_run: ScoredRun) -> Iterator[Found]:
     """No judged document is retrieved for its query."""
     is_common = scored_run.judged.query_ids.is_in(scored_run.ranked.query_ids.implode())
-    if is_common.any() and scored_run.met.is_empty():
+    if is_common.any() and scored_run.judged_documents.is_empty():
         yield Found(
             "no document among the first 1,000 of any query is judged: all values would be 0",
             int(is_common.sum()),
@@ -300,7 +300,7 @@ def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
     The correlation of grade and position is taken within each query; their mean must exceed 0.1
     and three standard errors.
     """
-    judged_results = scored_run.met.filter(pl.col("grade") >= 0)
+    judged_results = scored_run.judged_documents.filter(pl.col("grade") >= 0)
     correlations = judged_results.group_by("query_id").agg(
         correlation=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
     )["correlation"]

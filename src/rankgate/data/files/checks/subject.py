@@ -302,7 +302,7 @@ class ScoredRun:
     ranked: RawRun
 
     @cached_property
-    def met(self) -> pl.DataFrame:
+    def judged_documents(self) -> pl.DataFrame:
         """Documents among the first 1000 of a query that are judged: ``position``, ``grade``."""
         graded = self.judged.graded.select(*PAIR, "grade")
         judged_queries = graded["query_id"].unique().implode()

@@ -76,7 +76,7 @@ def drop_repeated(
         ),
         *_make_note("judgments that a later line corrects, passed over", corrected_rows, location),
     )
-    return kept_rows.drop("row"), location.among(kept_rows["row"].to_list()), notes
+    return kept_rows.drop("row"), location.select(kept_rows["row"].to_list()), notes
 
 
 def _raise_conflict(

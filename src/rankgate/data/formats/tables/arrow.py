@@ -124,7 +124,9 @@ def rows(source: InputFile) -> FileRows | None:
             pl.col(score_columns["rank"]).cast(pl.Float64, strict=False).alias("rank")
         )
         frame = pl.concat([frame, rank], how="horizontal")
-    return FileRows.of(input_kind, [collect_frame(frame, source)], RowLocation(source.label))
+    return FileRows.from_frames(
+        input_kind, [collect_frame(frame, source)], RowLocation(source.label)
+    )
 
 
 def write(

@@ -177,7 +177,7 @@ def rows(source: InputFile) -> FileRows | None:
     layout = delimited_records.ColumnChoice(
         header, source_columns, number_columns, nullable_columns, defects=True
     )
-    return FileRows.of(
+    return FileRows.from_frames(
         input_kind, delimited_records.read_record_frames(source, layout), _make_location(source)
     )
 

@@ -256,8 +256,8 @@ def rows(source: InputFile) -> FileRows | None:
         numbers, empty = table.numbers | {"rank"}, table.empty | {"rank"}
         ranked_table = replace(table, kept=table.kept | rank, numbers=numbers, empty=empty)
         with suppress(InputError):  # nothing else reads the rank
-            return FileRows.of(input_kind, [read_whole(source, ranked_table)], location)
-    return FileRows.of(input_kind, [read_whole(source, table)], location)
+            return FileRows.from_frames(input_kind, [read_whole(source, ranked_table)], location)
+    return FileRows.from_frames(input_kind, [read_whole(source, table)], location)
 
 
 def table(source: InputFile) -> pl.LazyFrame:

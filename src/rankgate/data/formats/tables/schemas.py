@@ -279,7 +279,7 @@ def make_qrels(
     pairs = (f"{query} {document}" for query, document in unrated[:, :2].head(3).rows())
     note_text = "pairs without a grade, which are unrated"
     notes = (Note(note_text, len(unrated), tuple(pairs)),) if len(unrated) else ()
-    graded_location = location.among(is_graded.arg_true().to_list())
+    graded_location = location.select(is_graded.arg_true().to_list())
     qrels = Qrels(
         graded_rows, name=name, unjudged=tuple(unjudged_queries.to_list()), place=graded_location
     )

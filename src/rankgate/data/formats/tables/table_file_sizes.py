@@ -118,30 +118,30 @@ class _Table:
         value: int = struct.unpack_from(format_, self._data, position)[0]
         return value
 
-    def _place(self, field: int) -> int:
+    def _field_offset(self, field: int) -> int:
         entry_offset = 4 + 2 * field
         offset = self._unpack("<H", self._fields + entry_offset) if entry_offset < self._end else 0
         return self._at + offset if offset else 0
 
     def has(self, field: int) -> bool:
         """True if the field is there."""
-        return bool(self._place(field))
+        return bool(self._field_offset(field))
 
     def byte(self, field: int) -> int:
         """A byte; 0 if it is left out."""
-        position = self._place(field)
+        position = self._field_offset(field)
         return self._unpack("<B", position) if position else 0
 
     def table(self, field: int) -> _Table:
         """An inner table."""
-        position = self._place(field)
+        position = self._field_offset(field)
         if not position:
             raise ValueError
         return _Table(self._data, position + self._unpack("<I", position))
 
     def structs(self, field: int, size: int) -> list[bytes]:
         """An array of structs; empty if it is left out."""
-        position = self._place(field)
+        position = self._field_offset(field)
         if not position:
             return []
         start = position + self._unpack("<I", position)

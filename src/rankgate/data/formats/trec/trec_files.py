@@ -226,7 +226,7 @@ def rows(source: InputFile) -> FileRows | None:
     parsed_frames = read_line_frames(
         source, Layout(fields, number_field, kept_fields, defects=True)
     )
-    return FileRows.of(
+    return FileRows.from_frames(
         input_kind, parsed_frames, RowLocation(source.label, partial(line_of, source))
     )
 

@@ -133,7 +133,7 @@ def make_changes(result: Comparison, position: str, options: ReportOptions) -> C
         for i, (heading, grid) in enumerate(grids)
     ]
     query_lists = _QueryLists(result, position, options.queries, options.documents)
-    changed_queries = query_lists.most(options.worst)
+    changed_queries = query_lists.extreme_queries(options.worst)
     return Changes(
         (
             *tables,
@@ -175,7 +175,7 @@ class _QueryLists:
         best_grade = result.lists["grade"].max() if len(result.lists) else None
         self.top = best_grade if isinstance(best_grade, float) else 0.0
 
-    def most(self, worst: int) -> list[Block]:
+    def extreme_queries(self, worst: int) -> list[Block]:
         """The queries that lost most and gained most."""
         if not len(self.result.lists):
             return [_NONE] if self.result.depth else []

@@ -271,7 +271,7 @@ def decide_step(
         "cuped": design.cuped,
         "source": units.source,
     }
-    compared_units = units if not extra_arms else units.among(_is_planned_arm(planned_shares))
+    compared_units = units if not extra_arms else units.on_arms(_is_planned_arm(planned_shares))
     result = analyse_experiment(
         compared_units, planned_shares, arms, design.unit, settings, crossed=design.crossed
     )

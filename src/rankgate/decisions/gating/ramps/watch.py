@@ -189,7 +189,7 @@ def _last_day(base: Database, today: str) -> date:
         except ValueError:
             problem = f"{today!r} is not a day, such as 2026-03-09."
             raise UsageError(problem, code="invalid-day") from None
-    last_day: date | None = base.one('SELECT CAST(max("at") AS DATE) FROM events')
+    last_day: date | None = base.first_value('SELECT CAST(max("at") AS DATE) FROM events')
     if last_day is None:
         raise InputError("no event has a time.", source="the log", code="no-times")
     return last_day

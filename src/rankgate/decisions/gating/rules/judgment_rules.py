@@ -73,7 +73,7 @@ def compare_drift(rule: Rule, drift: Drift) -> Outcome:
     if not drift.queries and not drift.judgments:
         return Outcome("pass", f"{drift.then} queries and their judgments are as they were saved")
     is_exceeded = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
-    changes = f"since the baseline was saved {drift.words}"
+    changes = f"since the baseline was saved {drift.description}"
     if not is_exceeded:
         return Outcome("pass", f"{changes}; the policy allows it", queries=drift.queries)
     return Outcome(

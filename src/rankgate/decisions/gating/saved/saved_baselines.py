@@ -188,7 +188,7 @@ class SavedBaselines(Result):
     notices: tuple[Notice, ...] = ()
 
     @classmethod
-    def of(cls, *saved: SavedBaseline) -> Self:
+    def from_baselines(cls, *saved: SavedBaseline) -> Self:
         """The summaries of saved baselines."""
         notices = tuple(notice for saved_baseline in saved for notice in saved_baseline.notices)
         return cls(tuple(saved_baseline.summary for saved_baseline in saved), notices)
@@ -236,7 +236,7 @@ def save(
         UsageError: a name that is not a file's name; a baseline of that name, unless forced.
     """
     path = path_of(name, folder)
-    previous_version = FileVersion.of(path)
+    previous_version = FileVersion.read_version(path)
     if path.exists() and not force:
         raise UsageError(
             f"{path} is there already; add --force to replace it, and commit that.",
@@ -255,7 +255,7 @@ def save(
     kept_metrics = (
         (*metrics, *needed) if metrics else tuple(dict.fromkeys((*needed, *DEFAULT_METRICS)))
     )
-    scorer = Scorer.of(
+    scorer = Scorer.from_metrics(
         collection,
         [*kept_metrics, *lists],
         how,
@@ -278,9 +278,11 @@ def measure_noise(
         InputError, UsageError: as ``save``; runs that were judged otherwise.
     """
     saved = find_baseline(name, folder)
-    previous_version = FileVersion.of(saved.path)
+    previous_version = FileVersion.read_version(saved.path)
     base = saved.baseline.system
-    scorer = Scorer.of(collection, list(base.metrics), base.convention["name"], depth=base.depth)
+    scorer = Scorer.from_metrics(
+        collection, list(base.metrics), base.convention["name"], depth=base.depth
+    )
     systems = [base, *(scorer.scored(run) for run in runs)]
     if any(system.qrels_sha256 != base.qrels_sha256 for system in systems):
         raise UsageError(

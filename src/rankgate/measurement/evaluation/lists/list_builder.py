@@ -85,7 +85,7 @@ class TopLists:
         return cls(users, names, pad_by_row(owner[row_order], item[row_order], len(users)))
 
     @property
-    def shown(self) -> pl.Series:
+    def all_items(self) -> pl.Series:
         """The items of these lists, or all items if known."""
         if self.every:
             return self.names
@@ -93,7 +93,7 @@ class TopLists:
         is_shown[self.codes.ravel()] = True
         return self.names.filter(pl.Series(is_shown[:-1]))
 
-    def among(self, items: pl.Series) -> Codes:
+    def positions_in(self, items: pl.Series) -> Codes:
         """The items of the lists by their places in a catalogue; `NONE` for those outside of it."""
         new_code = np.append(find_positions(self.names, items), NONE)  # so that NONE stays NONE
         codes: Codes = new_code[self.codes]
@@ -145,7 +145,7 @@ def relevant_codes(judged: JudgmentIndex, items: pl.Series) -> Ragged:
         else:
             codes.add(names[judged.numbers.items[rows]])
     before = np.append(0, np.cumsum(judged.grades >= 1))
-    return Ragged.of(codes.values, before[judged.offsets])
+    return Ragged.from_offsets(codes.values, before[judged.offsets])
 
 
 _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
@@ -172,7 +172,7 @@ class ListBuilder:
     history: bool = False
 
     @classmethod
-    def of(
+    def from_collection(
         cls,
         metrics: Mapping[str, Any],
         how: Convention,
@@ -187,7 +187,9 @@ class ListBuilder:
             UsageError: seen items are to leave, and no training says which they are.
         """
         stated_items = catalogue_ids(collection.items.catalogue)
-        result = cls(metrics, how, collection, Tables.of(collection), stated_items, history)
+        result = cls(
+            metrics, how, collection, Tables.from_collection(collection), stated_items, history
+        )
         if result.train is not None:
             result.train.read()
         return result
@@ -196,7 +198,8 @@ class ListBuilder:
     def uses_catalogue(self) -> bool:
         """True if a metric depends on the items that could have been shown."""
         return any(
-            metric.merge == "items" or "seen" in metric.wanted for metric in self.metrics.values()
+            metric.merge == "items" or "seen" in metric.inputs_needed
+            for metric in self.metrics.values()
         )
 
     @property
@@ -230,20 +233,24 @@ class ListBuilder:
 
     def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
         """Items and users: the catalogue has all given, judged and shown items."""
-        base = self.base(judged_items(judged), *(top.shown for top in tops))
+        base = self.base(judged_items(judged), *(top.all_items for top in tops))
         return self.of_batch(base, judged, all_users(judged, tops))
 
     def base(self, *names: pl.Series) -> Catalogue:
         """Items without users: the catalogue has all given items, and some more."""
         tables, described = self.tables, self.tables.items
         ids = [self.stated, *names]
-        ids += [] if self.train is None else [self.train.met.shown]
+        ids += [] if self.train is None else [self.train.items_of_users.all_items]
         ids += [] if described is None else [described.ids]
         items = pl.concat([series.alias("doc_id") for series in ids]).unique().sort()
         catalogue = tables.described(
             Catalogue(items, pl.Series([], dtype=pl.String)), self.collection
         )
-        return catalogue if self.train is None else catalogue.learned(self.train.met, history=False)
+        return (
+            catalogue
+            if self.train is None
+            else catalogue.learned(self.train.items_of_users, history=False)
+        )
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
         """Add some users, with their data, to the items."""
@@ -251,10 +258,10 @@ class ListBuilder:
         facts: dict[str, Any] = {"relevant": relevant_codes(judged, catalogue.items)}
         if len(users) > len(judged.query_ids):
             row = find_positions(users, judged.query_ids)
-            facts = {"relevant": facts["relevant"].at(row), "judged": row != NONE}
-        needs = {need for metric in self.metrics.values() for need in metric.wanted}
+            facts = {"relevant": facts["relevant"].rows(row), "judged": row != NONE}
+        needs = {need for metric in self.metrics.values() for need in metric.inputs_needed}
         if self.train is not None and (self.history or "history" in needs):
-            facts["history"] = catalogue.learned(self.train.met).history
+            facts["history"] = catalogue.learned(self.train.items_of_users).history
         if self.collection.reference is not None:
             facts["baseline"] = catalogue.matrix(self.frame(judged, self.collection.reference))
         return replace(catalogue, **facts)
@@ -275,7 +282,7 @@ class ListBuilder:
                     f"{label} is of whole lists, and {run.name} ranks every item; use {label}@10."
                 )
                 raise UsageError(result, code="missing-cutoff")
-            seen_items = self.leaving.seen(run) if self.leaving else None
+            seen_items = self.leaving.items_of_run(run) if self.leaving else None
             codes, other_users = tops_by_number(
                 run, judged, self.how.alignment, self.depth, seen_items, everyone=include_unjudged
             )
@@ -309,7 +316,7 @@ class ListBuilder:
         run = getattr(system, "earlier", None)  # a matrix has none
         earlier = None if run is None else self.frame(judged, run)
         samples = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
-        item_codes = top.of_users(catalogue.queries).among(catalogue.items)
+        item_codes = top.of_users(catalogue.queries).positions_in(catalogue.items)
         return replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
 
     def refuse_lacking(self, lists: Listed) -> None:

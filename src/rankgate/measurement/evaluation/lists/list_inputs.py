@@ -53,9 +53,9 @@ ITEM_INPUTS = (
     ItemInput(
         "category",
         ("categories", "features"),
-        lambda ids, item_table, column: label_shares(ids, item_table.ids, item_table.words(column))[
-            0
-        ],
+        lambda ids, item_table, column: label_shares(
+            ids, item_table.ids, item_table.description(column)
+        )[0],
     ),
     ItemInput(
         "features",
@@ -67,9 +67,9 @@ ITEM_INPUTS = (
     ItemInput(
         "group",
         ("groups",),
-        lambda ids, item_table, column: group_codes(ids, item_table.ids, item_table.words(column))[
-            0
-        ],
+        lambda ids, item_table, column: group_codes(
+            ids, item_table.ids, item_table.description(column)
+        )[0],
     ),
 )
 """All inputs; of two that fill one need the later goes before."""
@@ -107,7 +107,7 @@ class Tables:
     mark: str
 
     @classmethod
-    def of(cls, collection: Collection) -> Tables:
+    def from_collection(cls, collection: Collection) -> Tables:
         """Read the tables of a collection.
 
         Args:
@@ -229,7 +229,7 @@ def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
         verb = "gets" if empty == 1 else "get"
         yield f"{empty:,} of {len(catalogue.queries):,} users {verb} no item."
     if catalogue.seen is not None:
-        shown_items = np.unique(lists.items[lists.shown])
+        shown_items = np.unique(lists.items[lists.is_filled])
         new_count = int(np.count_nonzero(catalogue.seen[shown_items] == 0))
         if new_count:
             yield f"{count_with_verb(new_count, 'item')} shown and not in training."

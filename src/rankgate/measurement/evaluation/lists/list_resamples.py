@@ -137,18 +137,18 @@ def _weighted_numbers(
             if metric.merge == "ratio":
                 sums = list(weights.T @ terms[system][label])
             else:
-                if metric.counted not in sums_by_key:
+                if metric.sums_key not in sums_by_key:
                     cut_lists = system_lists.first(metric.cutoff)
                     exposure_weights = metric.looked(cut_lists.items.shape[1])
-                    sums_by_key[metric.counted] = _sums(cut_lists, weights, exposure_weights)
-                sums = sums_by_key[metric.counted]
+                    sums_by_key[metric.sums_key] = _sums(cut_lists, weights, exposure_weights)
+                sums = sums_by_key[metric.sums_key]
             out[label][system] = [metric.of_sums(system_sums) for system_sums in sums]
     return out
 
 
 def _sums(lists: Listed, weights: Floats, exposure_weights: Floats | None) -> list[Sums]:
     """The sums of `Listed.sums` under each of many weightings of the users, ``(T, B)``."""
-    is_shown, first = lists.shown, is_first(lists.items)
+    is_shown, first = lists.is_filled, is_first(lists.items)
     codes, lengths = lists.items[is_shown], np.count_nonzero(is_shown, axis=-1)
     repeated = not np.array_equal(first, is_shown)
 
@@ -179,7 +179,7 @@ def _sums(lists: Listed, weights: Floats, exposure_weights: Floats | None) -> li
             user_totals[b],
             filled[b],
             squares[b],
-            lists.known,
+            lists.in_training,
         )
         for b in range(weights.shape[1])
     ]

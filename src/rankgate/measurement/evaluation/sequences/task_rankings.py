@@ -62,7 +62,7 @@ class Tasks:
     answers: pl.DataFrame
 
     @classmethod
-    def of(cls, judged: Qrels, run: Run, task_table: TagsLike | None) -> Tasks:
+    def from_run(cls, judged: Qrels, run: Run, task_table: TagsLike | None) -> Tasks:
         """Find the tasks of a run: from a table, else from the run; else each query is one.
 
         Raises:
@@ -105,7 +105,7 @@ class Tasks:
     @cached_property
     def index(self) -> JudgmentIndex:
         """The index of the judgments of each ranking."""
-        return JudgmentIndex.of(self.judgments)
+        return JudgmentIndex.from_judgments(self.judgments)
 
 
 def _task_rows(task_table: TagsLike | None, run: Run, judged: pl.Series) -> pl.DataFrame:
@@ -203,7 +203,7 @@ class Passages:
     whole: bool = False
 
     @classmethod
-    def of(cls, collection: Collection, judged: Qrels) -> Passages | None:
+    def from_collection(cls, collection: Collection, judged: Qrels) -> Passages | None:
         """The passages of a collection; None where it names no column of them.
 
         Raises:
@@ -221,7 +221,7 @@ class Passages:
         ids = item_table.ids.alias("doc_id")
         columns = [ids, ids.alias("source")]
         if collection.items.document is not None:
-            documents = item_table.words(collection.items.document).cast(pl.String)
+            documents = item_table.description(collection.items.document).cast(pl.String)
             columns[1] = documents.fill_null(ids).alias("source")
         if collection.items.length is not None:
             lengths = item_table.numbers(collection.items.length)

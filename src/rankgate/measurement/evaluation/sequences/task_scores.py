@@ -72,14 +72,14 @@ def score_tasks(
         UsageError: lengths or a table that a metric needs are not there.
     """
     qrels, run = read_qrels(judgments.qrels), run.in_memory(how.duplicates)
-    passages = Passages.of(collection, qrels)
+    passages = Passages.from_collection(collection, qrels)
     judged = qrels if passages is None else passages.judged(qrels)
-    tasks = Tasks.of(judged, run, collection.sequences)
+    tasks = Tasks.from_run(judged, run, collection.sequences)
     sequence_metrics = {
         label: metric for label, metric in metrics if isinstance(metric, SequenceMetric)
     }
     plain = [pair for pair in metrics if pair[0] not in sequence_metrics]
-    jobs = [Job.of(label, metric, how) for label, metric in sequence_metrics.items()]
+    jobs = [Job.from_convention(label, metric, how) for label, metric in sequence_metrics.items()]
     for job in jobs:
         _refuse_unknown(job, run, tasks, collection)
     inner = {
@@ -97,7 +97,7 @@ def score_tasks(
     def lay_out(mode: RankingMode) -> _TaskBlocks:
         rows = _rows(tasks, run, mode, depth, passages)
         blocks = list(TaskRows(tasks, rows, values).blocks())
-        return _TaskBlocks(rows, blocks, _TaskFacts.of(tasks, run, blocks))
+        return _TaskBlocks(rows, blocks, _TaskFacts.from_tasks(tasks, run, blocks))
 
     results = {label: _ranking_means(label, base, tasks) for label, _ in plain}
     for job in jobs:
@@ -127,7 +127,9 @@ class _TaskFacts:
     relevant: NDArray[np.int64]
 
     @classmethod
-    def of(cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]) -> _TaskFacts:
+    def from_tasks(
+        cls, tasks: Tasks, run: Run, blocks: Sequence[tuple[slice, Sequences]]
+    ) -> _TaskFacts:
         run_queries = set(run.query_ids)
         if run.queries is not None:
             run_queries |= set(
@@ -136,7 +138,7 @@ class _TaskFacts:
         run_tasks = tasks.table.filter(pl.col("query_id").is_in(run_queries))[SEQUENCE]
         return cls(
             tasks.names.is_in(run_tasks.implode()).to_numpy(),
-            np.concatenate([count(sequences.shown) for _, sequences in blocks]),
+            np.concatenate([count(sequences.is_filled) for _, sequences in blocks]),
             np.concatenate([sequences.relevant(1) for _, sequences in blocks]),
         )
 

@@ -50,7 +50,7 @@ class DictEvaluator:
     index: JudgmentIndex
 
     @classmethod
-    def of(
+    def from_judgments(
         cls,
         judgments: Mapping[str, Mapping[str, int]],
         columns: Sequence[Column],
@@ -58,7 +58,7 @@ class DictEvaluator:
         judged_only: bool = False,
     ) -> DictEvaluator:
         """Index judgments; raises InputError as `read_qrels` does."""
-        index = JudgmentIndex.of(read_qrels(judgments))
+        index = JudgmentIndex.from_judgments(read_qrels(judgments))
         return cls(judgments, tuple(columns), judged_only, index)
 
     def evaluate(
@@ -73,7 +73,7 @@ class DictEvaluator:
         queries = [query for query in run if query in self.judgments]
         if not queries:
             return [], [None] * len(self.columns)
-        rankings = Rankings.of({query: run[query] for query in queries}, "run", finite=False)
+        rankings = Rankings.from_dict({query: run[query] for query in queries}, "run", finite=False)
         aligned = align_mapping(rankings, self.index, _CONVENTION.alignment)
         if self.judged_only:
             aligned = without_unjudged(aligned)
@@ -86,8 +86,8 @@ class DictEvaluator:
 
     def _values(self, aligned: JudgedRanks, metrics: Sequence[Metric]) -> list[NDArray[np.float64]]:
         """The values of each metric, in the order of the queries."""
-        plan = Plan.of([(str(metric), metric) for metric in metrics], [_CONVENTION])
-        (jobs,), mode = plan.jobs, plan.way(_CONVENTION)
+        plan = Plan.from_conventions([(str(metric), metric) for metric in metrics], [_CONVENTION])
+        (jobs,), mode = plan.jobs, plan.ranking_mode(_CONVENTION)
         block_values = plan.measure(Block(mode, aligned, self.index)).parts[0]
         present, retrieved = aligned.present, aligned.retrieved
         return [

@@ -264,7 +264,7 @@ def _values_by_grades(
 ) -> _QueryValues:
     """The values with ordinary judgments."""
     te9 = how.missing == "leave_out"
-    index = JudgmentIndex.of(trec_judgments.read_judgments(qrels, te9=te9))
+    index = JudgmentIndex.from_judgments(trec_judgments.read_judgments(qrels, te9=te9))
     scores = _score(index, run, [*_keyed_metrics(requested_columns), *_needed_metrics(level)], how)
     empty = how.judged_only or how.depth == 0
     values = tuple(

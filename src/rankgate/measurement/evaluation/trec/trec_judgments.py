@@ -170,7 +170,7 @@ def read_groups(path: str | Path) -> dict[str, Qrels]:
         grades = group_rows["grade"].cast(pl.Int64).cast(pl.Float64)
         table = group_rows.select("query_id", "doc_id", grades)
         qrels_by_group[group] = Qrels(
-            table, name=input_file.stem, place=file_place.among(group_rows["row"].to_list())
+            table, name=input_file.stem, place=file_place.select(group_rows["row"].to_list())
         )
     return qrels_by_group
 
@@ -190,7 +190,9 @@ def group_values(
     ]
     keyed_metrics = keyed_metrics or [("", _any_metric())]
     for qrels in groups.values():
-        scores = score(JudgmentIndex.of(qrels), run, keyed_metrics, replace(how, missing="zero"))
+        scores = score(
+            JudgmentIndex.from_judgments(qrels), run, keyed_metrics, replace(how, missing="zero")
+        )
         rows = np.array([position[query] for query in scores.query_ids])
         number[rows] += 1
         present[rows] = scores.why[keyed_metrics[0][0]] != MISSING
@@ -317,7 +319,7 @@ def _preference_query(
             levels[[position[document] for document in subgroup]] = list(subgroup.values())
             subgroups.append(levels)
         try:
-            preference_groups.append(Group.of(subgroups))
+            preference_groups.append(Group.from_subgroups(subgroups))
         except InputError as error:
             problem = f"query '{name}', group '{group}': {error.problem}"
             raise InputError(problem, code=error.code) from None

@@ -111,7 +111,7 @@ def _given_similarities(lists: Listed) -> Floats:
     step = max(1, _BLOCK // max(1, width * width))
     upper = np.triu(np.ones((width, width), bool), 1)
     for begin in range(0, len(pair_sums), step):
-        codes, valid = lists.items[begin : begin + step], lists.shown[begin : begin + step]
+        codes, valid = lists.items[begin : begin + step], lists.is_filled[begin : begin + step]
         is_pair = valid[:, :, None] & valid[:, None, :] & upper
         safe_codes = np.where(valid, codes, 0)
         pairs = lists.similarities[safe_codes[:, :, None], safe_codes[:, None, :]]

@@ -287,7 +287,7 @@ def _expected(lists: Listed, weight: Weight, patience: float) -> tuple[Floats, F
 
 def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Floats]:
     """The items that each user may be shown, each once, and their mean exposure, ``(T, ·)``."""
-    place_weights = attention_weights(lists.items.shape[1], weight, patience) * lists.shown
+    place_weights = attention_weights(lists.items.shape[1], weight, patience) * lists.is_filled
     if lists.drawn is None:
         return lists.items, place_weights
     users, _, depth = lists.drawn.shape

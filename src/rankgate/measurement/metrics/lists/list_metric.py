@@ -97,7 +97,7 @@ class ListMetric(Metric):
         (2.0, None)
         """
         new_values = {name: self.read(name, value) for name, value in values.items()}
-        return self._given({**dict(self.given), **new_values})
+        return self._given_inputs({**dict(self.given), **new_values})
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -112,7 +112,7 @@ class ListMetric(Metric):
 
     def lacks(self, lists: Listed) -> tuple[str, ...]:
         """The needed inputs that are missing."""
-        return tuple(need for need in self.wanted if lists.part(need) is None)
+        return tuple(need for need in self.inputs_needed if lists.need(need) is None)
 
     def refuse_lacking(self, lists: Listed) -> None:
         """Check that all needed inputs are given.
@@ -124,7 +124,7 @@ class ListMetric(Metric):
             raise UsageError(f"{self} needs {NEEDS[need]}.", code="missing-input")
 
     @property
-    def wanted(self) -> tuple[str, ...]:
+    def inputs_needed(self) -> tuple[str, ...]:
         """The inputs besides the lists that it needs with its bound parameters."""
         requirements = [_INPUTS_OF_VALUES[pair] for pair in self.given if pair in _INPUTS_OF_VALUES]
         needless_inputs = {needless for _, needless in requirements}
@@ -134,19 +134,19 @@ class ListMetric(Metric):
     @property
     def of_judged_users(self) -> bool:
         """True if only users with judgments have a value; of other metrics all served users do."""
-        return "relevant" in self.wanted
+        return "relevant" in self.inputs_needed
 
-    def under(self, defaults: Mapping[str, Any]) -> ListMetric:
+    def under_convention(self, defaults: Mapping[str, Any]) -> ListMetric:
         """The same metric with what a convention binds; its own parameters go before.
 
         >>> from rankgate.measurement.metrics.lists import Gini
-        >>> str(Gini(over="shown").under({"divisor": "n-1", "over": "catalogue"}))
+        >>> str(Gini(over="shown").under_convention({"divisor": "n-1", "over": "catalogue"}))
         "Gini(over='shown',divisor='n-1')"
         """
         values = {name: self.read(name, value) for name, value in self.settled(defaults).items()}
-        return self._given({**values, **dict(self.given)})
+        return self._given_inputs({**values, **dict(self.given)})
 
-    def _given(self, bound_values: Mapping[str, Any]) -> ListMetric:
+    def _given_inputs(self, bound_values: Mapping[str, Any]) -> ListMetric:
         pairs = tuple(sorted(bound_values.items()))
         if _UNBOUNDED_VALUES.isdisjoint(pairs):
             return replace(self, given=pairs)
@@ -162,17 +162,17 @@ class ListMetric(Metric):
             UsageError: something is needed that is not there.
         """
         self.refuse_lacking(lists)
-        parameters = self._own()
+        parameters = self._own_parameters()
         cut_lists = lists.first(self.cutoff)
         values = np.concatenate(
-            [self.kernel(chunk, **parameters) for chunk in cut_lists.parts(self.wanted)]
+            [self.kernel(chunk, **parameters) for chunk in cut_lists.parts(self.inputs_needed)]
         )
         if self.of_judged_users and lists.judged is not None:
             values[~lists.judged] = 0 if self.merge == "ratio" else np.nan
         return values
 
     @property
-    def counted(self) -> tuple[Any, ...]:
+    def sums_key(self) -> tuple[Any, ...]:
         """The key of the sums over lists: metrics with the same key can share them."""
         return self.cutoff, self.look is not None and self._looks()
 
@@ -191,7 +191,7 @@ class ListMetric(Metric):
     def of_sums(self, sums: Sums | Floats) -> float:
         """The number that sums over lists make; not for ``mean``."""
         if isinstance(sums, Sums):
-            return float(self.kernel(sums, **self._own()))
+            return float(self.kernel(sums, **self._own_parameters()))
         assert self.finish is not None
         return float(self.finish(sums))
 
@@ -221,7 +221,7 @@ class ListMetric(Metric):
         """
         return self.number(self.sums(lists) if self.merge == "items" else self.values(lists))
 
-    def _own(self) -> dict[str, Any]:
+    def _own_parameters(self) -> dict[str, Any]:
         kernel_parameters = parameters_of(self.kernel)
         return {name: value for name, value in self.bound().items() if name in kernel_parameters}
 
@@ -250,8 +250,8 @@ def partial_result(metric: ListMetric, values: Sums | Floats) -> PartialResult:
     if isinstance(values, Sums):
         return values
     if metric.merge == "ratio":
-        return tuple(ExactMean.of(column) for column in values.T)
-    return (ExactMean.of(values[~np.isnan(values)]),)
+        return tuple(ExactMean.from_values(column) for column in values.T)
+    return (ExactMean.from_values(values[~np.isnan(values)]),)
 
 
 def merge_partials(first: PartialResult, second: PartialResult) -> PartialResult:

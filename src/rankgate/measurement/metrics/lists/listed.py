@@ -46,7 +46,7 @@ class Ragged:
     mapping: NDArray[np.int32] | None = None
 
     @classmethod
-    def of(cls, codes: NDArray[np.int32], offsets: Codes) -> Ragged:
+    def from_offsets(cls, codes: NDArray[np.int32], offsets: Codes) -> Ragged:
         """Rows by where each begins and the last ends, ``(T + 1,)``."""
         return cls(codes, offsets[:-1], np.diff(offsets))
 
@@ -57,7 +57,7 @@ class Ragged:
         """Some of the rows; their codes stay where they are."""
         return Ragged(self.codes, self.starts[selection], self.lengths[selection], self.mapping)
 
-    def at(self, row: Codes) -> Ragged:
+    def rows(self, row: Codes) -> Ragged:
         """Rows by their places, an empty one for `NONE`."""
         if not len(self):
             return Ragged(self.codes, np.zeros_like(row), np.zeros_like(row), self.mapping)
@@ -73,7 +73,7 @@ class Ragged:
     def matrix(self) -> Codes:
         """The rows as a matrix, padded behind, ``(T, ·)``.
 
-        >>> rows = Ragged.of(np.array([3, 1, 2], np.int32), np.array([0, 1, 3]))
+        >>> rows = Ragged.from_offsets(np.array([3, 1, 2], np.int32), np.array([0, 1, 3]))
         >>> rows.matrix().tolist(), rows[1:].matrix().tolist()
         ([[3, -1], [1, 2]], [[1, 2]])
         """
@@ -190,17 +190,17 @@ class Listed:
     judged: Flags | None = None
     tables: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
-    def part(self, need: str) -> Any:  # noqa: ANN401 - an array of the need's shape
+    def need(self, need: str) -> Any:  # noqa: ANN401 - an array of the need's shape
         """The data of users or items by the name of a need; None where it is missing."""
         return self.tables[need] if need in self.tables else getattr(self, need, None)
 
     @property
-    def known(self) -> Flags | None:
+    def in_training(self) -> Flags | None:
         """True for catalogue items that training has, ``(I,)``; None without training data."""
         return None if self.seen is None else self.seen > 0
 
     @property
-    def shown(self) -> Flags:
+    def is_filled(self) -> Flags:
         """True for places that hold an item, ``(T, K)``."""
         valid: Flags = self.items != NONE
         return valid
@@ -208,7 +208,7 @@ class Listed:
     @property
     def lengths(self) -> Codes:
         """The number of items of each list, ``(T,)``."""
-        lengths: Codes = np.count_nonzero(self.shown, axis=-1)
+        lengths: Codes = np.count_nonzero(self.is_filled, axis=-1)
         return lengths
 
     def first(self, cutoff: int | None) -> Listed:
@@ -240,7 +240,7 @@ class Listed:
         ragged = {
             name: ragged_rows
             for name in needs
-            if isinstance(ragged_rows := self.part(name), Ragged)
+            if isinstance(ragged_rows := self.need(name), Ragged)
         }
         lengths = np.zeros(len(self.items), np.int64)
         for ragged_rows in ragged.values():
@@ -254,7 +254,7 @@ class Listed:
 
     def sums(self, weights: Floats | None = None, looked: Floats | None = None) -> Sums:
         """Sums over the lists; see `Sums`."""
-        return Sums.of(self, weights, looked)
+        return Sums.from_lists(self, weights, looked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,7 +286,7 @@ class Sums:
     known: Flags | None = None
 
     @classmethod
-    def of(
+    def from_lists(
         cls, lists: Listed, weights: Floats | None = None, place_weights: Floats | None = None
     ) -> Sums:
         """The sums over some lists, block by block.
@@ -297,15 +297,17 @@ class Sums:
             place_weights: ``(K,)``, the attention that each place gets.
         """
         weight = np.ones(len(lists.items)) if weights is None else weights
-        parts = (cls._of(lists.rows(rows), weight[rows], place_weights) for rows in blocks(lists))
+        parts = (
+            cls._from_block(lists.rows(rows), weight[rows], place_weights) for rows in blocks(lists)
+        )
         return reduce(add, parts)
 
     @classmethod
-    def _of(cls, lists: Listed, weight: Floats, place_weights: Floats | None) -> Sums:
-        is_shown, first = lists.shown, is_first(lists.items)
-        all_places = _ListPlaces.of(lists, is_shown)
+    def _from_block(cls, lists: Listed, weight: Floats, place_weights: Floats | None) -> Sums:
+        is_shown, first = lists.is_filled, is_first(lists.items)
+        all_places = _ListPlaces.from_lists(lists, is_shown)
         distinct_places = (
-            all_places if np.array_equal(first, is_shown) else _ListPlaces.of(lists, first)
+            all_places if np.array_equal(first, is_shown) else _ListPlaces.from_lists(lists, first)
         )
         root, is_filled = (
             weight / np.sqrt(np.maximum(distinct_places.lengths, 1)),
@@ -328,7 +330,7 @@ class Sums:
             float(weight.sum()),
             float(weight[is_filled].sum()),
             float((weight[is_filled] ** 2).sum()),
-            lists.known,
+            lists.in_training,
         )
 
     def __add__(self, other: Sums) -> Sums:
@@ -361,7 +363,7 @@ class _ListPlaces:
     counts: Codes
 
     @classmethod
-    def of(cls, lists: Listed, selection: Flags) -> _ListPlaces:
+    def from_lists(cls, lists: Listed, selection: Flags) -> _ListPlaces:
         """The places of lists that are chosen, ``(T, K)``."""
         codes = lists.items[selection]
         counts = np.bincount(codes, minlength=lists.catalogue)

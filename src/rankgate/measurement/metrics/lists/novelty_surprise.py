@@ -111,7 +111,7 @@ def _information(lists: Listed, of: Of, unknown: Unknown) -> tuple[Floats, np.nd
     bits = np.log2(max(total_count, 1)) - np.log2(np.maximum(lists.seen, 1)) + 0.0
     if unknown == "zero":
         bits = np.where(lists.seen > 0, bits, 0.0)
-    is_known = take_rows(lists.seen, lists.items) > 0 if unknown == "leave_out" else lists.shown
+    is_known = take_rows(lists.seen, lists.items) > 0 if unknown == "leave_out" else lists.is_filled
     return take_rows(bits, lists.items), is_known
 
 
@@ -119,7 +119,9 @@ def _discounted(
     lists: Listed, novelty_of_place: Floats, relevance: NoveltyRelevance, discount: Discount
 ) -> Floats:
     ranks = np.arange(1, lists.items.shape[1] + 1)
-    weight = lists.shown * (1 / np.log2(ranks + 1.0) if discount == "log2" else np.ones(len(ranks)))
+    weight = lists.is_filled * (
+        1 / np.log2(ranks + 1.0) if discount == "log2" else np.ones(len(ranks))
+    )
     counted_weight = weight
     if relevance == "use":
         assert isinstance(lists.relevant, np.ndarray)
@@ -242,7 +244,7 @@ def temporal_diversity(lists: Listed) -> Floats:
     array([0.5])
     """
     assert lists.earlier is not None
-    is_new = lists.shown & ~is_in_row(lists.items, lists.earlier)
+    is_new = lists.is_filled & ~is_in_row(lists.items, lists.earlier)
     has_earlier = (lists.earlier != NONE).any(axis=-1)
     new_share = share(np.count_nonzero(is_new, axis=-1).astype(np.float64), lists.lengths)
     return np.where(has_earlier, new_share, np.nan)
@@ -280,7 +282,7 @@ def temporal_novelty(lists: Listed, *, against: Against = "shown") -> Floats:
     shown_before = lists.earlier if lists.before is None else lists.before
     earlier_items = lists.history if against == "history" else shown_before
     assert isinstance(earlier_items, np.ndarray)
-    is_new = lists.shown & ~is_in_row(lists.items, earlier_items)
+    is_new = lists.is_filled & ~is_in_row(lists.items, earlier_items)
     new_share = share(np.count_nonzero(is_new, axis=-1).astype(np.float64), lists.lengths)
     return np.where(
         (earlier_items != NONE).any(axis=-1) | (against == "history"), new_share, np.nan

@@ -74,7 +74,7 @@ def popularity(lists: Listed, *, unknown: Literal["leave_out", "zero"] = "leave_
     array([2.5])
     """
     seen_counts = take_rows(_seen_counts(lists), lists.items)
-    return masked_mean(seen_counts, lists.shown & ((seen_counts > 0) | (unknown == "zero")))
+    return masked_mean(seen_counts, lists.is_filled & ((seen_counts > 0) | (unknown == "zero")))
 
 
 def tail_items(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
@@ -94,7 +94,7 @@ def tail_per_list(lists: Listed, *, head: Head = "items", share: Share = 0.2) ->
     array([0.5])
     """
     tail = take_rows(is_long_tail(_seen_counts(lists), head, share).astype(np.float64), lists.items)
-    return masked_mean(tail, lists.shown)
+    return masked_mean(tail, lists.is_filled)
 
 
 def tail_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
@@ -113,7 +113,7 @@ def lift_terms(lists: Listed) -> Floats:
     """
     assert isinstance(lists.history, np.ndarray)
     seen_counts = _seen_counts(lists)
-    list_popularity = masked_mean(take_rows(seen_counts, lists.items), lists.shown)
+    list_popularity = masked_mean(take_rows(seen_counts, lists.items), lists.is_filled)
     history_popularity = masked_mean(take_rows(seen_counts, lists.history), lists.history != NONE)
     pairs = np.stack([list_popularity, history_popularity], axis=-1)
     return np.where(np.isnan(pairs).any(axis=-1, keepdims=True), 0.0, pairs)
@@ -140,7 +140,7 @@ def popularity_rank(lists: Listed) -> Floats:
     rank[seen_counts > 0] = mean_ranks[np.searchsorted(levels, seen_counts[seen_counts > 0])] / max(
         1, level_sizes.sum()
     )
-    return masked_mean(take_rows(rank, lists.items), lists.shown)
+    return masked_mean(take_rows(rank, lists.items), lists.is_filled)
 
 
 def opportunity_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:

@@ -137,7 +137,9 @@ def skew(lists: Listed) -> Floats:
     array([0.6931])
     """
     groups = _groups(lists)
-    group_of_item = np.where(lists.shown, groups[np.where(lists.shown, lists.items, 0)], NONE)
+    group_of_item = np.where(
+        lists.is_filled, groups[np.where(lists.is_filled, lists.items, 0)], NONE
+    )
     size = int(groups.max(initial=0)) + 1
     catalogue_share = np.bincount(groups[groups != NONE], minlength=size) / max(
         1, (groups != NONE).sum()
@@ -150,7 +152,7 @@ def skew(lists: Listed) -> Floats:
     safe = np.where(share > 0, share / np.where(catalogue_share > 0, catalogue_share, 1), 1)
     divergence = (share * np.log(safe)).sum(axis=-1)
     ranks = np.arange(1, group_of_item.shape[1] + 1)
-    weight = lists.shown * (grouped_count > 0) / np.log2(ranks + 1)
+    weight = lists.is_filled * (grouped_count > 0) / np.log2(ranks + 1)
     return safe_ratio(total(weight * divergence), total(weight))
 
 
@@ -185,7 +187,7 @@ def fair_top_k(
     places = lists.items.shape[1]
     level = adjusted_alpha(places, p, alpha) if adjust else alpha
     minima = np.array(least_protected(places, p, level))
-    passed = ((protected_counts >= minima) | ~lists.shown).all(axis=-1)
+    passed = ((protected_counts >= minima) | ~lists.is_filled).all(axis=-1)
     is_fair: Floats = np.where(lists.lengths > 0, passed.astype(np.float64), np.nan)
     return is_fair
 
@@ -253,7 +255,9 @@ def _chances(k: int, p: float) -> tuple[Floats, ...]:
 
 def _protected(lists: Listed, protected: int) -> Flags:
     groups = _groups(lists)
-    is_protected: Flags = lists.shown & (groups[np.where(lists.shown, lists.items, 0)] == protected)
+    is_protected: Flags = lists.is_filled & (
+        groups[np.where(lists.is_filled, lists.items, 0)] == protected
+    )
     return is_protected
 
 

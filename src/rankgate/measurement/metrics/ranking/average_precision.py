@@ -246,7 +246,7 @@ def interpolated_precision(
     array([1.])
     """
     judged = judged.at_level(rel)
-    return _Curve(judged, rel, points).at(recall)
+    return _Curve(judged, rel, points).value_at(recall)
 
 
 def eleven_point_average(judged: Judged, *, rel: float = 1, points: Rounding = "round") -> Floats:
@@ -265,7 +265,7 @@ def eleven_point_average(judged: Judged, *, rel: float = 1, points: Rounding = "
     curve = _Curve(judged, rel, points)
     value = np.zeros(judged.relevant.shape)
     for recall in reversed(LEVELS):
-        value += curve.at(recall)
+        value += curve.value_at(recall)
     return value / len(LEVELS)
 
 
@@ -282,7 +282,7 @@ class _Curve:
         self.count, self.relevant, self.points = count, judged.relevant, points
         self.empty = judged.retrieved == 0
 
-    def at(self, recall: float) -> Floats:
+    def value_at(self, recall: float) -> Floats:
         exact = recall * self.relevant
         whole_count = np.floor(exact)
         round_up = exact - whole_count >= 1 / 2

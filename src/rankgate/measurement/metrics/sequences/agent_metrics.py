@@ -103,7 +103,7 @@ def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) 
     >>> [float(evidence_rate(task, per=each)[0]) for each in ("calls", "tokens", "seconds")]
     [1.0, 2.5, 0.5]
     """
-    evidence_count = count(sequences.new(sequences.shown & sequences.hits(rel), of="source"))
+    evidence_count = count(sequences.new(sequences.is_filled & sequences.hits(rel), of="source"))
     cost = sequences.calls.astype(float)
     if per != "calls":
         cost = np.nansum(_cost_of_calls(sequences, per), axis=1) / (
@@ -130,7 +130,7 @@ def first_useful(sequences: Sequences, *, rel: float = 1) -> Floats:
     >>> first_useful(sequences([[[("b", 0)], [("a", 1)]], [[("b", 0)]]], [[1], [1]]))
     array([2., 2.])
     """
-    useful: Flags = np.any(sequences.shown & sequences.hits(rel), axis=-1)
+    useful: Flags = np.any(sequences.is_filled & sequences.hits(rel), axis=-1)
     value = np.where(useful.any(axis=1), useful.argmax(axis=1) + 1.0, sequences.calls + 1.0)
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
@@ -227,7 +227,7 @@ def _within_budgets(
     sequences: Sequences, calls: int | None, tokens: int | None, seconds: float | None
 ) -> Flags:
     """The documents of the calls within budgets, ``(G, Q, K)``."""
-    is_used = sequences.shown.copy()
+    is_used = sequences.is_filled.copy()
     if calls is not None:
         is_used[:, calls:] = False
     for budget, cost in ((tokens, "tokens"), (seconds, "seconds")):

@@ -76,7 +76,7 @@ class Sequences:
     values: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
-    def shown(self) -> Flags:
+    def is_filled(self) -> Flags:
         """True for cells that hold a document, ``(G, Q, K)``."""
         is_shown: Flags = self.doc != NOTHING
         return is_shown
@@ -101,7 +101,7 @@ class Sequences:
         Raises:
             UsageError: a budget, and no table says the lengths of documents.
         """
-        is_used = self.shown.copy()
+        is_used = self.is_filled.copy()
         if cutoff is not None:
             is_used[..., cutoff:] = False
         if tokens is not None:
@@ -111,7 +111,7 @@ class Sequences:
                     "its column, as --items passages.csv --length tokens.",
                     code="missing-lengths",
                 )
-            is_used &= np.cumsum(np.where(self.shown, self.tokens, 0), axis=-1) <= tokens
+            is_used &= np.cumsum(np.where(self.is_filled, self.tokens, 0), axis=-1) <= tokens
         return is_used
 
     def new(self, is_used: Flags, *, of: str = "doc") -> Flags:

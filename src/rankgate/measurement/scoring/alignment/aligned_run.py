@@ -80,7 +80,7 @@ class AlignedRun:
 def align_batch(batch: Batch, index: JudgmentIndex) -> AlignedRun:
     """Find the judged rows of a batch; the same under every convention."""
     judged_rows = _judged_rows(batch, index)
-    row, judgment = _JudgmentLookup.of(index, judged_rows.codes).found(judged_rows)
+    row, judgment = _JudgmentLookup.from_queries(index, judged_rows.codes).find_judged(judged_rows)
     return AlignedRun(
         judged_rows.frame["score"].to_numpy(),
         judged_rows.frame["doc_id"],
@@ -108,7 +108,7 @@ def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Aligned
     """
     from rankgate.data.memory.ids import GrowingArray
 
-    lookup = _JudgmentLookup.of(index, np.arange(len(index.query_ids)))
+    lookup = _JudgmentLookup.from_queries(index, np.arange(len(index.query_ids)))
     scores, owners, pairs = (
         GrowingArray(np.float64),
         GrowingArray(np.int32),
@@ -118,7 +118,7 @@ def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Aligned
     for frame in run.pieces():
         batch = Batch(frame, hash_pairs(frame))
         judged_rows = _judged_rows(batch, index)
-        row, judgment = lookup.found(judged_rows)
+        row, judgment = lookup.find_judged(judged_rows)
         places = (
             slice(rows_read, rows_read + len(frame))
             if judged_rows.rows is None
@@ -263,7 +263,7 @@ class _JudgmentLookup:
     bits: np.uint64
 
     @classmethod
-    def of(cls, index: JudgmentIndex, codes: Codes) -> _JudgmentLookup:
+    def from_queries(cls, index: JudgmentIndex, codes: Codes) -> _JudgmentLookup:
         """Index the judgments of these queries."""
         owner, judgment = index.rows(codes)
         hashes = index.pairs[judgment]
@@ -274,7 +274,7 @@ class _JudgmentLookup:
         flags[hashes >> bits] = True
         return cls(index, codes, owner[hash_order], judgment[hash_order], hashes, flags, bits)
 
-    def found(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
+    def find_judged(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
         """Find the rows that are judged, and for each its judgment in the index."""
         if (self.hashes[1:] == self.hashes[:-1]).any():
             return self._joined(judged_rows)

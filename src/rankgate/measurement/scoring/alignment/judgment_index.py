@@ -164,10 +164,10 @@ class JudgmentIndex:
             return qrels
         if is_source(qrels):
             return cls.of_matrix(make_source(qrels, "qrels"))
-        return cls.of(read_qrels(qrels, subtopics=subtopics))
+        return cls.from_judgments(read_qrels(qrels, subtopics=subtopics))
 
     @classmethod
-    def of(cls, qrels: Qrels) -> JudgmentIndex:
+    def from_judgments(cls, qrels: Qrels) -> JudgmentIndex:
         """Index judgments by id; by subtopic, the best grade of each document counts."""
         table = qrels.by_document().table
         starts = range_starts(table["query_id"])

@@ -59,7 +59,7 @@ class SortedRows:
         places[self.rows] = np.arange(self.size)
         return places[rows]
 
-    def at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows at some positions, where there are equal scores."""
         return positions if self.rows is None else self.rows[positions]
 
@@ -234,7 +234,7 @@ def _order_ties(
     label = np.repeat(np.arange(len(groups)), lengths)
     inside = np.arange(len(label)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     places = np.repeat(heads[groups], lengths) + inside
-    members = sorted_rows.at(places)
+    members = sorted_rows.rows_at(places)
     if ties == "file_order":
         member_order = np.lexsort((members, label))
     else:

@@ -96,7 +96,7 @@ def _candidate_rows(sorted_rows: SortedRows, owner: Codes, cutoff: int | None) -
         group = np.searchsorted(sorted_rows.heads, last[has_rows], side="right") - 1
         lengths[has_rows] = ends[group] - sorted_rows.starts[has_rows]
     begin = np.repeat(sorted_rows.starts - np.cumsum(lengths) + lengths, lengths)
-    return sorted_rows.at(begin + np.arange(len(begin)))
+    return sorted_rows.rows_at(begin + np.arange(len(begin)))
 
 
 SCHEMA = {
@@ -134,11 +134,11 @@ def top_rows_with_scores(
 ) -> pl.DataFrame:
     """Like `tops`, with ``score`` too, and grades below 0 unchanged; a depth of None is all."""
 
-    def over(batches: Batches) -> list[pl.DataFrame]:
+    def top_rows(batches: Batches) -> list[pl.DataFrame]:
         return [_top_of_batch(batch, index, how, depth) for batch in batches(how.duplicates)]
 
     schema = {**SCHEMA, "score": pl.Float64}
-    return pl.concat([pl.DataFrame(schema=schema), *run.over_queries(over)]).sort(
+    return pl.concat([pl.DataFrame(schema=schema), *run.over_queries(top_rows)]).sort(
         "query_id", "rank"
     )
 
@@ -283,6 +283,6 @@ def rank_run(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.Da
     empty_judgments = pl.DataFrame({"query_id": queries}).with_columns(
         pl.lit(_NO_DOCUMENT).alias("doc_id"), pl.lit(0.0).alias("grade")
     )
-    return tops(run, JudgmentIndex.of(Qrels(empty_judgments)), how, depth).select(
+    return tops(run, JudgmentIndex.from_judgments(Qrels(empty_judgments)), how, depth).select(
         "query_id", "doc_id", "rank"
     )

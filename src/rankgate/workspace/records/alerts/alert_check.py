@@ -107,7 +107,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         stored_project = projects.get_by_name(connection, project)
         rules = read_rules(str(stored_project.settings.get("alerts", "")), f"alerts of {project}")
         reader = _SeriesReader(store, connection, stored_project.id, checked_at)
-        outcomes = [outcome for rule in rules.rules for outcome in reader.at(rule)]
+        outcomes = [outcome for rule in rules.rules for outcome in reader.outcomes_of_rule(rule)]
     with store.write() as connection:  # short, as nobody else writes meanwhile
         projects.lock(connection, stored_project.id)
         projects.refuse_archived(connection, stored_project.id)
@@ -148,7 +148,7 @@ class _SeriesReader:
     project: int
     moment: datetime
 
-    def at(self, rule: Rule) -> list[_SeriesOutcome]:
+    def outcomes_of_rule(self, rule: Rule) -> list[_SeriesOutcome]:
         """The outcomes of a rule on each series that it covers."""
         points = series.list_points(
             self.connection,
@@ -163,10 +163,11 @@ class _SeriesReader:
             (name, list(rows)) for name, rows in groupby(points, lambda point: point.system)
         ]
         return [
-            self._seen(rule, *group) for group in points_by_system or [(rule["system"] or "", [])]
+            self._seen_series(rule, *group)
+            for group in points_by_system or [(rule["system"] or "", [])]
         ]
 
-    def _seen(self, rule: Rule, system: str, points: list[Point]) -> _SeriesOutcome:
+    def _seen_series(self, rule: Rule, system: str, points: list[Point]) -> _SeriesOutcome:
         series_view = WatchedSeries(points, self.moment, self._per_query)
         outcome = ALERTS[rule.kind].decide(rule, series_view)
         return _SeriesOutcome(rule, system, points[-1].record if points else None, outcome)

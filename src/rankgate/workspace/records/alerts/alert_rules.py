@@ -188,7 +188,7 @@ def _read_rule(
         {k: v for k, v in table.items() if k in common_names}, common_parameters, *key
     )
     try:
-        kind = ALERTS.named(common_settings["kind"])
+        kind = ALERTS.find(common_settings["kind"])
     except UsageError as error:
         raise file.error(error.problem, *key, "kind") from None
     kind_settings = {name: value for name, value in table.items() if name not in common_names}

@@ -104,7 +104,7 @@ def _read_job(file: TomlFile, table: dict[str, Any], position: str) -> NewJob:
         problem = "name is lower case letters, digits and - . _"
         raise file.error(problem, *key, "name")
     try:
-        kind = JOBS.named(common_settings["kind"])
+        kind = JOBS.find(common_settings["kind"])
     except UsageError as error:
         raise file.error(error.problem, *key, "kind") from None
     try:

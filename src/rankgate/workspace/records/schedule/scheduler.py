@@ -95,7 +95,9 @@ def execute_run(
         project = projects.get(connection, job.project)
     try:
         home = None if folder is None else folder.resolve() / project.name
-        result = _RunWorker(store, job, run, project.name, home, stop or threading.Event()).done()
+        result = _RunWorker(
+            store, job, run, project.name, home, stop or threading.Event()
+        ).run_commands()
     except RankgateError as error:
         result = RunOutcome("", str(error))
     with store.write() as connection:
@@ -145,9 +147,9 @@ class _RunWorker:
     folder: Path | None
     stop: threading.Event
 
-    def done(self) -> RunOutcome:
+    def run_commands(self) -> RunOutcome:
         """Run each command after the one before it has ended well."""
-        kind = JOBS.named(self.job.kind)
+        kind = JOBS.find(self.job.kind)
         values = dict(self.job.settings.get("values", {}))
         file_names = {name: values[name] for name in kind.files if values.get(name) is not None}
         values |= self._files(file_names)

@@ -143,7 +143,7 @@ def withdraw(request: WebRequest) -> ActionReply:
 def _subject_path(request: WebRequest, kind: str, subject: str) -> str:
     """The page of what is commented on; raters, who see no results, stay with the comments."""
     if request.role == "rater" or kind not in {"query", "record"}:
-        return f"{request.at('comments')}?{urlencode({'kind': kind, 'subject': subject})}"
+        return f"{request.project_path('comments')}?{urlencode({'kind': kind, 'subject': subject})}"
     if kind == "record":
-        return request.at("records", subject)
-    return f"{request.at('query')}?{urlencode({'query': subject})}"
+        return request.project_path("records", subject)
+    return f"{request.project_path('query')}?{urlencode({'query': subject})}"

@@ -198,7 +198,7 @@ def _query_value_rows(request: WebRequest, record: Record, query: str) -> list[d
             "metric": metric,
             "value": value,
         }
-        for row in values.of(query)
+        for row in values.rows_of_query(query)
         for metric, value in row.items()
         if metric not in _KEY_COLUMNS
     ]
@@ -234,7 +234,7 @@ def _trend_lines(rows: list[dict[str, Any]], latest: Sequence[Record]) -> list[T
         records_of_system = [record for record in reversed(latest) if record.sha256 in values]
         segments = split_comparable(records_of_system) if records_of_system else []
         lines.append(
-            TrendLine.of(
+            TrendLine.from_series(
                 system,
                 [
                     [(record.evaluated_at, values[record.sha256]) for record in segment]

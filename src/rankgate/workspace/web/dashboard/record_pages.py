@@ -268,7 +268,7 @@ def _make_record_content(
     )  # their texts are on the page
     key = (request.store.name, request.project.id, record.sha256, request.config.base, count)
 
-    def made() -> _RecordContent:
+    def make_content() -> _RecordContent:
         document = _make_document(request, connection, record, result)
         address = record_address(request, record)
         query = partial(query_address, request, record=record)
@@ -280,7 +280,7 @@ def _make_record_content(
         )
         return _RecordContent(document, page_content(document, link_targets))
 
-    return _PAGES.get(key, made)
+    return _PAGES.get(key, make_content)
 
 
 def _make_document(

@@ -81,14 +81,14 @@ def find_record(connection: Connection, request: WebRequest, name: str | None = 
 def read_result(request: WebRequest, record: Record) -> Result | None:
     """The result of a record; None where this version does not know its kind or its form."""
 
-    def made() -> Result | None:
+    def make_value() -> Result | None:
         values = records.read_result(record, request.store.blobs)
         try:
             return result_class(record.kind).from_dict(values)
         except (RankgateError, KeyError, TypeError, ValueError):
             return None
 
-    return _RESULTS.get((request.store.name, record.blob), made)
+    return _RESULTS.get((request.store.name, record.blob), make_value)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class QueryValues:
         """The metrics that there are."""
         return [name for name in self.table.columns if name not in {"system", "query_id"}]
 
-    def of(self, query: str) -> list[dict[str, Any]]:
+    def rows_of_query(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query, one a system."""
         return [self.table.row(row_number, named=True) for row_number in self.rows.get(query, ())]
 
@@ -121,7 +121,7 @@ def read_query_values(request: WebRequest, record: Record | Point) -> QueryValue
     if record.per_query is None:
         return None
 
-    def made() -> QueryValues:
+    def make_value() -> QueryValues:
         table = records.read_per_query(record, request.store.blobs)
         assert table is not None
         rows: dict[str, list[int]] = {}
@@ -129,7 +129,7 @@ def read_query_values(request: WebRequest, record: Record | Point) -> QueryValue
             rows.setdefault(query, []).append(row_number)
         return QueryValues(table, rows)
 
-    return _VALUES.get((request.store.name, record.per_query), made)
+    return _VALUES.get((request.store.name, record.per_query), make_value)
 
 
 def record_view(record: Record) -> dict[str, Any]:
@@ -169,11 +169,11 @@ def kind_label(kind: str) -> str:
 
 def record_address(request: WebRequest, record: Record) -> str:
     """The address of a record's page, by its whole hash, so that it opens after years."""
-    return f"{request.config.base}{request.at('records', record.sha256)}"
+    return f"{request.config.base}{request.project_path('records', record.sha256)}"
 
 
 def query_address(request: WebRequest, query: str, record: Record | None = None) -> str:
     """The address of a query's page, with what a record says of it."""
     parameters = {"query": query} | ({} if record is None else {"record": record.sha256})
     query_string = urlencode(parameters, quote_via=quote)
-    return f"{request.config.base}{request.at('query')}?{query_string}"
+    return f"{request.config.base}{request.project_path('query')}?{query_string}"

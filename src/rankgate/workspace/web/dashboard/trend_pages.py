@@ -62,7 +62,7 @@ class Level:
     since: datetime
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The level in words, with its dates."""
         basis = "the evaluation" if self.count == 1 else f"the median of {self.count} evaluations"
         end = "outside" if self.clear else "not outside"
@@ -160,7 +160,7 @@ class TrendLine:
         """The line of a recorded series, compared with its level; the oldest point first."""
         valued_points = [point for point in points if point.value is not None]
         segments = split_comparable(valued_points) if valued_points else []
-        line = cls.of(
+        line = cls.from_series(
             name, [[(point.evaluated_at, point.value) for point in segment] for segment in segments]
         )
         if not points:
@@ -178,7 +178,7 @@ class TrendLine:
         )
 
     @classmethod
-    def of(
+    def from_series(
         cls, name: str, segments: Sequence[Sequence[tuple[datetime, float | None]]]
     ) -> TrendLine:
         """The line of a series in segments that are not joined, the oldest point first."""
@@ -417,7 +417,7 @@ def _is_on_page(block: Block) -> bool:
 
 
 def _record_address(request: WebRequest, sha256: str) -> str:
-    return f"{request.config.base}{request.at('records', sha256)}"
+    return f"{request.config.base}{request.project_path('records', sha256)}"
 
 
 def _requested_history(request: WebRequest) -> History:

@@ -253,7 +253,7 @@ def add_next_batch(request: WebRequest) -> ActionReply:
         request.record(
             connection, "batch.add", batch.name, tasks=count, order=fields["order"] or "by default"
         )
-    return ActionReply(request.at(), {"batch": batch.id, "tasks": count})
+    return ActionReply(request.project_path(), {"batch": batch.id, "tasks": count})
 
 
 _agreement_cache: ProjectCache[tuple[dict[str, Any], dict[str, str]]] = ProjectCache()

@@ -80,7 +80,7 @@ def add_file(request: WebRequest) -> Reply:
             conversion = _import_contents(request, connection, incoming, request.store.blobs)
             request.record(connection, "material.add", upload.name[:200], **conversion.rows)
     return ActionReply(
-        request.at("material"), _import_report(conversion, incoming) | {"added": True}
+        request.project_path("material"), _import_report(conversion, incoming) | {"added": True}
     )
 
 
@@ -187,7 +187,7 @@ def _rating_counts(contents: FileContents) -> dict[str, Any]:
 def export_page(request: WebRequest) -> PageReply:
     """The preview of an export: what a format would hold of a part, and what it would lose."""
     form = request.values["format"]
-    choice = ExportChoice.of(request.values["what"])
+    choice = ExportChoice.parse(request.values["what"])
     with request.store.read() as connection:
         project = request.project.id
         judgments_names = [
@@ -227,7 +227,7 @@ class ExportChoice:
     name: str | None = None
 
     @classmethod
-    def of(cls, text: str | None) -> ExportChoice:
+    def parse(cls, text: str | None) -> ExportChoice:
         """Parse ``ratings``, ``judgments/NAME``, ``run/NAME``, ``queries`` or ``documents``."""
         kind, _, name = (text or "ratings").partition("/")
         parts = {
@@ -247,18 +247,18 @@ class ExportChoice:
 def export_file(request: WebRequest) -> FileReply:
     """A part of the project in a format; ratings and judgments with texts."""
     fields = request.values
-    return _file_reply(request, fields["format"] or "csv", ExportChoice.of(fields["what"]))
+    return _file_reply(request, fields["format"] or "csv", ExportChoice.parse(fields["what"]))
 
 
 def judgments_file(request: WebRequest) -> FileReply:
     """Judgments as a file in any format."""
-    choice = ExportChoice.of(f"judgments/{request.path['judgments']}")
+    choice = ExportChoice.parse(f"judgments/{request.path['judgments']}")
     return _file_reply(request, request.values["format"] or "trec", choice)
 
 
 def ratings_file(request: WebRequest) -> FileReply:
     """Every rating, one row each, as a file in any format that holds ratings."""
-    return _file_reply(request, request.values["format"] or "csv", ExportChoice.of("ratings"))
+    return _file_reply(request, request.values["format"] or "csv", ExportChoice.parse("ratings"))
 
 
 def _file_reply(request: WebRequest, form: str, choice: ExportChoice) -> FileReply:
@@ -339,7 +339,7 @@ def add_batch(request: WebRequest) -> ActionReply:
         )
         count = stored.add_pairs(connection, batch, pool, gold)
         request.record(connection, "batch.add", batch.name, tasks=count, blind=batch.blind)
-    return ActionReply(request.at(), {"batch": batch.id, "tasks": count})
+    return ActionReply(request.project_path(), {"batch": batch.id, "tasks": count})
 
 
 def _read_gold(upload: Upload, size_limit: float) -> dict[tuple[str, str], stored.Gold]:
@@ -368,4 +368,4 @@ def change_batch(request: WebRequest) -> ActionReply:
             batch.name,
             **{name: str(value) for name, value in changes.items()},
         )
-    return ActionReply(request.at(), {"batch": batch.id})
+    return ActionReply(request.project_path(), {"batch": batch.id})

@@ -109,7 +109,8 @@ def start_job(request: WebRequest) -> ActionReply:
         )
         request.record(connection, "model.start", job_name, job=model_job.id, model=judge.model)
     return ActionReply(
-        request.at("models", "jobs", model_job.id), {"job": model_job.id, "tasks": model_job.total}
+        request.project_path("models", "jobs", model_job.id),
+        {"job": model_job.id, "tasks": model_job.total},
     )
 
 
@@ -124,7 +125,7 @@ def set_rule(request: WebRequest) -> ActionReply:
         )  # it has a scale, and a prompt that fits
         model_admissions.save_rule(connection, request.project.id, settings, request.user.id)
         request.record(connection, "model.rule", judge.model, depth=settings["depth"])
-    return ActionReply(request.at("models"), {"depth": settings["depth"]})
+    return ActionReply(request.project_path("models"), {"depth": settings["depth"]})
 
 
 def end_rule(request: WebRequest) -> ActionReply:
@@ -132,7 +133,7 @@ def end_rule(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         model_admissions.remove(connection, request.project.id)
         request.record(connection, "model.rule", "none")
-    return ActionReply(request.at("models"))
+    return ActionReply(request.project_path("models"))
 
 
 def model_page(request: WebRequest) -> PageReply:
@@ -186,7 +187,8 @@ def admit_rater(request: WebRequest) -> ActionReply:
             demands=vars(demands),
         )
     return ActionReply(
-        request.at("models", number), {"verdict": admission.verdict, "pairs": admission.pairs}
+        request.project_path("models", number),
+        {"verdict": admission.verdict, "pairs": admission.pairs},
     )
 
 
@@ -196,7 +198,7 @@ def withdraw_admission(request: WebRequest) -> ActionReply:
     withdraw_model(request.store, request.project.id, request.path["rater"], request.user.id)
     with request.store.write() as connection:
         request.record(connection, "model.withdraw", str(request.path["rater"]))
-    return ActionReply(request.at("models", request.path["rater"]))
+    return ActionReply(request.project_path("models", request.path["rater"]))
 
 
 def _refuse_unknown(request: WebRequest) -> None:
@@ -232,7 +234,8 @@ def cancel_job(request: WebRequest) -> ActionReply:
         model_job = model_jobs_table.cancel(connection, _find_job(connection, request).id)
         request.record(connection, "model.cancel", str(model_job.id))
     return ActionReply(
-        request.at("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
+        request.project_path("models", "jobs", model_job.id),
+        {"job": model_job.id, "state": model_job.state},
     )
 
 
@@ -248,5 +251,6 @@ def resume_job(request: WebRequest) -> ActionReply:
         model_job = model_jobs_table.resume(connection, model_job.id)
         request.record(connection, "model.resume", str(model_job.id), **limits)
     return ActionReply(
-        request.at("models", "jobs", model_job.id), {"job": model_job.id, "state": model_job.state}
+        request.project_path("models", "jobs", model_job.id),
+        {"job": model_job.id, "state": model_job.state},
     )

@@ -82,7 +82,8 @@ def add_comparison(request: WebRequest) -> ActionReply:
             connection, "batch.add", batch.name, tasks=count, kind=batch.kind, **settings
         )
     return ActionReply(
-        request.at("preferences"), {"batch": batch.id, "tasks": count, "alike": alike_count}
+        request.project_path("preferences"),
+        {"batch": batch.id, "tasks": count, "alike": alike_count},
     )
 
 

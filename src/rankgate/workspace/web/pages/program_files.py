@@ -68,7 +68,7 @@ def add_record(request: WebRequest) -> ActionReply:
                 connection, "record.add", str(addition.record.id), kind=addition.record.kind
             )
     answer = {"record": addition.record.id, "sha256": addition.record.sha256, "new": addition.new}
-    return ActionReply(request.at("records", addition.record.sha256), answer)
+    return ActionReply(request.project_path("records", addition.record.sha256), answer)
 
 
 def save_input(request: WebRequest) -> ActionReply:
@@ -86,7 +86,7 @@ def save_input(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         keep_inputs(connection, _stored_project(request), qrels, runs)
         request.record(connection, f"{kind}.keep", name, sha256=digest)
-    return ActionReply(request.at("records"), {"kind": kind, "sha256": digest})
+    return ActionReply(request.project_path("records"), {"kind": kind, "sha256": digest})
 
 
 def add_annotation(request: WebRequest) -> ActionReply:
@@ -115,7 +115,7 @@ def add_annotation(request: WebRequest) -> ActionReply:
 def _trend_path(request: WebRequest, metric: str | None) -> str:
     """The page on which a note is shown."""
     query_string = f"?{urlencode({'metric': metric}, quote_via=quote)}" if metric else ""
-    return f"{request.at('trends')}{query_string}"
+    return f"{request.project_path('trends')}{query_string}"
 
 
 def withdraw_annotation(request: WebRequest) -> ActionReply:
@@ -311,7 +311,8 @@ def add_judgments(request: WebRequest) -> ActionReply:
             connection, "judgments.add", stored_judgments.name, rows=stored_judgments.rows
         )
     return ActionReply(
-        request.at("judgments"), {"name": stored_judgments.name, "rows": stored_judgments.rows}
+        request.project_path("judgments"),
+        {"name": stored_judgments.name, "rows": stored_judgments.rows},
     )
 
 
@@ -328,7 +329,9 @@ def add_result(request: WebRequest) -> ActionReply:
             name=request.values["name"] or "",
             summary=_parse_object(request.values["about"]),
         )
-    return ActionReply(request.at(), {"result": stored_result.id, "kind": stored_result.kind})
+    return ActionReply(
+        request.project_path(), {"result": stored_result.id, "kind": stored_result.kind}
+    )
 
 
 def _parse_object(content: str | bytes | None) -> dict[str, Any]:

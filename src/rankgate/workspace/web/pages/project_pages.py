@@ -208,7 +208,7 @@ def set_scale(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         projects.set_scale(connection, request.project.id, grades)
         request.record(connection, "scale.set", " ".join(f"{grade.grade:g}" for grade in grades))
-    return ActionReply(request.at("setup"))
+    return ActionReply(request.project_path("setup"))
 
 
 def _parse_grade(line: str) -> projects.Grade:
@@ -230,7 +230,7 @@ def add_guideline(request: WebRequest) -> ActionReply:
             connection, request.project.id, fields["version"], fields["text"], request.user.id
         )
         request.record(connection, "guideline.add", guideline.version)
-    return ActionReply(request.at("setup"), {"version": guideline.version})
+    return ActionReply(request.project_path("setup"), {"version": guideline.version})
 
 
 def set_display(request: WebRequest) -> ActionReply:
@@ -241,7 +241,7 @@ def set_display(request: WebRequest) -> ActionReply:
         settings = dict(request.project.settings) | display
         projects.change(connection, request.project.id, settings=settings)
         request.record(connection, "project.display", "", **display)
-    return ActionReply(request.at("setup"), display)
+    return ActionReply(request.project_path("setup"), display)
 
 
 def people_page(request: WebRequest) -> PageReply:
@@ -294,7 +294,9 @@ def invite_person(request: WebRequest) -> PageReply:
         request.record(connection, "invitation.make", invitation.name, role=role)
     link = f"{request.origin}{request.config.base}/invitations/{secret}"
     data = {"token": link, "name": invitation.name or role, "expires_at": invitation.expires_at}
-    return PageReply("secret.html", data, {"back": request.at("people"), "what": "invitation"})
+    return PageReply(
+        "secret.html", data, {"back": request.project_path("people"), "what": "invitation"}
+    )
 
 
 def revoke_invitation(request: WebRequest) -> ActionReply:
@@ -310,7 +312,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
         _refuse_higher_role(request, waiting[number].role)
         invitations.revoke(connection, number)
         request.record(connection, "invitation.revoke", waiting[number].name)
-    return ActionReply(request.at("people"), {"invitation": number})
+    return ActionReply(request.project_path("people"), {"invitation": number})
 
 
 def grant_role(request: WebRequest) -> ActionReply:
@@ -322,7 +324,7 @@ def grant_role(request: WebRequest) -> ActionReply:
         _refuse_higher_role(request, users.role_of(connection, request.project.id, user.id))
         users.grant(connection, request.project.id, user.id, role)
         request.record(connection, "role.grant", user.name, role=role or "none")
-    return ActionReply(request.at("people"), {"name": user.name, "role": role})
+    return ActionReply(request.project_path("people"), {"name": user.name, "role": role})
 
 
 _QUERIES_NAME = "archived queries"
@@ -359,7 +361,9 @@ def archive_item(request: WebRequest) -> ActionReply:
         archive.set_archived(connection, resource, archived=archived)
         action = "archive" if archived else "restore"
         request.record(connection, f"{resource.kind}.{action}", resource.name)
-    return ActionReply(request.at("archive"), {"name": resource.name, "archived": archived})
+    return ActionReply(
+        request.project_path("archive"), {"name": resource.name, "archived": archived}
+    )
 
 
 def archive_queries(request: WebRequest) -> ActionReply:
@@ -376,7 +380,7 @@ def archive_queries(request: WebRequest) -> ActionReply:
         count = archive.archive_queries(connection, project.id, ids, archived=archived)
         action = "queries.archive" if archived else "queries.restore"
         request.record(connection, action, fields["batch"] or ids[0], queries=count)
-    return ActionReply(request.at("archive"), {"queries": count, "archived": archived})
+    return ActionReply(request.project_path("archive"), {"queries": count, "archived": archived})
 
 
 def archive_project(request: WebRequest) -> ActionReply:
@@ -417,7 +421,7 @@ def delete_item(request: WebRequest) -> ActionReply:
         _refuse_other_name(request, resource.name)
         counts = archive.delete(connection, resource)
         request.record(connection, f"{resource.kind}.delete", resource.name, **counts)
-    return ActionReply(request.at("archive"), {"name": resource.name, "deleted": counts})
+    return ActionReply(request.project_path("archive"), {"name": resource.name, "deleted": counts})
 
 
 def delete_queries_page(request: WebRequest) -> PageReply:
@@ -448,7 +452,8 @@ def delete_queries(request: WebRequest) -> ActionReply:
         counts = archive.delete_archived_queries(connection, request.project.id)
         request.record(connection, "queries.delete", _QUERIES_NAME, queries=count, **counts)
     return ActionReply(
-        request.at("archive"), {"name": _QUERIES_NAME, "queries": count, "deleted": counts}
+        request.project_path("archive"),
+        {"name": _QUERIES_NAME, "queries": count, "deleted": counts},
     )
 
 

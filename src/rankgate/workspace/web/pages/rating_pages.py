@@ -157,7 +157,7 @@ def record_many(request: WebRequest) -> ActionReply:
                     "feedback": feedback(recorded_answer.task, answer_fields["grade"]),
                 }
             )
-    return ActionReply(request.at("rate"), {"answers": answers})
+    return ActionReply(request.project_path("rate"), {"answers": answers})
 
 
 _PACE_RATINGS = 20
@@ -322,7 +322,11 @@ def record_rating(request: WebRequest) -> ActionReply:
 
 def _next_task_reply(request: WebRequest, data: dict[str, Any]) -> ActionReply:
     batch = request.values.get("batch")
-    path = request.at("rate", "query") if request.values.get("list") else request.at("rate")
+    path = (
+        request.project_path("rate", "query")
+        if request.values.get("list")
+        else request.project_path("rate")
+    )
     path += "" if batch is None else f"?batch={batch}"
     return ActionReply(path, data, "_task.html", {"rating_id": str(uuid4())})
 
@@ -474,4 +478,4 @@ def reset_answers(request: WebRequest) -> ActionReply:
         count = rating_answers.withdraw_answers(connection, project, pair_filter.rater, pair_filter)
         filters = {name: fields[name] for name in ("batch", "query", "state") if fields[name]}
         request.record(connection, "ratings.reset", fields["rater"], count=count, **filters)
-    return ActionReply(request.at("pairs"), {"taken_back": count})
+    return ActionReply(request.project_path("pairs"), {"taken_back": count})

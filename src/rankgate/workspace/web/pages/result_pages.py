@@ -101,7 +101,9 @@ def record_final_word(request: WebRequest) -> ActionReply:
         )
         if final_rating.new:
             request.record(connection, "dispute.final", str(number), grade=fields["grade"])
-    return ActionReply(request.at("disputes"), {"task": number, "state": final_rating.state})
+    return ActionReply(
+        request.project_path("disputes"), {"task": number, "state": final_rating.state}
+    )
 
 
 def judgments_page(request: WebRequest) -> PageReply:
@@ -152,7 +154,7 @@ def resolve_ratings(request: WebRequest) -> Reply:
         "rows": stored_judgments.rows,
         "sha256": stored_judgments.sha256,
     }
-    return ActionReply(request.at("judgments"), data)
+    return ActionReply(request.project_path("judgments"), data)
 
 
 def _resolve(request: WebRequest) -> ResolvedJudgments:

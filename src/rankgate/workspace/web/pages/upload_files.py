@@ -225,7 +225,7 @@ def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> l
 def _match_columns(names: list[str], columns: str | None, final: str | None) -> Mapping[str, str]:
     """The field of each column: as the user says, or by its usual names."""
     try:
-        column_map = ColumnMap.of(columns)
+        column_map = ColumnMap.read(columns)
     except UsageError:
         column_map = None
     if column_map is not None:

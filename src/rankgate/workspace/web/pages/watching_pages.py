@@ -75,7 +75,7 @@ def acknowledge_alert(request: WebRequest) -> ActionReply:
         )
         request.record(connection, "alert.acknowledge", alert.message)
         data = _alert_row(connection, alert)
-    return ActionReply(request.at("alerts"), data)
+    return ActionReply(request.project_path("alerts"), data)
 
 
 def rules_page(request: WebRequest) -> PageReply:
@@ -92,13 +92,13 @@ def set_rules(request: WebRequest) -> ActionReply:
         actor = Actor(request.user.name, request.user.id)
         alert_rules = alert_check.set_rules(connection, request.project.id, text, "rules", actor)
     data = {"rules": len(alert_rules.rules), "channels": sorted(alert_rules.channels)}
-    return ActionReply(request.at("alerts", "rules"), data)
+    return ActionReply(request.project_path("alerts", "rules"), data)
 
 
 def check_now(request: WebRequest) -> ActionReply:
     """Check every rule now."""
     result = check_alerts(request.store, request.project.name)
-    return ActionReply(request.at("alerts"), result.to_dict())
+    return ActionReply(request.project_path("alerts"), result.to_dict())
 
 
 def send_test(request: WebRequest) -> ActionReply:
@@ -111,7 +111,7 @@ def send_test(request: WebRequest) -> ActionReply:
     )
     with request.store.write() as connection:
         request.record(connection, "alerts.test", request.values["channel"])
-    return ActionReply(request.at("alerts", "rules"), {"sent": True})
+    return ActionReply(request.project_path("alerts", "rules"), {"sent": True})
 
 
 def _alert_row(connection: Connection, alert: Alert) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def add_jobs(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         actor = Actor(request.user.name, request.user.id)
         set_jobs(connection, request.project.id, new_jobs, actor, others=False)
-    return ActionReply(request.at("schedule"), {"jobs": [job.name for job in new_jobs]})
+    return ActionReply(request.project_path("schedule"), {"jobs": [job.name for job in new_jobs]})
 
 
 def change_job(request: WebRequest) -> ActionReply:
@@ -196,7 +196,7 @@ def change_job(request: WebRequest) -> ActionReply:
             user=request.user.id,
         )
         request.record(connection, "job.change", job.name, enabled=enabled)
-    return ActionReply(request.at("schedule"), {"job": job.name, "enabled": enabled})
+    return ActionReply(request.project_path("schedule"), {"job": job.name, "enabled": enabled})
 
 
 def start_job(request: WebRequest) -> ActionReply:
@@ -205,7 +205,7 @@ def start_job(request: WebRequest) -> ActionReply:
         job = scheduled_jobs.get_job(connection, request.project.id, request.path["job"])
         planned_run = scheduled_jobs.plan_run(connection, job.id, now())
         request.record(connection, "job.start", job.name)
-    return ActionReply(request.at("schedule"), {"run": planned_run.id})
+    return ActionReply(request.project_path("schedule"), {"run": planned_run.id})
 
 
 def _can_manage(request: WebRequest) -> bool:
