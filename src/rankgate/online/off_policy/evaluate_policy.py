@@ -142,8 +142,8 @@ def _check_mean_weight(log: BanditLog) -> dict[str, Any]:
         float(log.slate_weights.mean()),
         supported,
         _outcome_of_errors(errors),
-        f"the mean weight of the log is {log.slate_weights.mean():.4f} and must be {supported:.4f}; "
-        f"it differs by {errors:.1f} standard errors",
+        f"the mean weight of the log is {log.slate_weights.mean():.4f} and must be "
+        f"{supported:.4f}; it differs by {errors:.1f} standard errors",
     )
 
 
