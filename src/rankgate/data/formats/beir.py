@@ -17,7 +17,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
-from rankgate.data.formats.format import Format, Loss, column_losses, find_losses
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.format_writing import column_losses, find_losses
 from rankgate.data.formats.tables import arrow, jsonl, schemas
 from rankgate.data.formats.tables import csv_tables as delimited
 from rankgate.data.streams.source import open_source as source_of

@@ -19,9 +19,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.file_contents import FileContents, Note
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.format_writing import (
     column_losses,
     find_losses,
     format_data,

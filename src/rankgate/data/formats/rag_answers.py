@@ -14,8 +14,8 @@ import polars as pl
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data.file_contents import FileContents, Loss
 from rankgate.data.formats.collected_judgments import GrowingQrels, make_run
-from rankgate.data.formats.format import (
-    Format,
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.format_writing import (
     collect_grades,
     column_losses,
     find_losses,

@@ -20,8 +20,8 @@ from rankgate.data.formats.collected_judgments import (
     make_run,
     zero_states,
 )
-from rankgate.data.formats.format import (
-    Format,
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.format_writing import (
     collect_grades,
     find_losses,
     ranking_by_query,

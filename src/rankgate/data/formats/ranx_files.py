@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from rankgate.core.errors import InputError
 from rankgate.data import memory_tables as memory
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.format import Format, collect_grades, find_losses
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.format_writing import collect_grades, find_losses
 from rankgate.data.formats.tables import schemas
 from rankgate.data.text import json_text
 from rankgate.data.text.json_text import DEPTH, VALUES, require_object

@@ -18,7 +18,7 @@ from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.file_contents import FileContents, Loss, Note
 from rankgate.data.files.conversion import Conversion, convert
 from rankgate.data.formats import registry
-from rankgate.data.formats.format import unrated_pairs
+from rankgate.data.formats.format_writing import unrated_pairs
 from rankgate.data.qrels import Ratings
 from rankgate.data.read import contents_of
 from rankgate.judging.transformers import find_transformer

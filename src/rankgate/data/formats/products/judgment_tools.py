@@ -14,9 +14,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.format_writing import (
     cell_text,
     collect_pooled_grades,
     column_losses,

@@ -17,9 +17,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Loss
 from rankgate.data.formats.collected_judgments import VALUES, GrowingQrels, make_run, zero_states
-from rankgate.data.formats.format import (
-    Format,
-    Note,
+from rankgate.data.formats.format import Format, Note
+from rankgate.data.formats.format_writing import (
     collect_grades,
     find_losses,
     format_data,

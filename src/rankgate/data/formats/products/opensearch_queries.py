@@ -17,10 +17,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import VALUES
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
-    Note,
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.format_writing import (
     cell_text,
     column_losses,
     find_losses,

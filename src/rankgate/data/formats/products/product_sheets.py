@@ -16,9 +16,8 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError
 from rankgate.data.file_contents import FileContents, Note
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.format_writing import (
     column_losses,
     find_losses,
     first_rows,

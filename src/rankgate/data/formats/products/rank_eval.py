@@ -19,10 +19,8 @@ from rankgate.data.formats.collected_judgments import (
     collect_document_rows,
     make_run,
 )
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
-    Note,
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.format_writing import (
     cell_text,
     collect_grades,
     column_losses,

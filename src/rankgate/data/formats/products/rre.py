@@ -15,10 +15,8 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
-    Note,
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.format_writing import (
     collect_grades,
     find_losses,
     format_data,

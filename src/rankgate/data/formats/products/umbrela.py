@@ -17,9 +17,8 @@ from rankgate.data.formats.collected_judgments import (
     make_run,
     zero_states,
 )
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
+from rankgate.data.formats.format import Format, Loss
+from rankgate.data.formats.format_writing import (
     cell_text,
     column_losses,
     find_losses,

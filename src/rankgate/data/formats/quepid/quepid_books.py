@@ -20,10 +20,8 @@ from rankgate.data.formats.collected_judgments import (
     collect_document_rows,
     resolve_ratings,
 )
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
-    Note,
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.format_writing import (
     cell_text,
     column_losses,
     find_losses,

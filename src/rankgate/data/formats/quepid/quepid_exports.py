@@ -18,10 +18,8 @@ from rankgate.data.formats.collected_judgments import (
     make_run,
     zero_states,
 )
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
-    Note,
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.format_writing import (
     column_losses,
     find_losses,
     first_rows,

@@ -20,10 +20,8 @@ from rankgate.data.formats.collected_judgments import (
     make_run,
     zero_states,
 )
-from rankgate.data.formats.format import (
-    Format,
-    Loss,
-    Note,
+from rankgate.data.formats.format import Format, Loss, Note
+from rankgate.data.formats.format_writing import (
     cell_text,
     collect_grades,
     find_losses,

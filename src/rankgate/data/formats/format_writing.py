@@ -1,0 +1,242 @@
+"""Shared parts of writers: judgments by query, the texts of queries, and the list of losses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import polars as pl
+
+from rankgate.data.file_contents import Loss
+from rankgate.data.qrels import QRELS_SCHEMA
+from rankgate.data.text.json_text import whole_numbers
+
+if TYPE_CHECKING:
+    from rankgate.data.file_contents import FileContents
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+
+
+def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...]]:
+    """Contents with query texts as ids and without a queries table; and the losses.
+
+    If two queries would get one name, nothing is changed: the ids stay, and the texts are lost
+    with the queries.
+    """
+    table, names = contents.queries, texts_by_query(contents)
+    text_of_query = {query: text for query, text in names.items() if query != text}
+    kept_ids = _query_ids(contents) - text_of_query.keys()
+    if table is None or len({*text_of_query.values()} | kept_ids) < len(text_of_query) + len(
+        kept_ids
+    ):
+        return contents, ()
+    losses = (
+        *Loss.of("ids of queries, which are called by their texts", text_of_query),
+        *column_losses("queries", table, ("query_id", "text")),
+    )
+    if not text_of_query:
+        return replace(contents, queries=None), losses
+    qrels, ratings, documents = contents.qrels, contents.ratings, contents.documents
+    if qrels:
+        unjudged = tuple(text_of_query.get(query, query) for query in qrels.unjudged)
+        qrels = replace(qrels, table=_rename_queries(qrels.table, text_of_query), unjudged=unjudged)
+    if ratings:
+        ratings = replace(ratings, table=_rename_queries(ratings.table, text_of_query))
+    if documents is not None and "query_id" in documents.columns:
+        documents = _rename_queries(documents, text_of_query)
+    runs = tuple(_rename_run(run, text_of_query) for run in contents.runs)
+    renamed_contents = replace(
+        contents, qrels=qrels, ratings=ratings, documents=documents, runs=runs
+    )
+    return replace(renamed_contents, queries=None), losses
+
+
+def _query_ids(contents: FileContents) -> set[str]:
+    """The ids of all queries that are judged, rated, ranked or listed."""
+    query_ids: set[str] = set()
+    if contents.qrels:
+        query_ids |= {*contents.qrels.table["query_id"].unique(), *contents.qrels.unjudged}
+    if contents.ratings:
+        query_ids |= {*contents.ratings.table["query_id"].unique()}
+    if contents.queries is not None:
+        query_ids |= {*contents.queries["query_id"]}
+    for run in contents.runs:
+        query_ids |= {*run.table["query_id"].unique()}
+    return query_ids
+
+
+def _rename_queries(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    return table.with_columns(pl.col("query_id").replace(dict(names)))
+
+
+def _rename_run(run: Run, names: Mapping[str, str]) -> Run:
+    def pieces() -> Iterator[pl.DataFrame]:
+        yield from (_rename_queries(frame, names) for frame in run.pieces())
+
+    states = None if run.queries is None else _rename_queries(run.queries, names)
+    return replace(run, pieces=pieces, queries=states, rankings=None)
+
+
+_PAIR = ["query_id", "doc_id"]
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def collect_grades(qrels: Qrels) -> dict[str, dict[str, float]]:
+    """The grades of each query's documents; queries without judgments come last, empty.
+
+    Raises nothing: a pair appears once in judgments.
+    """
+    table = qrels.table
+    grades_by_query: dict[str, dict[str, float]] = {}
+    columns = (table["query_id"], table["doc_id"], table["grade"])
+    for query, document, grade in zip(*(column.to_list() for column in columns), strict=True):
+        grades_by_query.setdefault(query, {})[document] = whole_numbers(grade)
+    for query in qrels.unjudged:
+        grades_by_query.setdefault(query, {})
+    return grades_by_query
+
+
+def collect_pooled_grades(contents: FileContents) -> dict[str, dict[str, float | None]]:
+    """As `collect_grades`, with None for documents of a query without a grade.
+
+    Raises:
+        InputError: there are no judgments.
+    """
+    grades = collect_grades(contents.judgments(""))
+    grades_by_query: dict[str, dict[str, float | None]] = {
+        query_id: {**grade_of_doc} for query_id, grade_of_doc in grades.items()
+    }
+    for query, document in unrated_pairs(contents).iter_rows():
+        grades_by_query.setdefault(query, {})[document] = None
+    return grades_by_query
+
+
+def has_pairs(contents: FileContents) -> bool:
+    """True if documents are listed per query, so that they are a pool for it."""
+    return contents.documents is not None and {*_PAIR} <= set(contents.documents.columns)
+
+
+def unrated_pairs(contents: FileContents) -> pl.DataFrame:
+    """The pairs of query and document, in the order of documents, that are not judged."""
+    documents, qrels = contents.documents, contents.qrels
+    if documents is None or not has_pairs(contents):
+        return pl.DataFrame(schema=dict.fromkeys(_PAIR, pl.String))
+    pairs = documents.select(_PAIR).unique(maintain_order=True)
+    return pairs if qrels is None else pairs.join(qrels.table, _PAIR, "anti", maintain_order="left")
+
+
+def first_rows(table: pl.DataFrame) -> pl.Series:
+    """The row where the query of each row first appears: to sort by queries in file order."""
+    rows = table.select("query_id").with_row_index("place")
+    return rows.select(pl.col("place").min().over("query_id")).to_series()
+
+
+def ranking_by_query(run: Run) -> dict[str, list[tuple[str, float]]]:
+    """Each query's documents with their scores, best first; equal scores in file order."""
+    table = run.table.with_columns(first_rows(run.table).alias("first")).sort(
+        ["first", "score"], descending=[False, True], maintain_order=True
+    )
+    ranking_of_query: dict[str, list[tuple[str, float]]] = {}
+    for query, document, score in table.select("query_id", "doc_id", "score").iter_rows():
+        ranking_of_query.setdefault(query, []).append((document, score))
+    return ranking_of_query
+
+
+def texts_by_query(contents: FileContents) -> dict[str, str]:
+    """The text of each query that has one."""
+    table = contents.queries
+    if table is None or not {"query_id", "text"} <= set(table.columns):
+        return {}
+    rows = zip(table["query_id"].to_list(), table["text"].to_list(), strict=True)
+    return {query: text for query, text in rows if text}
+
+
+def rows_by_id(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]]:
+    """The rows of a table of strings by an id, without its nulls."""
+    if table is None or key not in table.columns:
+        return {}
+    return {
+        row[key]: {name: value for name, value in row.items() if value is not None}
+        for row in table.iter_rows(named=True)
+    }
+
+
+def format_data(contents: FileContents, name: str) -> Mapping[str, Any]:
+    """The data of the contents that only this format knows; empty for other formats."""
+    format_extra = contents.extra.get(name)
+    return format_extra if isinstance(format_extra, dict) else {}
+
+
+def find_losses(
+    contents: FileContents, name: str, *kept_parts: str, runs: int | None = None
+) -> tuple[Loss, ...]:
+    """The losses of a format that writes some parts.
+
+    Args:
+        contents: all contents.
+        name: the format, whose own fields are kept.
+        kept_parts: the parts that it writes, with ``scale`` and ``unjudged`` if it writes these.
+        runs: the number of runs it writes; all if not given.
+    """
+    other_extra = {owner: value for owner, value in contents.extra.items() if owner != name}
+    documents, qrels = contents.documents, contents.qrels
+    has_only_ids = documents is not None and set(documents.columns) == {*_PAIR}
+    other_contents = replace(
+        contents, extra=other_extra, documents=None if has_only_ids else documents
+    )
+    losses = list(other_contents.losses(*kept_parts, runs=runs))
+    if qrels and "documents" not in kept_parts:
+        pairs = (f"{query} {document}" for query, document in unrated_pairs(contents).iter_rows())
+        losses += Loss.of("pairs without a grade", pairs)
+    if qrels is None or "qrels" not in kept_parts:
+        return tuple(losses)
+    if qrels.scale and "scale" not in kept_parts:
+        scale_text = f"{qrels.scale.lowest:g} to {qrels.scale.highest:g}"
+        losses.append(Loss("scale of the grades", 1, (scale_text,)))
+    if "unjudged" not in kept_parts:
+        losses += Loss.of("queries without judgments", qrels.unjudged)
+    columns = [name for name in qrels.table.columns if name not in QRELS_SCHEMA]
+    return (*losses, *Loss.of("columns of judgments", columns))
+
+
+def column_losses(
+    noun: str, table: pl.DataFrame | None, kept_columns: Iterable[str]
+) -> tuple[Loss, ...]:
+    """The columns of a table that a format cannot hold."""
+    names = [] if table is None else [name for name in table.columns if name not in {*kept_columns}]
+    return Loss.of(f"fields of {noun}", names)
+
+
+def write_json(out: BinaryIO, value: Any, levels: int = 3) -> None:
+    """Write one JSON document: a line for each value in its outer levels.
+
+    Python's own indentation would break every inner object into lines, and takes ten times
+    longer.
+    """
+    out.write(_format_lines(whole_numbers(value), levels).encode() + b"\n")
+
+
+def _format_lines(value: Any, levels: int, pad: str = " ") -> str:
+    if not levels or not isinstance(value, dict | list) or not value:
+        return _ENCODER.encode(value)
+    if isinstance(value, dict):
+        pairs = value.items()
+        inner = [
+            f"{_ENCODER.encode(key)}: {_format_lines(member, levels - 1, pad + ' ')}"
+            for key, member in pairs
+        ]
+    else:
+        inner = [_format_lines(element, levels - 1, pad + " ") for element in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{closing}"
+
+
+def cell_text(value: Any) -> str | None:
+    """A JSON value as a string of a table: strings unchanged, others as JSON, null as null."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(whole_numbers(value), ensure_ascii=False)
