@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -139,6 +139,9 @@ def write_on_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Pa
                 shutil.rmtree(final)
             (work / str(number)).replace(final)
     finally:
+        # a late attempt of a lost executor can begin files as long as the folder has its name
+        with suppress(OSError):
+            work = work.rename(f"{work}-ended")
         shutil.rmtree(work, ignore_errors=True)
 
 
