@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO
 
-
 from rankgate.core.frozen import dataclass
 from rankgate.data.file_contents import Loss, Note
 
 if TYPE_CHECKING:
     import polars as pl
+
     from rankgate.data.file_contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
