@@ -223,7 +223,7 @@ def test_patience_makes_the_weights_geometric(metric):
     assert result == metric(patience=0.9, weight="geometric").value(LISTED)
     with raises("contradicting-parameters", UsageError):
         metric(patience=0.9, weight="log2").value(LISTED)
-    assert metric(patience=0.9).under({"weight": "log2"}).value(LISTED) == result
+    assert metric(patience=0.9).under_convention({"weight": "log2"}).value(LISTED) == result
 
 
 def test_what_no_parameter_depends_on_stays_as_it_is():

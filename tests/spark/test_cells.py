@@ -43,7 +43,7 @@ def test_each_query_comes_back_whole_in_one_cell(queries, size):
     rows = frame(queries)
     batches = [each.to_arrow() for each in rows.iter_slices(size)]
     batches = [batch for table in batches for batch in table.to_batches()]
-    found = [*unpack_cells(moved(Packing(SIX, 1).over(batches)))]
+    found = [*unpack_cells(moved(Packing(SIX, 1).process_batches(batches)))]
     whole = pl.concat([each[1] for each in found]) if found else rows.clear()
     assert_frame_equal(whole, rows, check_row_order=False)
     seen = [set(each[1]["query_id"]) for each in found]
