@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -75,6 +76,17 @@ def list_rows(
     if not archived:
         statement = statement.where(table.c.archived_at.is_(None))
     return [value_of(kind, row) for row in connection.execute(statement)]
+
+
+def read_table(
+    connection: Connection, statement: sa.Select[Any], schema: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The rows of a statement as a table with columns of these types, read in chunks."""
+    chunks = [pl.DataFrame(schema=schema)]
+    for rows in connection.execute(statement).partitions(CHUNK_ROWS):
+        columns = dict(zip(schema, zip(*rows, strict=True), strict=True))
+        chunks.append(pl.DataFrame(columns, schema=schema))
+    return pl.concat(chunks)
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

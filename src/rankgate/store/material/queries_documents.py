@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.store.material.content import content_hash
-from rankgate.store.rows import CHUNK_ROWS, insert, now, unknown_error, value_of
+from rankgate.store.rows import CHUNK_ROWS, insert, now, read_table, unknown_error, value_of
 from rankgate.store.tables.rating_tables import documents, queries
 
 if TYPE_CHECKING:
@@ -187,6 +187,7 @@ def string_table(rows: list[dict[str, str | None]], ids: tuple[str, ...]) -> pl.
 
 
 _DOCUMENT_BY_NUMBER = sa.select(documents).where(documents.c.id == sa.bindparam("number"))
+_PAIR = ("query_id", "doc_id")
 _DOCUMENT_COLUMNS = ("query_id", "doc_id", "url", "image")
 
 
@@ -284,10 +285,11 @@ def _documents_by_key(connection: Connection, project: int) -> dict[tuple[str, s
     return {(document.doc_id, document.of_query): document for document in stored_documents}
 
 
-def _numbers_by_key(connection: Connection, project: int) -> dict[tuple[str, str], int]:
+def _numbers_by_key(connection: Connection, project: int) -> pl.DataFrame:
     names = (documents.c.doc_id, documents.c.of_query, documents.c.id)
     statement = sa.select(*names).where(documents.c.project == project)
-    return {(doc, query): number for doc, query, number in connection.execute(statement)}
+    schema = {"doc_id": pl.String, "query_id": pl.String, "number": pl.Int64}
+    return read_table(connection, statement, schema)
 
 
 def ensure_documents(
@@ -298,18 +300,44 @@ def ensure_documents(
     The fields for a query come before those for every query.
     """
     pair_list = list(dict.fromkeys(pairs))
+    pairs_table = pl.DataFrame(pair_list, dict.fromkeys(_PAIR, pl.String), orient="row")
+    numbers = number_documents(connection, project, pairs_table)
+    return dict(zip(pair_list, numbers, strict=True))
+
+
+def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) -> pl.Series:
+    """The number of the document of each pair, as of `ensure_documents`.
+
+    Args:
+        connection: of a store, to write.
+        project: which project.
+        pairs: ``query_id`` and ``doc_id``.
+    """
+    numbers = _find_numbers(connection, project, pairs)
+    missing_ids = pairs.filter(numbers.is_null())["doc_id"].unique(maintain_order=True)
+    if missing_ids.is_empty():
+        return numbers
+    moment = now()
+    statement = insert(connection, documents).on_conflict_do_nothing()
+    for begin in range(0, len(missing_ids), CHUNK_ROWS):
+        rows = [
+            {"project": project, "doc_id": doc, "created_at": moment}
+            for doc in missing_ids[begin : begin + CHUNK_ROWS]
+        ]
+        connection.execute(statement, rows)
+    return _find_numbers(connection, project, pairs)
+
+
+def _find_numbers(connection: Connection, project: int, pairs: pl.DataFrame) -> pl.Series:
+    """The number of the document of each pair; null where there is none."""
     numbers = _numbers_by_key(connection, project)
-    bare = dict.fromkeys(
-        doc for query, doc in pair_list if (doc, query) not in numbers and (doc, "") not in numbers
+    of_every_query = numbers.filter(pl.col("query_id") == "").select("doc_id", bare="number")
+    return (
+        pairs.join(numbers, on=_PAIR, how="left", maintain_order="left")
+        .join(of_every_query, on="doc_id", how="left", maintain_order="left")
+        .select(pl.coalesce("number", "bare"))
+        .to_series()
     )
-    if bare:
-        moment = now()
-        rows = [{"project": project, "doc_id": doc, "created_at": moment} for doc in bare]
-        for begin in range(0, len(rows), CHUNK_ROWS):
-            statement = insert(connection, documents).on_conflict_do_nothing()
-            connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
-        numbers = _numbers_by_key(connection, project)
-    return {(query, doc): numbers.get((doc, query)) or numbers[doc, ""] for query, doc in pair_list}
 
 
 def document_by_number(connection: Connection, document: int) -> Document:

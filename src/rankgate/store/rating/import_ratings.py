@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import polars as pl
 import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.column_texts import column_texts
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import users
 from rankgate.store.rating import tasks
 from rankgate.store.rating.ratings import FINAL, WITHDRAWN
 from rankgate.store.rating.task_state import settle
-from rankgate.store.rows import CHUNK_ROWS, insert, now
+from rankgate.store.rows import CHUNK_ROWS, insert, now, read_table
 from rankgate.store.tables.rating_tables import assignments, ratings
 
 if TYPE_CHECKING:
@@ -98,54 +99,82 @@ def add_ratings(
     Raises:
         InputError: a grade that is not on the project's scale.
     """
+    if table.table.is_empty():
+        return 0
     _refuse_outside(connection, project, table)
-    rating_rows = table.table
-    query_numbers = queries_documents.ensure_queries(
-        connection, project, rating_rows["query_id"].to_list()
+    earlier_count = _count(connection, project)
+    rating_rows = _numbered(connection, project, table.table, models)
+    tasks_of_pairs = tasks.tasks_by_numbers(connection, project)
+    of_people = ~pl.col("rater_name").is_in(list(models))
+    rating_rows = (
+        rating_rows.with_columns(_rating_ids(project, table.table))
+        .join(tasks_of_pairs, on=_PAIR, how="left", maintain_order="left")
+        .join(_last_ratings(connection, project), on=_KEY, how="left", maintain_order="left")
+        .select(
+            "rating_id",
+            *_KEY,
+            pl.col("rating_id").shift().over(_KEY).fill_null(pl.col("last")).alias("corrects"),
+            pl.when(of_people).then("task").alias("task"),
+            pl.when(pl.col("reason") != "")
+            .then("reason")
+            .otherwise(pl.when(pl.col("grade").is_null()).then(pl.lit("no grade")))
+            .alias("reason"),
+            *("grade", "at", "seconds", "comment", "guideline"),
+            (pl.col("rater_name") == FINAL).alias("final"),
+        )
     )
-    pairs = list(rating_rows.select("query_id", "doc_id").iter_rows())
-    document_numbers = queries_documents.ensure_documents(connection, project, pairs)
+    common_values = {"project": project, "recorded_at": now(), "source": source}
+    statement = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
+    for chunk in rating_rows.iter_slices(CHUNK_ROWS):
+        connection.execute(statement, [row | common_values for row in chunk.iter_rows(named=True)])
+    fill(connection, rating_rows["task"].drop_nulls().unique().to_list())
+    return _count(connection, project) - earlier_count
+
+
+_PAIR = ("query", "document")
+_KEY = (*_PAIR, "rater")
+
+
+def _numbered(
+    connection: Connection, project: int, rating_rows: pl.DataFrame, models: Collection[str]
+) -> pl.DataFrame:
+    """Ratings with the numbers of their queries, documents and raters, which are added."""
+    query_numbers = queries_documents.ensure_queries(
+        connection, project, rating_rows["query_id"].unique(maintain_order=True)
+    )
+    document_numbers = queries_documents.number_documents(
+        connection, project, rating_rows.select("query_id", "doc_id")
+    )
     rater_numbers = {
         name: users.ensure(connection, name, users.MODEL if name in models else users.PERSON).id
         for name in rating_rows["rater"].unique(maintain_order=True)
     }
-    last = _last_rating_ids(connection, project)
-    task_of_pair = tasks.tasks_by_numbers(connection, project)
-    repetitions: Counter[str] = Counter()
-    moment, rows = now(), []
-    for row in rating_rows.iter_rows(named=True):
-        query, doc = row.pop("query_id"), row.pop("doc_id")
-        rater = row.pop("rater")
-        content = json.dumps([query, doc, rater, *map(str, row.values())])
-        repetitions[content] += 1
-        text = f"{project}\x1f{content}\x1f{repetitions[content]}"
-        name = "import-" + hashlib.sha256(text.encode()).hexdigest()
-        key = (query_numbers[query], document_numbers[query, doc], rater_numbers[rater])
-        task = None if rater in models else task_of_pair.get(key[:2])
-        reason = row.pop("reason") or (None if row["grade"] is not None else "no grade")
-        rows.append(
-            {
-                **row,
-                "rating_id": name,
-                "project": project,
-                "query": key[0],
-                "document": key[1],
-                "rater": key[2],
-                "reason": reason,
-                "recorded_at": moment,
-                "corrects": last.get(key),
-                "source": source,
-                "final": rater == FINAL,
-                "task": task,
-            }
-        )
-        last[key] = name
-    earlier_count = _count(connection, project)
-    statement = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
-    for begin in range(0, len(rows), CHUNK_ROWS):
-        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
-    fill(connection, {row["task"] for row in rows if row["task"] is not None})
-    return _count(connection, project) - earlier_count
+    query, rater = pl.col("query_id"), pl.col("rater")
+    return rating_rows.select(
+        query.replace_strict(query_numbers, return_dtype=pl.Int64).alias("query"),
+        document_numbers.alias("document"),
+        rater.replace_strict(rater_numbers, return_dtype=pl.Int64).alias("rater"),
+        rater.alias("rater_name"),
+        pl.exclude("query_id", "doc_id", "rater"),
+    )
+
+
+def _rating_ids(project: int, rating_rows: pl.DataFrame) -> pl.Series:
+    """Hashes of the content of ratings; equal ratings are numbered, so that each has its id."""
+    texts = [column_texts(column, _json_text) for column in rating_rows]
+    content = pl.select(pl.concat_str(texts, separator=", ").alias("content"))
+    repetition = pl.col("content").cum_count().over("content")
+    numbered_content = content.select(
+        pl.format(f"{project}\x1f[{{}}]\x1f{{}}", "content", repetition)
+    )
+    hashes = (
+        "import-" + hashlib.sha256(t.encode()).hexdigest() for t in numbered_content.to_series()
+    )
+    return pl.Series("rating_id", hashes, dtype=pl.String)
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(str(value))
 
 
 def _refuse_outside(connection: Connection, project: int, table: Ratings) -> None:
@@ -165,11 +194,14 @@ def _refuse_outside(connection: Connection, project: int, table: Ratings) -> Non
         )
 
 
-def _last_rating_ids(connection: Connection, project: int) -> dict[tuple[Any, ...], str]:
-    """The last rating of each rater and pair, by numbers."""
-    columns = (ratings.c.query, ratings.c.document, ratings.c.rater, ratings.c.rating_id)
-    statement = sa.select(*columns).where(ratings.c.project == project).order_by(ratings.c.id)
-    return {(q, d, r): name for q, d, r, name in connection.execute(statement)}
+def _last_ratings(connection: Connection, project: int) -> pl.DataFrame:
+    """The id of the last rating of each rater and pair, by numbers."""
+    key = [ratings.c[name] for name in _KEY]
+    last_ids = (
+        sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project).group_by(*key)
+    )
+    statement = sa.select(*key, ratings.c.rating_id.label("last")).where(ratings.c.id.in_(last_ids))
+    return read_table(connection, statement, dict.fromkeys(_KEY, pl.Int64) | {"last": pl.String})
 
 
 def _count(connection: Connection, project: int) -> int:

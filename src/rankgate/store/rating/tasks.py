@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
@@ -17,7 +18,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.material.queries_documents import Document, Query
 from rankgate.store.rating.batches import Batch
-from rankgate.store.rows import columns_of, now, unknown_error, value_fields
+from rankgate.store.rows import columns_of, now, read_table, unknown_error, value_fields
 from rankgate.store.tables import rating_tables
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.model_tables import model_answers
@@ -401,12 +402,17 @@ def tasks_answered_by(connection: Connection, project: int, rater: int) -> set[i
     return set(connection.scalars(statement))
 
 
-def tasks_by_numbers(connection: Connection, project: int) -> dict[tuple[int, int], int]:
-    """The first task of each query and document, by their numbers; known grades are left out."""
+def tasks_by_numbers(connection: Connection, project: int) -> pl.DataFrame:
+    """The first task of each query and document, by their numbers; known grades are left out.
+
+    Returns:
+        ``query``, ``document`` and ``task``.
+    """
+    pair = (tasks.c.query, tasks.c.document)
     statement = (
-        sa.select(tasks.c.query, tasks.c.document, tasks.c.id)
+        sa.select(*pair, sa.func.min(tasks.c.id).label("task"))
         .join(batches, batches.c.id == tasks.c.batch)
         .where(tasks.c.project == project, batches.c.kind == "rating", tasks.c.gold.is_(None))
-        .order_by(tasks.c.id.desc())
+        .group_by(*pair)
     )
-    return {(query, document): task for query, document, task in connection.execute(statement)}
+    return read_table(connection, statement, dict.fromkeys(("query", "document", "task"), pl.Int64))
