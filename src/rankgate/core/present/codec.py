@@ -43,7 +43,8 @@ def encode(value: Any) -> Any:
     [1.5, None, {'3': 'a'}]
     """
     if _is_frame(value):
-        return [encode(row) for row in value.iter_rows(named=True)]
+        columns = [_encode_column(column) for column in value]
+        return [dict(zip(value.columns, row, strict=True)) for row in zip(*columns, strict=True)]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
@@ -57,6 +58,17 @@ def encode(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def _encode_column(column: pl.Series) -> list[Any]:
+    """The values of a column as plain values; only floats and nested values need work."""
+    import polars as pl
+
+    if column.dtype.is_float():
+        return pl.select(pl.when(column.is_finite()).then(column)).to_series().to_list()
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return [encode(value) for value in column.to_list()]
+    return column.to_list()
 
 
 def encode_fields(value: Any) -> dict[str, Any]:

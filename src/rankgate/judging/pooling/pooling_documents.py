@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.errors import UsageError
 from rankgate.core.present.document_model import (
     Document,
     Grid,
@@ -20,6 +19,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import format_decimal, format_number, format_signed
 from rankgate.data.files.checks.subject import count_noun
+from rankgate.judging.trec_lines import trec_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,15 +75,7 @@ def undrawn_judgments(result: Pool) -> str:
     Raises:
         UsageError: an id that TREC's form cannot hold.
     """
-    for query, document in result.rest.iter_rows():
-        if len(query.split()) != 1 or len(document.split()) != 1:
-            raise UsageError(
-                f"{make_printable(query)!r}, {make_printable(document)!r}: TREC's form has no "
-                "ids with "
-                "blanks; take the rest from --format json.",
-                code="invalid-id",
-            )
-    return "".join(f"{query} 0 {document} -1\n" for query, document in result.rest.iter_rows())
+    return trec_lines(result.rest, "-1", "take the rest from --format json")
 
 
 def pool_summary(result: Pool) -> list[str]:

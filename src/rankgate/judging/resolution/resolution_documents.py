@@ -6,10 +6,11 @@ each part, and its values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankgate.core.errors import UsageError
 from rankgate.core.present import csv_form, write_results
+from rankgate.core.present.column_texts import column_texts, rows_as_json
 from rankgate.core.present.document_model import (
     Document,
     Grid,
@@ -23,6 +24,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made_of
 from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.data.files.checks.subject import count_noun
+from rankgate.judging.trec_lines import trec_lines
 
 if TYPE_CHECKING:
     from rankgate.judging.resolution.rated_evaluation import RatedEvaluation, RatedPart
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _MAX_EXAMPLES = 5
-_ORIGIN_KEYS = ("schema_version", "ratings", "made_by", "counts", "unresolved")
 
 
 def trec(result: ResolvedJudgments) -> str:
@@ -39,49 +40,41 @@ def trec(result: ResolvedJudgments) -> str:
     Raises:
         UsageError: an id that it cannot hold.
     """
-    lines = []
-    for row in result.to_dict()["judgments"]:
-        query, document = row["query_id"], row["doc_id"]
-        if len(query.split()) != 1 or len(document.split()) != 1:
-            raise UsageError(
-                f"{make_printable(query)!r}, {make_printable(document)!r}: TREC's form has no "
-                "ids with "
-                "blanks; add --format csv.",
-                code="invalid-id",
-            )
-        lines.append(f"{query} 0 {document} {_grade(row['grade'])}\n")
-    return "".join(lines)
+    table = result.to_polars()
+    return trec_lines(table, column_texts(table["grade"], _grade), "add --format csv")
 
 
 def origin_json(result: ResolvedJudgments) -> str:
     """JSON on the origin of the judgments, for a file next to them."""
-    fields = result.to_dict()
+    fields = {
+        "schema_version": result.schema_version,
+        "ratings": result.name,
+        "made_by": dict(result.made_by),
+        "counts": dict(result.counts),
+        "unresolved": None,
+    }
     hash_field = {"sha256": result.qrels.sha256} if result.qrels else {}
-    return write_results.to_json({key: fields[key] for key in _ORIGIN_KEYS} | hash_field)
+    # texts in JSON have no line breaks: this is the field, and no part of a text
+    return write_results.to_json(fields | hash_field).replace(
+        '\n  "unresolved": null', f'\n  "unresolved": {rows_as_json(result.unresolved, 2)}'
+    )
 
 
 def _rows(result: ResolvedJudgments) -> PlainRows:
     """The judgments, with the columns of a sample where they are of one."""
-    judgments = result.to_dict()["judgments"]
-    sample = (name for name in ("stratum", "inclusion") if judgments and name in judgments[0])
+    table = result.to_polars()
+    sample = (name for name in ("stratum", "inclusion") if name in table.columns)
     header = ("query_id", "doc_id", "grade", *sample)
-    rows = [[_grade(row[n]) if n == "grade" else row[n] for n in header] for row in judgments]
-    return PlainRows(header, rows, data=True)
+    grades = column_texts(table["grade"], _grade)
+    return PlainRows(header, table.with_columns(grades).select(header).rows(), data=True)
 
 
 def resolution_document(result: ResolvedJudgments) -> Document:
     """The origin of the judgments, and the pairs without one."""
-    rows = [
-        (
-            row["query_id"],
-            row["doc_id"],
-            row["why"],
-            ", ".join(f"{g:g}" for g in row["grades"] or ()),
-        )
-        for row in result.unresolved.iter_rows(named=True)
-    ]
+    grades = column_texts(result.unresolved["grades"], _grade_list)
+    rows = tuple(result.unresolved.with_columns(grades).rows())
     unresolved_grid = Grid(
-        ("query", "document", "why", "grades"), tuple(rows), frozenset({0, 1, 2}), keys=2
+        ("query", "document", "why", "grades"), rows, frozenset({0, 1, 2}), keys=2
     )
     return made_of(
         _origin_sentence(result),
@@ -152,9 +145,15 @@ def _count_lines(result: ResolvedJudgments) -> list[str]:
     return lines
 
 
-def _grade(grade: float) -> str:
+def _grade(grade: float | None) -> str:
     """Every digit of a fraction; whole numbers without a point."""
+    if grade is None:
+        return ""
     return f"{grade:.0f}" if grade.is_integer() else repr(grade)
+
+
+def _grade_list(grades: Sequence[float] | None) -> str:
+    return ", ".join(f"{grade:g}" for grade in grades or ())
 
 
 def rated_document(result: RatedEvaluation, *, per_query: bool = False) -> Document:
