@@ -1,5 +1,7 @@
 """Imported ratings answer tasks; blobs that nothing refers to go; two raters on one list."""
 
+import hashlib
+import json
 import os
 import time
 
@@ -63,6 +65,24 @@ def test_imported_final_words_end_disagreements(store):
     with store.write() as connection:
         import_ratings.add_ratings(connection, shop.project, table, source="a.csv")
         assert tasks.progress(connection, shop.project).done == 1
+
+
+def test_ids_of_imported_ratings_are_hashes_of_their_content(store):
+    shop = Shop(store)
+    rows = [("q0", 'dé"', "eve", 2.0), ("q0", "d1", "eve", -0.0), ("q0", "d1", "eve", 0.0),
+            ("q0", "d1", "eve", 0.0), ("q0", "d2", "eve", None)]  # fmt: skip
+    repetitions = (1, 1, 1, 2, 1)
+    texts = [
+        f"{shop.project}\x1f{json.dumps([*map(str, row), *['None'] * 5])}\x1f{number}"
+        for row, number in zip(rows, repetitions, strict=True)
+    ]
+    ids = ["import-" + hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    with store.write() as connection:
+        import_ratings.add_ratings(connection, shop.project, rated(*rows), source="a.csv")
+        stored = list(ratings.list_ratings(connection, shop.project))
+    assert [rating.rating_id for rating in stored] == ids
+    assert [rating.corrects for rating in stored] == [None, None, *ids[1:3], None]
+    assert [rating.reason for rating in stored] == [None] * 4 + ["no grade"]
 
 
 def test_blobs_that_nothing_refers_to_are_deleted(shop):
