@@ -87,6 +87,7 @@ def _exact(ranks: Floats, statistic: float) -> float:
 
 
 _FAR = 8.5
+_RANGES = 32  # ranges computed at once: close ones need the same nodes
 
 
 @dataclass(frozen=True)
@@ -146,22 +147,29 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
     error = np.sqrt(systems * (systems + 1) / (6 * n))
     gap = np.abs(mean[:, None] - mean[None, :])
-    p = range_tail(gap / error * np.sqrt(2), systems)
+    p = np.stack([range_tail(row, systems) for row in gap / error * np.sqrt(2)])
     np.fill_diagonal(p, 1.0)
     critical = float(range_quantile(level, systems) / np.sqrt(2) * error)
     return Friedman(mean, chi, float(chdtrc(systems - 1, chi)), f, f_p, p, critical)
 
 
 def range_tail(q: Floats, means: int) -> Floats:
-    """P(range of normal means of a known spread ≥ q), the studentised range with df = ∞."""
-    from scipy.special import ndtr
+    """P(range of normal means of a known spread ≥ q), the studentised range with df = ∞.
 
-    from rankgate.measurement.stats.studentized_range import legendre
+    Args:
+        q: (n,) ranges.
+        means: how many means, 2 or more.
+    """
+    from rankgate.measurement.stats.studentized_range import legendre, power_of_range
 
     z, weights = legendre(-_FAR, _FAR)
     density = means * weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    inside = (ndtr(z) - ndtr(z - np.asarray(q)[..., None])) ** (means - 1)
-    return np.asarray(np.clip(1 - inside @ density, 0.0, 1.0), np.float64)
+    power = np.empty((len(q), len(z)))
+    rising = np.argsort(q)
+    for begin in range(0, len(q), _RANGES):
+        rows = rising[begin : begin + _RANGES]
+        power[rows] = power_of_range(q[rows], means)
+    return np.asarray(np.clip(1 - power @ density, 0.0, 1.0), np.float64)
 
 
 def range_quantile(level: float, means: int) -> float:
@@ -169,7 +177,7 @@ def range_quantile(level: float, means: int) -> float:
     from scipy.optimize import brentq
 
     def gap(q: float) -> float:
-        return float(range_tail(np.array(q), means)) - (1 - level)
+        return float(range_tail(np.array([q]), means)[0]) - (1 - level)
 
     return float(brentq(gap, 0.0, 40.0, xtol=1e-12))
 
