@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 DRAWS = 1000
 """Resamples of the queries."""
 
-_CELLS = 1 << 22  # numbers of one block of resamples
 _INTERVAL_NAMES = ("tau_low", "tau_high", "spearman_low", "spearman_high")
 
 
@@ -82,12 +81,10 @@ def pair_intervals(
 
 
 def _correlation_intervals(
-    resampled: tuple[Floats, Floats], i: int, j: int, level: float
+    agreements: Sequence[Floats], i: int, j: int, level: float
 ) -> dict[str, float]:
     tails = [(1 - level) / 2, (1 + level) / 2]
-    bounds = [
-        np.quantile(_cosine(statistic[:, i], statistic[:, j]), tails) for statistic in resampled
-    ]
+    bounds = [np.quantile(_cosine(products, i, j), tails) for products in agreements]
     return dict(zip(_INTERVAL_NAMES, map(float, np.concatenate(bounds)), strict=True))
 
 
@@ -117,7 +114,10 @@ def _common_values(
 
 
 def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
-    """(B, M, P) signs of all pairs of systems, and (B, M, S) centred ranks, of resampled means."""
+    """(B, M, M) products of metrics in each resample: of signs of all pairs, of centred ranks.
+
+    Their terms are whole numbers or quarters, so that sums in any order are exact.
+    """
     from scipy.stats import rankdata
 
     n, metrics, systems = values.shape
@@ -127,19 +127,21 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
     means = np.round(
         (resample_counts @ flat_values / n).reshape(DRAWS, metrics, systems), 12
     )  # ties but for rounding
-    first_systems, second_systems = np.triu_indices(systems, 1)
     ranks = rankdata(means, axis=2)
-    return (
-        np.sign(means[:, :, first_systems] - means[:, :, second_systems]),
-        ranks - ranks.mean(axis=2, keepdims=True),
-    )
+    signs = np.zeros((DRAWS, metrics, metrics))
+    short_ranks = ranks.astype(np.float32)  # whole or half numbers, which it holds exactly
+    for system in range(systems - 1):
+        order = np.sign(short_ranks[:, :, system + 1 :] - short_ranks[:, :, [system]])
+        signs += order @ order.transpose(0, 2, 1)
+    centred_ranks = ranks - ranks.mean(axis=2, keepdims=True)
+    return signs, centred_ranks @ centred_ranks.transpose(0, 2, 1)
 
 
-def _cosine(first_vectors: Floats, second_vectors: Floats) -> Floats:
-    """(B,) tau b of signs, and Pearson's r of centred ranks."""
-    size = np.sqrt((first_vectors**2).sum(axis=1) * (second_vectors**2).sum(axis=1))
+def _cosine(products: Floats, i: int, j: int) -> Floats:
+    """(B,) tau b from products of signs, Pearson's r from those of centred ranks."""
+    size = np.sqrt(products[:, i, i] * products[:, j, j])
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((first_vectors * second_vectors).sum(axis=1) / size, np.float64)
+        return np.asarray(products[:, i, j] / size, np.float64)
 
 
 _TARGET = 0.95
