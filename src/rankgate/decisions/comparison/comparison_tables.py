@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
@@ -62,25 +63,27 @@ def query_table(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues)
         coalesce=True,
     )
     tags = tag_table(baseline, candidate)
-    metric_tables = []
-    for j, metric in enumerate(values.metrics):
-        baseline_values, candidate_values = values.baseline[:, j], values.candidate[:, j]
-        gain = values.signs[j] * (candidate_values - baseline_values)
-        metric_table = pl.DataFrame(
-            {
-                "query_id": values.query_ids,
-                "metric": metric,
-                "baseline": baseline_values,
-                "candidate": candidate_values,
-                "delta": candidate_values - baseline_values,
-                "gain": gain,
-            },
-            schema_overrides={"query_id": pl.String},
-        ).drop_nans("delta")
-        metric_tables.append(metric_table.sort("gain", "query_id"))
-    table = pl.concat(metric_tables)
-    for columns in (judged_shares, overlap_of_query, tags):
-        table = table.join(columns, on="query_id", how="left", maintain_order="left")
+    delta = values.candidate - values.baseline
+    columns = {
+        "baseline": values.baseline,
+        "candidate": values.candidate,
+        "delta": delta,
+        "gain": values.signs * delta,
+    }
+    metric_count, query_count = len(values.metrics), len(values.query_ids)
+    query_ids = pl.Series("query_id", values.query_ids, dtype=pl.String)
+    metrics = pl.Series("metric", values.metrics, dtype=pl.Enum(values.metrics))
+    table = pl.DataFrame(
+        [
+            query_ids.gather(np.tile(np.arange(query_count), metric_count)),
+            metrics.gather(np.repeat(np.arange(metric_count), query_count)),
+            *(pl.Series(name, matrix.T.ravel()) for name, matrix in columns.items()),
+        ]
+    )
+    table = table.drop_nans("delta").sort("metric", "gain", "query_id")
+    table = table.with_columns(pl.col("metric").cast(pl.String))
+    for details in (judged_shares, overlap_of_query, tags):
+        table = table.join(details, on="query_id", how="left", maintain_order="left")
     return table
 
 

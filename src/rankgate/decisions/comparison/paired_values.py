@@ -193,14 +193,14 @@ def refuse_unequal(
 def _matrix(
     table: pl.DataFrame, column: str, query_ids: list[str], metrics: Sequence[str]
 ) -> Floats:
-    row_of_query = {query: i for i, query in enumerate(query_ids)}
+    """(T, M) values of a column, NaN where there is no row."""
+    in_metrics = table.filter(pl.col("metric").is_in(metrics))
+    rows, columns = (
+        in_metrics[name].replace_strict(keys, range(len(keys)), return_dtype=pl.Int64).to_numpy()
+        for name, keys in (("query_id", query_ids), ("metric", list(metrics)))
+    )
     matrix = np.full((len(query_ids), len(metrics)), np.nan)
-    for j, metric in enumerate(metrics):
-        metric_rows = table.filter(pl.col("metric") == metric)
-        rows = (
-            metric_rows["query_id"].replace_strict(row_of_query, return_dtype=pl.Int64).to_numpy()
-        )
-        matrix[rows, j] = metric_rows[column].fill_null(float("nan")).to_numpy()
+    matrix[rows, columns] = in_metrics[column].fill_null(float("nan")).to_numpy()
     return matrix
 
 
