@@ -38,19 +38,27 @@ if TYPE_CHECKING:
 
 _FEW_QUERIES = 10
 _SHARE, _FACTOR, _CLEAR = 0.2, 2.0, 0.2
+_COLUMNS = 128  # differences under the same flips at once
 _HEAVY_TAIL = 0.01
 """Σd⁴/(Σd²)² below which the flipped sum is as good as normal: its excess of kurtosis is −2 times
 that, which by Edgeworth's expansion moves no p above 0.001 by more than a tenth."""
 
 
-def cautions(result: PairedFigures, values: PairedValues, test: Test) -> tuple[str, ...]:
-    """Sentences on secondary tests, blind metrics, skew, and a query that dominates."""
+def cautions(
+    result: PairedFigures, values: PairedValues, test: Test, randomized_p: Mapping[int, float]
+) -> tuple[str, ...]:
+    """Sentences on secondary tests, blind metrics, skew, and a query that dominates.
+
+    Args:
+        result: the figures of the values.
+        values: of a pair of systems.
+        test: how they are tested.
+        randomized_p: of `randomized_p_values`.
+    """
     sentences: list[str] = []
     if test.method in SECONDARY:
         sentences.append(f"{TESTS[test.method]}; do not decide by it alone.")
     deltas = values.candidate - values.baseline
-    # signs of weighted deviations cannot be flipped
-    randomized_p = _randomization_p(deltas, result.p_raw, test) if values.degrees is None else {}
     for j, metric in enumerate(values.metrics):
         delta = deltas[:, j]
         is_defined = ~np.isnan(delta)
@@ -110,35 +118,49 @@ def _influence_caution(
     return [f"{metric}: query {query} alone makes {share[0]:.0%} of the difference."]
 
 
-def _randomization_p(deltas: Floats, p_raw: Floats, test: Test) -> dict[int, float]:
-    """Test by randomization the columns whose t-test could differ: p by column.
+def randomized_p_values(
+    pairs: Sequence[tuple[PairedFigures, PairedValues]], test: Test
+) -> list[dict[int, float]]:
+    """Test by randomization the columns whose t-test could differ: by pair, p by column.
 
-    Columns of the same queries share their draws.
+    Columns of as many queries have the same flips, so that those of all pairs are tested together.
     """
+    p_values: list[dict[int, float]] = [{} for _ in pairs]
+    columns_by_size: dict[int, list[tuple[int, int, Floats]]] = {}
+    for i, (figures, values) in enumerate(pairs):
+        deltas = values.candidate - values.baseline
+        # signs of weighted deviations cannot be flipped
+        for j in _heavy_tailed_columns(deltas, test) if values.degrees is None else ():
+            if test.method == "randomization":
+                p_values[i][j] = float(figures.p_raw[j])
+            else:
+                delta = deltas[~np.isnan(deltas[:, j]), j]
+                columns_by_size.setdefault(len(delta), []).append((i, j, delta))
+    from rankgate.measurement.stats.resampling_tests import randomization
+
+    samples = min(test.resamples, 10_000)
+    for columns in columns_by_size.values():
+        for begin in range(0, len(columns), _COLUMNS):
+            block = columns[begin : begin + _COLUMNS]
+            table = np.stack([delta for _, _, delta in block], axis=1)
+            result = randomization(table, samples=samples, seed=test.seed)
+            for (i, j, _), p_value in zip(block, result.p_value.tolist(), strict=True):
+                p_values[i][j] = p_value
+    return p_values
+
+
+def _heavy_tailed_columns(deltas: Floats, test: Test) -> list[int]:
+    """The columns whose t-test and randomization test could differ."""
     if test.method not in {"t", "randomization"}:
-        return {}
+        return []
     is_defined = ~np.isnan(deltas)
     filled_deltas = np.where(is_defined, deltas, 0.0)
     is_heavy_tailed = (filled_deltas**4).sum(axis=0) >= _HEAVY_TAIL * (filled_deltas**2).sum(
         axis=0
     ) ** 2
-    checked_columns = np.flatnonzero(
-        is_heavy_tailed & filled_deltas.any(axis=0) & (is_defined.sum(axis=0) >= _FEW_QUERIES)
-    )
-    if test.method == "randomization":
-        return {int(j): float(p_raw[j]) for j in checked_columns}
-    from rankgate.measurement.stats.resampling_tests import randomization
-
-    groups: dict[bytes, list[int]] = {}
-    for j in checked_columns.tolist():
-        groups.setdefault(is_defined[:, j].tobytes(), []).append(j)
-    p: dict[int, float] = {}
-    samples = min(test.resamples, 10_000)
-    for columns in groups.values():
-        group_deltas = deltas[is_defined[:, columns[0]]][:, columns]
-        result = randomization(group_deltas, samples=samples, seed=test.seed)
-        p |= dict(zip(columns, result.p_value.tolist(), strict=True))
-    return p
+    checked = is_heavy_tailed & filled_deltas.any(axis=0) & (is_defined.sum(axis=0) >= _FEW_QUERIES)
+    columns: list[int] = np.flatnonzero(checked).tolist()
+    return columns
 
 
 def _disagreement_caution(metric: str, delta: Floats, randomized_p: float) -> list[str]:

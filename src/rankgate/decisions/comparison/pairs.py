@@ -25,6 +25,7 @@ from rankgate.decisions.comparison.comparison import METRICS, PLANS, Comparison,
 from rankgate.decisions.comparison.comparison_checks import (
     cautions,
     cluster_caution,
+    randomized_p_values,
     refuse_nonrandom_sample,
 )
 from rankgate.decisions.comparison.comparison_power import (
@@ -210,12 +211,14 @@ def compare_pairs(
     if settings.test.interval == "simultaneous":
         pairs = _widen_intervals(pairs, settings.test)
     equivalence_tables = equivalence_of_pairs([pair.weighed for pair in pairs], settings.test)
+    randomized = randomized_p_values([(pair.figures, pair.weighed) for pair in pairs], settings.test)
     return tuple(
         replace(
-            _make_comparison(pair, p_values, settings, (len(pairs), plan)), equivalence=equivalence
+            _make_comparison(pair, p_values, settings, (len(pairs), plan), randomized_p),
+            equivalence=equivalence,
         )
-        for pair, p_values, plan, equivalence in zip(
-            pairs, p_value, plans, equivalence_tables, strict=True
+        for pair, p_values, plan, randomized_p, equivalence in zip(
+            pairs, p_value, plans, randomized, equivalence_tables, strict=True
         )
     )
 
@@ -374,6 +377,7 @@ def _make_comparison(
     p_value: np.ndarray[Any, Any],
     rules: ComparisonRules,
     family: tuple[int, pl.DataFrame],
+    randomized_p: Mapping[int, float],
 ) -> Comparison:
     baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = family[0] * len(values.metrics)
@@ -411,7 +415,7 @@ def _make_comparison(
             *parts.uneven_warnings(judged, depth),
             *cluster_caution(baseline, candidate, values.query_ids),
             *(() if pair.design is None else pair.design.conditions(values)),
-            *cautions(pair.figures, pair.weighed, test),
+            *cautions(pair.figures, pair.weighed, test, randomized_p),
         ),
         level=test.level,
         interval=test.interval,
