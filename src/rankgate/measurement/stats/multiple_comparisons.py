@@ -139,6 +139,7 @@ def mean_difference(
 _BLOCK = 1 << 17  # values shuffled at once: 1 MB
 _LARGE = 1 << 15  # values from which on rows are turned, not shuffled
 _TABLE = 1 << 12  # sums of turned rows that are looked up
+_ROWS = 256  # of these sums looked up at once, which the cache holds
 _EXACT = 500  # pairs up to which each p is computed by itself
 _GRID = 400
 
@@ -286,13 +287,13 @@ def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
     turns = np.lib.stride_tricks.sliding_window_view(doubled, systems, axis=1)
     rows_per_table = max(1, int(np.log(_TABLE) / np.log(systems)))
     sums = np.zeros((samples, systems))
-    buffer = np.empty_like(sums)
     for begin in range(0, n, rows_per_table):
         table = np.zeros((1, systems))
         for row in turns[begin : begin + rows_per_table]:
             table = (table[:, None] + row).reshape(-1, systems)
         draw_index = rng.integers(len(table), size=samples)
-        sums += np.take(table, draw_index, axis=0, out=buffer, mode="clip")  # clip: without a copy
+        for block in range(0, samples, _ROWS):
+            sums[block : block + _ROWS] += table[draw_index[block : block + _ROWS]]
     return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
 
 
