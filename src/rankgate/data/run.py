@@ -242,13 +242,8 @@ class Run:
         """
         seen_queries = _SeenQueries()
         pending, first_row = pl.DataFrame(schema=RUN_SCHEMA), 0
-        for frame_or_end in self._with_end():
-            is_last = frame_or_end is None
-            frame = (
-                pending
-                if frame_or_end is None
-                else pl.concat([pending, frame_or_end], rechunk=False)
-            )
+        for piece, is_last in self._pieces_with_end():
+            frame = pl.concat([pending, piece], rechunk=False)
             starts = range_starts(frame["query_id"])
             end = len(frame) if is_last else int(starts[-1]) if len(starts) else 0
             pending = frame.slice(end)
@@ -365,9 +360,18 @@ class Run:
             [pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(self.pieces())], rechunk=False
         )
 
-    def _with_end(self) -> Iterator[pl.DataFrame | None]:
-        yield from read_ahead(self.pieces())
-        yield None
+    def _pieces_with_end(self) -> Iterator[tuple[pl.DataFrame, bool]]:
+        """Pieces, true for the last; the end of a file is an empty one, that of a table is known.
+
+        So the last query of a short run in memory is no batch of its own.
+        """
+        table = self.__dict__.get("table")  # checked already
+        if table is not None and len(table) <= _ROWS_PER_SLICE:
+            yield table, True
+            return
+        for piece in read_ahead(self.pieces()):
+            yield piece, False
+        yield pl.DataFrame(schema=RUN_SCHEMA), True
 
     def _checked(self, batch: Batch, duplicates: Duplicates, first_row: int) -> Batch:
         """A batch without duplicates, or with them if all count."""

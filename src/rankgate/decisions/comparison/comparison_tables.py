@@ -212,14 +212,16 @@ def select_slice(
 def judged_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """The mean share of judged documents among the first k, for k up to the depth kept."""
     depth = min(baseline.depth, candidate.depth)
+    cutoffs = sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth} - {0})
+    is_judged = pl.col("grade").is_not_null()
+    judged_shares = [is_judged.filter(pl.col("rank") <= k).mean().alias(str(k)) for k in cutoffs]
     rows = []
     for name, system in (("baseline", baseline), ("candidate", candidate)):
-        for k in sorted({k for k in (1, 3, 5, 10, 20, 50, 100) if k < depth} | {depth} - {0}):
-            first_documents = system.lists.filter(pl.col("rank") <= k)
-            share = first_documents.group_by("query_id").agg(pl.col("grade").is_not_null().mean())[
-                "grade"
-            ]
-            rows.append({"system": name, "k": k, "share": share.mean()})
+        shares = system.lists.group_by("query_id").agg(judged_shares).drop("query_id")
+        rows += [
+            {"system": name, "k": k, "share": share.mean()}
+            for k, share in zip(cutoffs, shares.iter_columns(), strict=True)
+        ]
     schema = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
     return pl.DataFrame(rows, schema=schema)
 

@@ -211,7 +211,9 @@ def compare_pairs(
     if settings.test.interval == "simultaneous":
         pairs = _widen_intervals(pairs, settings.test)
     equivalence_tables = equivalence_of_pairs([pair.weighed for pair in pairs], settings.test)
-    randomized = randomized_p_values([(pair.figures, pair.weighed) for pair in pairs], settings.test)
+    randomized = randomized_p_values(
+        [(pair.figures, pair.weighed) for pair in pairs], settings.test
+    )
     return tuple(
         replace(
             _make_comparison(pair, p_values, settings, (len(pairs), plan), randomized_p),
