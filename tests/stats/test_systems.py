@@ -238,3 +238,15 @@ def test_matrices_that_share_draws_have_the_results_of_each_alone():
         (alone,) = randomised_tukey([matrix], samples=300)
         np.testing.assert_array_equal(result.p_value, alone.p_value)
         np.testing.assert_array_equal(result.delta, alone.delta)
+
+
+def test_p_values_of_shuffles_are_those_of_shuffles_one_at_a_time():
+    matrix, draws = np.random.default_rng(5).random((30, 7)), np.random.default_rng(0)
+    shuffled_means = [draws.permuted(matrix, axis=1).mean(axis=0) for _ in range(500)]
+    ranges = np.ptp(shuffled_means, axis=1)
+    (result,) = randomised_tukey([matrix], samples=500)
+    exceed_count = (ranges >= np.abs(result.delta)[..., None]).sum(axis=2)
+    off_diagonal = ~np.eye(7, dtype=bool)
+    np.testing.assert_array_equal(
+        result.p_value[off_diagonal], ((exceed_count + 1) / 501)[off_diagonal]
+    )
