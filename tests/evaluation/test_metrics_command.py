@@ -48,7 +48,7 @@ def test_a_passport_in_full(run):
         "               no ideal, so new judgments never lower it\n"
         "blind to     how much there was to find: a query with one relevant document\n"
         "               cannot pass 1 − p; and what the unjudged could add, which\n"
-        "               RBPResid says\n"
+        "               RBPResid measures\n"
         "also called  rank_biased_precision\n"
         "trec_eval    rbp\n"
         "source       Moffat & Zobel, ACM TOIS 27(1), 2008, doi:10.1145/1416950.1416952\n"

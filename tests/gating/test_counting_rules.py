@@ -193,7 +193,7 @@ def test_latencies_are_those_of_a_slice(here):
     assert sliced(ratio, timed(110), timed(100)).status == "pass"
     result = sliced(rule, timed(10, ("q00", "q01")))
     assert result.status == "inconclusive"
-    assert result.reason == "the candidate's run says no latencies for band=tail"
+    assert result.reason == "the candidate's run has no latencies for band=tail"
 
 
 def test_states_of_a_slice_against_a_saved_baseline(here):

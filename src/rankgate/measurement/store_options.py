@@ -108,7 +108,7 @@ def project_of(
         return
     source = click.get_current_context().get_parameter_source("store")
     if source is ParameterSource.COMMANDLINE:
-        problem = "--store needs --project: whose ratings, runs and judgments?"
+        problem = "--store needs --project, the project with the ratings, runs and judgments."
         raise UsageError(problem, code="missing-input")
     yield None
 

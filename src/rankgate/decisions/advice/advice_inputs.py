@@ -214,7 +214,7 @@ def planned_facts(answers: Answers) -> DataFacts:
     """
     if answers.queries is None:
         raise UsageError(
-            "without judgments say how many queries there will be: --queries 50.",
+            "without judgments set the number of queries that there will be: --queries 50.",
             code="missing-input",
         )
     grades = tuple(float(grade) for grade in range(answers.grades or _DEFAULT_GRADES))

@@ -225,7 +225,7 @@ RULES = (
         "report",
         "P@{page}",
         lambda f: _is_shown(f) and f.task == "explore",
-        "the share of good results on a page, which everybody understands",
+        "the share of good results on a page, which is easy to understand",
         "guide",
     ),
     AdviceRule(
@@ -273,7 +273,7 @@ RULES = (
         "watch",
         "R@{depth}",
         lambda f: f.stage == "reranking",
-        "reranking moves documents and adds none: a fall says that it loses some",
+        "reranking moves documents and adds none: a fall means that it loses some",
         "esci",
     ),
     AdviceRule(
@@ -315,7 +315,7 @@ RULES = (
         "report",
         "RBP(p=0.8)",
         _has_holes,
-        "only {complete} of a page is judged: new judgments never lower it, and RBPResid says how "
+        "only {complete} of a page is judged: new judgments never lower it, and RBPResid shows how "
         "much they could add",
         "moffat2008",
     ),
@@ -364,7 +364,7 @@ RULES = (
         "avoid",
         "Success@{page}",
         lambda _: True,
-        "too coarse: whether anything relevant is on the page; RR says more",
+        "too coarse: whether anything relevant is on the page; RR shows more",
         "esci",
     ),
     AdviceRule(
@@ -417,8 +417,8 @@ CAUTIONS = (
     Caution(
         "offline",
         lambda _: True,
-        "Offline metrics say that a change is safe to try, not that it helps people: an A/B "
-        "test has the last word.",
+        "Offline metrics show that a change is safe to try, not that it helps people: an A/B "
+        "test decides that.",
         "migration",
     ),
     Caution(
@@ -437,8 +437,8 @@ CAUTIONS = (
     Caution(
         "no-runs",
         lambda f: f.runs == 0,
-        "Without runs nobody can say what {queries} queries detect: give two runs that differ "
-        "as your changes do.",
+        "Without runs it is not known what {queries} queries detect: give two runs that differ "
+        "as much as your changes do.",
         "webber2008",
     ),
     Caution(
@@ -457,7 +457,7 @@ CAUTIONS = (
     Caution(
         "average-of-one",
         lambda f: f.single > SPARSE and f.task in {"explore", "recall"},
-        "With one relevant document a query AP is RR under another name: it says how far down "
+        "With one relevant document a query AP is RR under another name: it shows how far down "
         "that one is.",
         "definition",
     ),
@@ -465,7 +465,7 @@ CAUTIONS = (
         "positives",
         lambda f: not f.irrelevant,
         "No document is judged irrelevant, so that irrelevant and unjudged cannot be "
-        "distinguished: bpref and condensed lists say nothing.",
+        "distinguished: bpref and condensed lists have no meaning.",
         "buckley2004",
     ),
     Caution(
@@ -540,14 +540,14 @@ CAUTIONS = (
     Caution(
         "latency",
         lambda f: f.stage == "final" and not f.latency,
-        "A new engine is decided by relevance and latency; no run here says how long its "
+        "A new engine is decided by relevance and latency; no run here states how long its "
         "queries took.",
         "migration",
     ),
     Caution(
         "ceiling",
         lambda f: f.stage != "final",
-        "Each stage sets a ceiling for the next; rankgate stages says where most is lost.",
+        "Each stage sets a ceiling for the next; rankgate stages shows where most is lost.",
         "esci",
     ),
 )

@@ -139,8 +139,8 @@ def advise_command(
     context = click.get_current_context()
     if collection.stated() and plan != PlannedJudgments():
         raise UsageError(
-            "judgments tell how many queries and grades there are, and runs how complete they "
-            "are; leave these answers out.",
+            "judgments show how many queries and grades there are, and runs how complete they "
+            "are; leave these options out.",
             code="conflicting-options",
         )
     with TerminalProgress(len(runs) + 1):

@@ -57,8 +57,8 @@ SAMPLE = {
     "batch": pl.Int64,
 }
 """The documents drawn so far with their chances, ``batch`` by batch: that their query was drawn,
-and that of a drawn query the document was. A query of which no document was drawn has one row
-without a document."""
+and that of a drawn query the document was. A query without drawn documents has one row with no
+document."""
 
 BATCH = {
     "query_id": pl.String,
@@ -152,7 +152,7 @@ class Settlement(Result):
         if self.state == "open" and self.look >= self.looks:
             text = (
                 f"this was look {self.look} of {self.looks}: another one would make false "
-                "verdicts more frequent than the level says"
+                "verdicts more frequent than the level allows"
             )
             notices.append(Notice("last-look", text))
         return (*self.input_notices, *notices)

@@ -38,7 +38,7 @@ REPRESENTED: dict[str, Any] = {
     "seen": pl.Int64,
     "agreement": pl.Float64,
 }
-"""One row a metric. queries: judged by people; effective: as many of equal weight tell as much;
+"""One row a metric. queries: judged by people; effective: worth as many of equal weight;
 population: queries that the model judged; people, with the ends of its interval: the difference
 without the model; model: by the model alone; slope: how much its judgments count; saving: the
 share of people's queries that it saves; needed: people's queries that would show this difference,

@@ -172,7 +172,7 @@ def _disagreement_caution(metric: str, delta: Floats, randomized_p: float) -> li
     if high / low <= _FACTOR or low > _CLEAR:
         return []
     message = (
-        f"{metric}: the t-test says p = {t:.3f}, the randomization test {randomized_p:.3f}; the "
+        f"{metric}: the t-test gives p = {t:.3f}, the randomization test {randomized_p:.3f}; the "
         "differences are far from normal, so trust neither blindly."
     )
     return [message]
@@ -292,7 +292,7 @@ def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> N
         )
         if chance < _FALSE_ALARM:
             raise UsageError(
-                f"the queries that people judged are no random sample: none of them has "
+                f"the queries that people judged are not a random sample: none of them has "
                 f"{tag}={value}, which {share:.0%} of the {size:,} queries have (by chance in "
                 f"{chance:.1g} of samples): the model is not corrected there. Draw queries from "
                 "all of them, or leave this slice out of the runs.",
@@ -331,7 +331,7 @@ def _refuse_selected(
             p = chance_of_sample(defined_values, defined_is_judged)
             if p < _FALSE_ALARM / tests:
                 raise UsageError(
-                    f"the queries that people judged are no random sample: by the model the mean "
+                    "the queries that people judged are not a random sample: by the model the mean "
                     f"{name} in {metric} is {values[is_judged & is_defined].mean():.4f} for them "
                     f"and {values[~is_judged & is_defined].mean():.4f} for the others (p = "
                     f"{p:.1g}); draw queries at random (rankgate pool --queries), or give their "

@@ -221,7 +221,7 @@ def power_curves(comparison: Comparison, queries: Sequence[int] = QUERY_COUNTS) 
     usable_metrics = comparison.metrics.filter(pl.col("sd") > 0)
     if usable_metrics.is_empty():
         raise UsageError(
-            "the differences of no metric have a spread: there is no power.",
+            "no metric has differences that vary: there is no power to compute.",
             code="no-spread",
         )
     counts = sorted({*queries, *usable_metrics["n"].to_list()})

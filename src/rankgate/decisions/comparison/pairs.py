@@ -289,8 +289,8 @@ def refuse_incomparable(baseline: ScoredRun, candidate: ScoredRun) -> None:
     """
     if baseline.qrels_sha256 != candidate.qrels_sha256:
         raise UsageError(
-            f"{baseline.name} and {candidate.name} were scored by other judgments "
-            f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both anew.",
+            f"{baseline.name} and {candidate.name} were scored by different judgments "
+            f"({baseline.qrels_sha256[:12]} and {candidate.qrels_sha256[:12]}); score both again.",
             code="not-comparable",
         )
     refuse_mixed(

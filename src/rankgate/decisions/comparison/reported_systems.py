@@ -410,7 +410,7 @@ def _select_metrics(
     if undirected_metrics:
         raise UsageError(
             f"{label}: whether more or less of {', '.join(undirected_metrics[:_MAX_NAMED])} is "
-            f"better is not known; say --direction {undirected_metrics[0]}=higher or --direction "
+            f"better is not known; set --direction {undirected_metrics[0]}=higher or --direction "
             f"{undirected_metrics[0]}=lower.",
             code="unknown-direction",
         )
@@ -427,7 +427,7 @@ def _refuse_best_as_zero(
     """
     for label, metric in zip(labels, named_metrics, strict=True):
         if unequal == "zero" and metric.lower:
-            problem = f"0 is the best value of {label}; say unequal = drop for missing queries."
+            problem = f"0 is the best value of {label}; set unequal = drop for missing queries."
             raise UsageError(problem, code="conflicting-options")
 
 

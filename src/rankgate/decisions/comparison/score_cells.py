@@ -183,7 +183,7 @@ def _nested_cells(document: Mapping[Any, Any], label: str, names: MetricNames) -
     inner_metric_share = names.share(str(name) for inner in inner_mappings[:20] for name in inner)
     if outer_metric_share == inner_metric_share:
         problem = (
-            "nobody can tell its metrics from its queries; name a metric of it with -m, or "
+            "metrics and queries cannot be distinguished; name one of its metrics with -m, or "
             "use metrics that rankgate knows (rankgate metrics)."
         )
         raise InputError(problem, source=label, code="unknown-metric")
@@ -260,7 +260,7 @@ def _trec_cells(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
     summary = [sum(pair[i] == ALL for pair in id_pairs) for i in (0, 1)]
     metric_shares = [names.share(pair[i] for pair in id_pairs[:200]) for i in (0, 1)]
     if summary[0] == summary[1] and metric_shares[0] == metric_shares[1]:
-        problem = "nobody can tell its metrics from its queries; name one of them with -m."
+        problem = "metrics and queries cannot be distinguished; name one of the metrics with -m."
         raise InputError(problem, source=label, line=rows[0][0], code="unknown-metric")
     query = int(
         summary[1] > summary[0]

@@ -355,7 +355,7 @@ def check_bound(
     sd = 0.0 if is_column_flat(table)[0] else float(values.std(ddof=1))
     if not np.isfinite([low, high]).all():
         reason = (
-            f"all {n} values are equal: there is no spread to make an interval of"
+            f"all {n} values are equal: without variance there is no interval"
             if np.isnan(low)
             else f"{n} queries are too few to decide anything at this look"
         )

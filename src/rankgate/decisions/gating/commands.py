@@ -284,7 +284,7 @@ def _parse_also(argument: str) -> tuple[str, str]:
     form, equals, path = argument.partition("=")
     if form not in VERDICT_FORMS or not equals or not path:
         raise UsageError(
-            f"--also {argument}: say FORM=FILE, the form one of {', '.join(VERDICT_FORMS)}.",
+            f"--also {argument}: write FORM=FILE; the form is one of {', '.join(VERDICT_FORMS)}.",
             code="invalid-syntax",
         )
     return form, path

@@ -204,8 +204,8 @@ def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
         kind = RULES[rule.kind]
         if kind.limits == "drop" and (rule["metric"], rule.slice) in evidence.inputs.wholes:
             raise UsageError(
-                f"rule {rule.id}: {rule['metric']} is one number for all lists, no query has one; "
-                "say noninferiority, improvement or floor.",
+                f"rule {rule.id}: {rule['metric']} is one number for all lists, not one per query; "
+                "use noninferiority, improvement or floor.",
                 code="unsupported-rule",
             )
         if kind.limits != "loss":
@@ -231,7 +231,7 @@ def _alpha_share(policy: Policy, look_number: LookNumber | None) -> float:
 def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -> list[str]:
     notes = [*_error_rate_notes(policy, evidence), *_skew_notes(policy, evidence)]
     if (design := evidence.inputs.design) is not None:
-        notes.append(f"{design.population}; what unjudged documents could change is not asked")
+        notes.append(f"{design.population}; the effect of unjudged documents is not computed")
         notes += _effective_notes(policy, evidence)
     if look_number is None:
         return notes
@@ -315,7 +315,7 @@ def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
             notes.append(
                 f"{metric}: a few queries lose much more than the others gain (skewness "
                 f"{float(skewness(delta)[0]):.1f}); where such losses are rare a sample may miss "
-                "them, and a false pass is more frequent than said; add a per_query rule"
+                "them, and a false pass is more frequent than stated; add a per_query rule"
             )
     return notes
 

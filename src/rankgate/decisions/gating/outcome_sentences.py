@@ -154,7 +154,7 @@ def unmoved_outcome(
     lists = evidence.comparison.lists.filter(pl.col("query_id").is_in(queries.implode()))
     if not evidence.inputs.supply.has("lists"):
         reason_start = (
-            f"{metric} is the same for all {len(queries)} queries, and without lists nobody knows"
+            f"{metric} is the same for all {len(queries)} queries; without lists it is unknown"
         )
         return Outcome(
             "inconclusive",
@@ -183,7 +183,7 @@ def unmoved_outcome(
         reason = f"no list changed in its first {depth} documents, so nothing differs"
         if passes:
             return Outcome("pass", reason, "", **figures)
-        return Outcome("fail", reason, "there is no improvement to be shown", **figures)
+        return Outcome("fail", reason, "there is no improvement to show", **figures)
     reason = (
         f"{metric} {'did not move' if is_whole else f'moved for none of {n} queries'}, though the "
         f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
@@ -384,7 +384,7 @@ def kpi_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
     except UsageError as error:
         return error.problem, "kpi"
     if not kpi.better and not values["better"]:
-        return f"{kpi.name} is not better in one direction; say better.", "better"
+        return f"{kpi.name} has no direction that is better; set better.", "better"
     return None
 
 

@@ -28,7 +28,7 @@ def experiment_keys() -> tuple[Parameter, ...]:
         replace(
             events["mapping"],
             kind="text",
-            help="the file that says which column of a log holds what, next to the policy",
+            help="the file that maps the columns of a log, next to the policy",
         ),
         replace(
             design["unit"],

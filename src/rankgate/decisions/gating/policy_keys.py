@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DESCRIPTIONS = {
     "[gate]": "Settings of the whole gate; every key is optional.",
     "[lists]": "Inputs of metrics of lists, in addition to judgments and runs.",
-    "[experiment]": "The experiment whose KPIs rules look at.",
+    "[experiment]": "The experiment with the KPIs that rules check.",
     "[[ramp]]": "A step of a launch; the steps are in order.",
     "[budget]": "How stages share the allowed probability of a false launch.",
     "[earlier]": "Results that must have passed before the ramp.",

@@ -105,9 +105,9 @@ class RuleKind(Declared):
         """The problem of values that are right one by one, with the key."""
         names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(names.intersection(self.one_of)) != 1:
-            return f"say {' or '.join(self.one_of)}, one of them.", ""
+            return f"set {' or '.join(self.one_of)}, exactly one of them.", ""
         if self.any_of and names.isdisjoint(self.any_of):
-            return f"say {' or '.join(self.any_of)}.", ""
+            return f"set {' or '.join(self.any_of)}.", ""
         return self.check(values) if self.check else None
 
 

@@ -81,8 +81,8 @@ def _pipeline_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
     help="Where runs of these stages are kept, to be used again by a call with the same settings; "
     "NAME.stages next to the pipeline's file by default.",
 )
-@click.option("--again", is_flag=True, help="Ask queries that failed in a stage anew.")
-@click.option("--force", is_flag=True, help="Run every stage anew, whatever is kept.")
+@click.option("--again", is_flag=True, help="Ask queries again that failed in a stage.")
+@click.option("--force", is_flag=True, help="Run every stage again, even if its run is kept.")
 @value_options("test", Test, *(name for name in TEST_FIELDS if name != "correction"), section=TEST)
 @click.option(
     "--correction",

@@ -41,8 +41,8 @@ class LivePipeline:
             ``["hybrid.k=30"]``.
         folder: Where runs of these stages are kept, to be used again by a call with the same
             settings; ``NAME.stages`` next to the pipeline's file by default.
-        again: Ask queries that failed in a stage anew.
-        force: Run every stage anew, whatever is kept.
+        again: Ask queries again that failed in a stage.
+        force: Run every stage again, even if its run is kept.
 
     Raises:
         InputError: A file that cannot be read, an unknown key, stages that do not fit; with its
@@ -98,7 +98,7 @@ class LivePipeline:
             if problem and (refuse or (stage.states["state"] == "failed").all()):
                 raise self.file.error(
                     stage.stage,
-                    f"{problem}; add again to ask them anew, or set unequal = drop to leave them "
+                    f"{problem}; add again to repeat them, or set unequal = drop to leave them "
                     "out.",
                     code="failed-queries",
                 )

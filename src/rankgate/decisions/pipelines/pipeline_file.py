@@ -130,7 +130,7 @@ class PipelineFile:
             name, dot, setting = word.rpartition(".")
             if not dot or name not in stages:
                 raise UsageError(
-                    f"{word!r} is no setting of a stage, as in {self.stages[0].name}.depth; the "
+                    f"{word!r} is not a setting of a stage, as in {self.stages[0].name}.depth; the "
                     f"stages are {', '.join(stages)}.",
                     code="unknown-stage",
                 )
@@ -177,7 +177,7 @@ def _stage(toml: TomlFile, table: object, index: str) -> Stage:
         raise toml.error("[[stage]] is a table.", "stage")
     kinds = [kind for kind in _KINDS if kind.key in table]
     if len(kinds) != 1:
-        problem = "a stage has one of the keys engine, fuse and rerank, which says what it does."
+        problem = "a stage has exactly one of the keys engine, fuse and rerank."
         raise toml.error(problem, "stage", index)
     values = dict(table)
     if kinds[0] is RerankStage:
@@ -209,7 +209,7 @@ def _check_inputs(pipeline: PipelineFile, stage: Stage, stages: Mapping[str, Sta
             raise pipeline.error(stage, problem, "inputs", code="unknown-stage")
     count = len(stage.inputs)
     if count != len(set(stage.inputs)):
-        raise pipeline.error(stage, "an input is there twice.", "inputs", code="invalid-pipeline")
+        raise pipeline.error(stage, "an input is given twice.", "inputs", code="invalid-pipeline")
     problem = {
         "engine": "an engine takes no inputs; leave them out." if count else "",
         "fuse": "fusion needs two inputs or more." if count < 2 else "",

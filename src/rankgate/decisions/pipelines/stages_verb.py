@@ -183,7 +183,7 @@ def _pipeline(
     steps, cautions, correction = _steps(pairs, rules, correction, inputs)
     times = latency_table(taken_stages) if taken_stages else pl.DataFrame(schema=LATENCY)
     failed = [
-        f"{taken_stage.stage.name}: {failure_text}; --again asks them anew"
+        f"{taken_stage.stage.name}: {failure_text}; --again repeats them"
         for taken_stage in taken_stages
         if (failure_text := describe_failures(taken_stage))
     ]

@@ -162,7 +162,7 @@ def _refuse_for_many(sources: Sequence[Any], *, reproduced: bool) -> None:
     """
     if reproduced:
         raise UsageError(
-            "judgments, metrics and baselines say how well one run reproduces another; of "
+            "judgments, metrics and baselines measure how well one run reproduces another; with "
             f"{len(sources)} runs leave them out, or give two runs.",
             code="conflicting-options",
         )

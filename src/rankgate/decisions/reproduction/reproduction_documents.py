@@ -68,7 +68,7 @@ def rank_similarity_document(result: RankSimilarity) -> Document:
             else []
         ),
         Warnings(tuple(notice.text for notice in result.notices)),
-        f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds say what documents "
+        f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds show what documents "
         f"below rank {result.depth} could change. tau, tau-b, tau-AP and Spearman are over "
         "documents that both rankings have.",
         rows=PlainRows(tuple(result.measures.columns), list(result.measures.iter_rows())),
@@ -123,7 +123,7 @@ def _extremes(result: RankSimilarities, measure: str) -> str:
         f"({format_decimal(row['mean'])})"
         for row in (sorted_pairs.row(0, named=True), sorted_pairs.row(-1, named=True))
     )
-    return f"Most alike: {most_similar}; least: {least_similar}."
+    return f"Most similar: {most_similar}; least: {least_similar}."
 
 
 def _explanation(result: RankSimilarities, measure: str) -> str:
@@ -245,7 +245,7 @@ def matrix(result: RankSimilarities, measure: str = "RBO") -> Picture:
 _STATUS = {IMPOSSIBLE: "fail", CONSISTENT: "pass"}
 _LEAD = {
     IMPOSSIBLE: "Some numbers cannot be means over so many queries.",
-    UNRESOLVABLE: "Every number is possible; no metric tells the best system from the second.",
+    UNRESOLVABLE: "Every number is possible; no metric separates the best system from the second.",
     CONSISTENT: "Every number that could be checked is possible.",
     UNKNOWN: "Nothing could be checked.",
 }

@@ -276,7 +276,7 @@ def value_text(value: object) -> str:
 
 
 BINS = 6
-"""Parts of a range whose values are all different."""
+"""The number of bins for a range of values that are all different."""
 
 _ROUNDING = 1e-12  # smaller differences of means are rounding
 

@@ -106,12 +106,12 @@ def refuse_step(step: Step, engine: Engine | None) -> None:
         UsageError: not one action; a request that is none; a path or SQL without an engine.
     """
     if sum(action is not None for action in (step.request, step.sql, step.command)) != 1:
-        raise UsageError("say one of request, sql and command.", code="invalid-sweep")
+        raise UsageError("set exactly one of request, sql and command.", code="invalid-sweep")
     if step.command is not None and not step.command:
         raise UsageError("command is a list of a program and its arguments.", code="invalid-sweep")
     if engine is None and (step.sql or (step.request and _is_path(step.request))):
         raise UsageError(
-            "this step is for the server of an engine, and there is none; write the whole URL.",
+            "this step needs the server of an engine, but no engine is given; write the whole URL.",
             code="invalid-sweep",
         )
     if step.request is not None:

@@ -386,8 +386,8 @@ def _cautions(result: Sweep) -> list[Notice]:
         notices.append(
             Notice(
                 "not-timed-in-turn",
-                f"points were not timed in turn ({result.not_timed}): their latencies are of "
-                "different moments, and there is no front",
+                f"points were not timed in turn ({result.not_timed}): their latencies are from "
+                "different times, so there is no front",
             )
         )
     if result.substituted:

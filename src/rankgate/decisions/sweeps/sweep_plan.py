@@ -156,8 +156,8 @@ def _target(
         if is_given
     ]
     if len(target_names) != 1:
-        found_text = f"there are {' and '.join(target_names)}" if target_names else "there is none"
-        raise toml.error(f"say one of engine, [fuse] and [command]; {found_text}.", "sweep")
+        found_text = f"there are {' and '.join(target_names)}" if target_names else "none is set"
+        raise toml.error(f"set exactly one of engine, [fuse] and [command]; {found_text}.", "sweep")
     if "fuse" in toml.values:
         return _fusion(toml, folder)
     if "command" in toml.values:
@@ -270,7 +270,7 @@ def _baseline(
         unknown_names := [name for name in baseline_table if name not in names]
     ):
         raise toml.error(
-            f"{unknown_names[0]} is no dial; there are {', '.join(names)}.",
+            f"{unknown_names[0]} is not a dial; there are {', '.join(names)}.",
             "baseline",
             unknown_names[0],
             code="unknown-dial",
@@ -289,7 +289,7 @@ def _baseline(
             raise toml.error(f"{problem}.", *table_name, dial.name, code=code)
         if value is UNSET:
             raise toml.error(
-                f"[baseline] does not say what {dial.name} is now.",
+                f"[baseline] has no value for {dial.name}.",
                 "dials",
                 dial.name,
                 code="missing-baseline",
@@ -308,7 +308,7 @@ def _refuse_names(toml: TomlFile, setup: Setup, dials: Sequence[Dial], target: T
     ]
     for key_path, names in names_by_key:
         if unknown_names := sorted(names - known_names):
-            problem = f"{{{{{unknown_names[0]}}}}} has no value: it is no dial."
+            problem = f"{{{{{unknown_names[0]}}}}} has no value: it is not a dial."
             raise toml.error(problem, *key_path, code="unknown-dial")
 
 

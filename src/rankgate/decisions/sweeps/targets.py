@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 UNSET = object()
-"""The present value of a dial that has none."""
+"""The present value of a dial without one."""
 
 
 class SweepInterrupted(Exception):  # noqa: N818 - it is no fault

@@ -115,8 +115,8 @@ class TotalError(Result):
         notices = []
         if few:
             text = (
-                f"{', '.join(few)}: two levels say little about others; where they add much, the "
-                "interval is as wide as that needs"
+                f"{', '.join(few)}: two levels show little about other levels; where they add much "
+                "error, the interval is wide enough for that"
             )
             notices.append(Notice("few-levels", text))
         if self.left_out:

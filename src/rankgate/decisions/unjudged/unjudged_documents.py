@@ -147,7 +147,7 @@ _NOTES = (
     "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
     "by what judged documents at such ranks and of the query have, with what is not known about "
     "that. {selection} flip: how probably judging them all changes what the "
-    "interval says."
+    "interval shows."
 )
 
 
@@ -288,7 +288,7 @@ def draw_holes(result: HoleAnalysis) -> Picture:
     ]
     if not rows:
         raise UsageError(
-            "no query has a value on both sides; there is no difference to draw.",
+            "no query has a value of both systems; there is no difference to draw.",
             code="nothing-to-draw",
         )
     return Picture(
@@ -298,7 +298,7 @@ def draw_holes(result: HoleAnalysis) -> Picture:
         f"Mean differences. Thin line: the range that grades of the unjudged documents among the "
         f"first {result.depth} can give. Thick line: 95% interval of the estimate; ring: the "
         "estimate. Tick: the measured difference. Flip: the probability that judging these "
-        "documents changes what the interval says.",
+        "documents changes what the interval shows.",
         count_queries(*(row["n"] for row in rows)),
         result.convention,
         tuple(rows),

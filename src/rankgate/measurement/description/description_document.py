@@ -134,7 +134,7 @@ def _run(result: RunSummary) -> list[tuple[str, str]]:
 def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
     content = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
     shared = f"{result.shared:,} pairs have grades of several raters"
-    ungraded = f"{result.ungraded:,} ratings have none"
+    ungraded = f"{result.ungraded:,} ratings have no grade"
     return [("ratings", f"{content} of {result.queries:,} queries; {shared}, {ungraded}")]
 
 

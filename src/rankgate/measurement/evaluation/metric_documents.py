@@ -223,7 +223,7 @@ def convention_document(result: ConventionDetails) -> Document:
         _choices("parameters of metrics", "parameter", result.parameters),
         _choices("single metrics", "for a single metric", result.special),
         Table("its own names of metrics", names, prose=True),
-        f"{_NOT_USUAL} other than where nothing is said",
+        f"{_NOT_USUAL} other than the default",
         lead=(result.title,),
         rows=_rows(result.to_polars()),
     )

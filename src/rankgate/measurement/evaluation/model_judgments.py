@@ -198,11 +198,11 @@ class ModelSaw:
             size = f"{distance:.1f} standard errors"
         judged_mean, other_mean = grades[in_sample][:, 0].mean(), grades[~in_sample][:, 0].mean()
         text = (
-            "the model grades the queries that people judged otherwise than the others (mean "
+            "the model grades the queries that people judged unlike the other queries (mean "
             f"grade {judged_mean:.3f} and {other_mean:.3f}; with their spread, and the shares of "
             f"its lowest and highest grade: {size}): it saw people's judgments of some of them, or "
-            "the queries are no random sample. Give the judgments that it saw, as --predicted-saw "
-            "FILE, or let it judge all queries in the same way."
+            "the queries are not a random sample. Give the judgments that it saw, as "
+            "--predicted-saw FILE, or let it judge all queries in the same way."
         )
         return replace(self, difference=text)
 

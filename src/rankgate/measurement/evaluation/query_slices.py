@@ -136,4 +136,4 @@ def unanswered_sentence(name: str, states: Mapping[str, int]) -> str:
     ]
     if not parts:
         return ""
-    return f"{name}: {' and '.join(parts)}: without an answer, their values say nothing about ranks"
+    return f"{name}: {' and '.join(parts)}: without an answer, their values do not show ranks"

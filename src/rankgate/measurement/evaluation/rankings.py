@@ -160,7 +160,7 @@ def _refuse_size_mismatch(judgments: JudgmentIndex, run: MatrixInput) -> None:
         if judged_ids.given is None and run_ids.given is None and judged_ids.size != run_ids.size:
             problem = (
                 f"{run_ids.size} {word}, where {truth.name} has {judged_ids.size}; make them "
-                f"equal, or say whose they are with {name}."
+                f"equal, or give their ids with {name}."
             )
             raise InputError(problem, source=run.name, code="wrong-shape")
 

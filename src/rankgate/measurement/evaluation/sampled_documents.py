@@ -145,9 +145,9 @@ def _correct_run(
     if len(inconsistent) or len(open_):
         query, metric = pl.concat([inconsistent, open_]).select(_VALUE).row(0)
         raise UsageError(
-            f"{metric} of query {query} is no sum over documents with this convention: a grade "
-            "counts by the best grade of the query, or some documents leave it without a value; "
-            f"set its parameters, as in RBP(gain='binary'), or choose another metric.",
+            f"{metric} of query {query} is not a sum over documents with this convention: the gain "
+            "of a grade depends on the best grade of the query, or some documents make the value "
+            f"undefined; set its parameters, as in RBP(gain='binary'), or choose another metric.",
             code="unsupported-metric",
         )
     value = pl.when(pl.col("value").is_not_null()).then(pl.col("before") + pl.col("more"))
@@ -225,7 +225,7 @@ def _join_grades(people: Qrels, model: Qrels, sampled_documents: pl.DataFrame) -
         query, document = wrong.row(0)[:2]
         problem = (
             f"has {len(wrong):,} documents that were not drawn (query {query}, document "
-            f"{document}, …): nobody knows their chance; take them out, or add their rows to the "
+            f"{document}, …): their chances are not known; remove them, or add their rows to the "
             "sample."
         )
         raise InputError(problem, source=people.name, code="not-in-sample")
@@ -244,7 +244,7 @@ def _refuse_metrics(scorer: Scorer) -> None:
     unsupported += [] if scorer.builder is None else scorer.builder.metrics
     if unsupported:
         raise UsageError(
-            f"{', '.join(unsupported)}: documents were sampled, and a value that is no sum over "
+            f"{', '.join(unsupported)}: documents were sampled, and a value that is not a sum over "
             "documents (a ratio to an ideal ranking or to all relevant documents, the first "
             "relevant one) has no unbiased estimate from a part of them; use DCG@10, SDCG@10, P@10 "
             "or RBP, or draw whole queries.",
@@ -282,8 +282,8 @@ def _refuse_nonrandom(
             1, population.sum()
         ):
             raise UsageError(
-                f"{source}: the documents that people judged are no random sample with these "
-                "probabilities: of the first documents of the lists they stand for "
+                f"{source}: the documents that people judged are not a random sample with these "
+                "probabilities: of the first documents of the lists they represent "
                 f"{estimate:,.1f} {name}, and the model judged {population.sum():,.1f}; each "
                 "document that the model judged needs a chance to be drawn (rankgate pool "
                 "--strata).",

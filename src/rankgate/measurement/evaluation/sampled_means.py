@@ -46,7 +46,7 @@ INTERVALS: dict[str, Any] = {
 """A row for each run and metric, and for each value of a tag (null: all queries).
 
 The mean is over n queries with standard deviation sd; low and high are the ends of Student's
-interval. Metrics that are no plain mean of values have no n, sd and ends.
+interval. Metrics that are not a plain mean of values have no n, sd and ends.
 """
 
 _ROUNDING = 1e-9
@@ -171,8 +171,8 @@ def weight_scores(
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS or all(label not in run.values for run in runs):
             raise UsageError(
-                f"{label} is no mean over queries, and cannot be weighted; leave it or --sample "
-                "out.",
+                f"{label} is not a mean over queries and cannot be weighted; leave out the metric "
+                "or --sample.",
                 code="unsupported-metric",
             )
     query_sample = Sample.read(sample)

@@ -225,8 +225,8 @@ class Scores(Result):
             if count := run.counts.against_scores:
                 text = (
                     f"{run.run}: {count} of {run.counts.queries} queries are ranked by the order "
-                    f"of their rows, as {self.convention['name']} does, and their scores say "
-                    "otherwise; sort the file by score if the order means nothing"
+                    f"of their rows, as {self.convention['name']} does, and their scores give "
+                    "another order; sort the file by score if the order of rows has no meaning"
                 )
                 notices.append(Notice("order-against-scores", text, run.run))
         return (*notices, *self._undecided())
@@ -240,8 +240,8 @@ class Scores(Result):
             "run", "metric", "queries", "effective"
         ).iter_rows():
             text = (
-                f"{run}: {metric} has no interval: {queries} queries of these weights tell as much "
-                f"as {effective:.1f} of equal weight, or their heaviest ones may be missing; draw "
+                f"{run}: {metric} has no interval: {queries} queries of these weights are worth "
+                f"{effective:.1f} of equal weight, or their heaviest ones may be missing; draw "
                 "queries by traffic (rankgate pool --query-sampling pps)"
             )
             yield Notice("few-effective-queries", text, run)

@@ -254,7 +254,7 @@ PrefsAvg = Metric(
     title="The share of the preferences fulfilled, mean over judgment groups.",
     formula="prefs_avgjg = 1/G · Σ_g fulfilled_g / possible_g",
     source=_SOURCE,
-    sees="the preferences of each judge, all judges alike",
+    sees="the preferences of each judge, with equal weight",
     blind_to=_BLIND,
     trec=("prefs_avgjg", "prefs_avgjg_ret", "prefs_avgjg_imp"),
     at=None,

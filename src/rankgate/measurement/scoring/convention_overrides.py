@@ -91,7 +91,7 @@ def _override_all(how: Convention, key: str, value: object) -> Convention:
         if not fits:
             raise UsageError(f"{key}={value} {parsed[unfit[0]][1]}", code="invalid-axis-value")
         raise UsageError(
-            f"{key}={value} does not fit {', '.join(unfit)}; say it for single metrics, "
+            f"{key}={value} does not fit {', '.join(unfit)}; set it for single metrics, "
             f"as in {fits[0]}.{key}={value}.",
             code="invalid-axis-value",
         )
@@ -157,7 +157,7 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
     if key == "missing" and value == "zero" and how.missing == "leave_out":
         raise UsageError(
             "missing=zero cannot hold for one metric where the others leave missing queries out; "
-            "say missing=zero for all, and missing=leave_out for the others, one by one.",
+            "set missing=zero for all, and missing=leave_out for the others, one by one.",
             code="invalid-axis-value",
         )
 

@@ -211,7 +211,7 @@ def find_best(
             owner[is_retrieved], item[is_retrieved], score[is_retrieved], retrieved, infinite
         )
     if best_items.infinite:
-        problem = "score inf is not a finite number; only minus infinity says not ranked."
+        problem = "score inf is not a finite number; only minus infinity means not ranked."
         raise InputError(problem, source=source.name, code="not-a-number")
     return best_items
 

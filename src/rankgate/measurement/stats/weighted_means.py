@@ -107,7 +107,7 @@ class WeightPrecision:
         if self.equal:
             return None
         prefix, effective = (
-            f"{self.n} queries of these weights tell as much as",
+            f"{self.n} queries of these weights are worth",
             self.worth(estimate),
         )
         if effective < LEAST_EFFECTIVE:

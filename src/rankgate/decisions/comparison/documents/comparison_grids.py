@@ -197,7 +197,7 @@ def _many_system_figures(result: Comparisons) -> _Figures:
 
 
 CONDITION = (
-    "Effective queries of equal weight tell as much. Intervals hold where there are at least "
+    "Effective: as many queries of equal weight are worth the same. Intervals hold with at least "
     f"{LEAST_EFFECTIVE:.0f} of them, weights have a design effect of at most {MOST_SPREAD:g} "
     "within strata, and no query that was not drawn carries much of the weight."
 )

@@ -147,7 +147,7 @@ def watch(
     Raises:
         InputError: a policy or a log that cannot be read; a policy without an experiment, or
             without rules on KPIs.
-        UsageError: no events; a day that is none.
+        UsageError: no events; an invalid day.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
     rules = policy if isinstance(policy, Policy) else read(policy)

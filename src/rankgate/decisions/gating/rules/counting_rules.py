@@ -64,7 +64,7 @@ JUDGED_RULE = RuleKind(
         Parameter(
             "k",
             "int",
-            "among how many first documents; the policy's depth if not said",
+            "among how many first documents; the policy's depth by default",
             range=Range(1),
         ),
     ),
@@ -76,7 +76,7 @@ JUDGED_RULE = RuleKind(
 
 
 _LATENCY_ADVICE = (
-    "say latency_ms in RUN.meta.jsonl next to the run, or in a column of a CSV or Parquet run"
+    "add latency_ms to RUN.meta.jsonl next to the run, or as a column of a CSV or Parquet run"
 )
 
 
@@ -87,7 +87,7 @@ def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
     name, ceiling, ratio = rule["quantile"], rule["max_ms"], rule["max_ratio"]
     if "candidate" not in rows:
         return Outcome(
-            "inconclusive", f"the candidate's run says no latencies{slice_label}", _LATENCY_ADVICE
+            "inconclusive", f"the candidate's run has no latencies{slice_label}", _LATENCY_ADVICE
         )
     candidate_ms = rows["candidate"][name]
     bounds = [ceiling] * (ceiling is not None)
@@ -100,7 +100,7 @@ def decide_latency(rule: Rule, evidence: Evidence) -> Outcome:
     if ratio is not None:
         if "baseline" not in rows:
             return Outcome(
-                "inconclusive", f"the baseline says no latencies{slice_label}", _LATENCY_ADVICE
+                "inconclusive", f"the baseline has no latencies{slice_label}", _LATENCY_ADVICE
             )
         baseline_ms = rows["baseline"][name]
         reason += f", the baseline's {baseline_ms:.1f} ms"

@@ -77,7 +77,7 @@ def compare_drift(rule: Rule, drift: Drift) -> Outcome:
     if not is_exceeded:
         return Outcome("pass", f"{changes}; the policy allows it", queries=drift.queries)
     return Outcome(
-        "fail", changes, "save the baseline anew by these judgments", queries=drift.queries
+        "fail", changes, "save the baseline again with these judgments", queries=drift.queries
     )
 
 

@@ -152,7 +152,7 @@ PER_QUERY_RULE = RuleKind(
 
 _QUERY = Parameter("query", "text", "the id of the query, judged or not", required=True)
 _DOC = Parameter("doc", "text", "the id of the document", required=True)
-_DEPTH_ADVICE = "say a larger depth in [gate], or see whether the ids are right"
+_DEPTH_ADVICE = "set a larger depth in [gate], or check the ids"
 
 
 def must_have(rule: Rule, evidence: Evidence) -> Outcome:

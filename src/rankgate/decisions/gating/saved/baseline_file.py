@@ -84,7 +84,7 @@ def load_baseline(path: Path) -> Baseline:
     try:
         return Baseline(result["name"], _read_system(result), result["noise"])
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
-        problem = f"a saved baseline that was damaged ({type(error).__name__}: {error}); save anew."
+        problem = f"a damaged baseline ({type(error).__name__}: {error}); save it again."
         raise InputError(problem, source=label, code="damaged-file") from None
 
 

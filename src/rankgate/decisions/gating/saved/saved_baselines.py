@@ -80,7 +80,7 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
         if (count := queries_by_state.get("not_run", 0)) and not partly:
             raise UsageError(
                 f"{run.name}: {count:,} of {len(run.queries):,} queries were not asked (state "
-                'not_run); finish the snapshot, or say unequal = "zero" or "drop" in the policy.',
+                'not_run); finish the snapshot, or set unequal = "zero" or "drop" in the policy.',
                 code=_CODE,
             )
 

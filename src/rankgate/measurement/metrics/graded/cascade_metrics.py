@@ -118,7 +118,7 @@ def _scale_top(judged: Judged, max_grade: float, scale: Scale, unjudged: float =
     if highest_grade > max_grade:
         raise InputError(
             f"ERR: a judgment has grade {highest_grade:g}, above max_grade={max_grade:g}; "
-            f"say the top of the scale, such as ERR(max_grade={highest_grade:g}).",
+            f"set the highest grade of the scale, such as ERR(max_grade={highest_grade:g}).",
             code="grade-outside-scale",
         )
     return np.array([float(max_grade)])

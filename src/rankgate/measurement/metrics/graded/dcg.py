@@ -261,8 +261,8 @@ def _check_judgments(
         )
     if single == "refused" and (judged.documents == 1).any():
         raise InputError(
-            "nDCG: a query has a single document, whose order says nothing; "
-            "take the query out, or set single='taken'.",
+            "nDCG: a query has a single document, so that its order has no meaning; "
+            "remove the query, or set single='taken'.",
             code="single-document",
         )
     if highest is not None and (highest_grade := judged.ideal.max(initial=0)) > highest:

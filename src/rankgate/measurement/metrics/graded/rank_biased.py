@@ -204,7 +204,7 @@ RBP = Metric(
     sees="relevance weighted by how likely a reader gets that far; it needs no ideal, so "
     "new judgments never lower it",
     blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
-    "and what the unjudged could add, which RBPResid says",
+    "and what the unjudged could add, which RBPResid measures",
     prefix_only=True,
     additive=True,
     ideal_order_optimal=True,
@@ -218,7 +218,7 @@ RBPResid = Metric(
     trec=("rbp_resid",),
     higher_is_better=False,
     source=_SOURCE,
-    sees="the ranks at which nobody knows what the document is worth",
+    sees="the ranks of documents that are not judged",
     blind_to="what the judged documents are worth; and gains above 1, of `linear` RBP",
     prefix_only=True,
     scenarios=False,

@@ -297,7 +297,7 @@ Serendipity = ListMetric(
     needs=("relevant", "baseline"),
     source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
     sees="which relevant items are shown that the simple system does not show",
-    blind_to="the order within a list; what the simple system is, must be said",
+    blind_to="the order within a list; the simple system must be given",
 )
 Unexpectedness = ListMetric(
     "Unexpectedness",

@@ -310,7 +310,7 @@ R = Metric(
     source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, "
     "1966; trec_eval",
     sees="how many of the known relevant documents are within the first k",
-    blind_to="their order, their grades above rel, and relevant documents nobody judged: "
+    blind_to="their order, their grades above rel, and relevant documents not judged: "
     "R counts the judged ones only",
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),

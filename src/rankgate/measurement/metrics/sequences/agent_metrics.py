@@ -246,7 +246,7 @@ def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:
     spent = sequences.spent if cost == "tokens" else sequences.seconds
     if spent is None or np.isnan(spent).all():
         raise UsageError(
-            f"the run does not say the {cost} of calls; a trajectory has {cost} in each call.",
+            f"the run does not have the {cost} of calls; a trajectory has {cost} in each call.",
             code="missing-lengths",
         )
     return spent
@@ -255,7 +255,7 @@ def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:
 def _cited_documents(sequences: Sequences) -> tuple[Flags, Floats]:
     if sequences.cited is None or sequences.cited_grade is None:
         raise UsageError(
-            "the run does not say what answers cite; a trajectory has a list of them as cited.",
+            "the run does not state what answers cite; a trajectory lists it under cited.",
             code="missing-input",
         )
     return sequences.cited != NOTHING, sequences.cited_grade
@@ -264,7 +264,7 @@ def _cited_documents(sequences: Sequences) -> tuple[Flags, Floats]:
 def _answered_flags(sequences: Sequences) -> Floats:
     if sequences.answered is None:
         raise UsageError(
-            "the run does not say whether questions are answered; a trajectory has answered.",
+            "the run does not state whether questions are answered; a trajectory has answered.",
             code="missing-input",
         )
     return sequences.answered
@@ -331,7 +331,7 @@ CitationP = SequenceMetric(
     at=None,
     source="Gao et al., EMNLP 2023, doi:10.18653/v1/2023.emnlp-main.398, by judged documents",
     sees="citations of documents that are not relevant, or not judged",
-    blind_to="answers without citations; what each sentence says",
+    blind_to="answers without citations; the content of sentences",
     undefined=True,
 )
 CitationR = SequenceMetric(
@@ -342,7 +342,7 @@ CitationR = SequenceMetric(
     at=None,
     source="Gao et al., EMNLP 2023, doi:10.18653/v1/2023.emnlp-main.398, by judged documents",
     sees="evidence that was not cited, found or not",
-    blind_to="citations too many; what each sentence says",
+    blind_to="superfluous citations; the content of sentences",
     undefined=True,
 )
 RefusalP = SequenceMetric(
@@ -363,7 +363,7 @@ RefusalR = SequenceMetric(
     formula="RefusalR = right refusals / questions without a relevant document",
     at=None,
     source=_REFUSALS,
-    sees="answers to questions that have none",
+    sees="answers to questions without a relevant document",
     blind_to="refusals of questions that can be answered",
     undefined=True,
 )

@@ -247,7 +247,7 @@ Redundancy = SequenceMetric(
     "nothing",
     higher_is_better=False,
     sees="the same document again, in one ranking or in several",
-    blind_to="relevance; two texts that say the same under different ids",
+    blind_to="relevance; two texts with the same content under different ids",
     undefined=True,
 )
 PositionP = SequenceMetric(
@@ -257,7 +257,7 @@ PositionP = SequenceMetric(
     formula="PositionP = Σ w·rel / Σ w, w = 1 − 4·dip·x·(1−x), x from 0 (begin) to 1 (end)",
     source="the effect: Liu et al., TACL 12, 2024, doi:10.1162/tacl_a_00638; the weights are ours",
     sees="whether relevant documents are at the beginning or the end of the context",
-    blind_to="how strong the effect is for a given model: dip says it",
+    blind_to="how strong the effect is for a given model; set dip to that",
 )
 UDCG = SequenceMetric(
     "UDCG",
@@ -377,7 +377,7 @@ NuggetR = SequenceMetric(
     at=None,
     source="Pradeep et al., The Great Nugget Recall, SIGIR 2025, arXiv 2504.15068",
     sees="which facts an answer has, wholly or in part",
-    blind_to="what else it says, whether it is true, and how long it is",
+    blind_to="its other content, whether it is true, and how long it is",
 )
 SupportP = SequenceMetric(
     "SupportP",
@@ -386,7 +386,7 @@ SupportP = SequenceMetric(
     formula="SupportP = Σ support / citations; full support is 1, partial 0.5",
     at=None,
     source="Thakur et al., Support Evaluation for the TREC 2024 RAG Track, arXiv 2504.15205",
-    sees="citations that do not say what the sentence says",
+    sees="citations that do not contain what the sentence claims",
     blind_to="sentences without a citation",
     undefined=True,
 )
@@ -398,5 +398,5 @@ SupportR = SequenceMetric(
     at=None,
     source="Thakur et al., Support Evaluation for the TREC 2024 RAG Track, arXiv 2504.15205",
     sees="sentences that nothing supports",
-    blind_to="citations too many, where another supports the sentence",
+    blind_to="superfluous citations, where another one supports the sentence",
 )

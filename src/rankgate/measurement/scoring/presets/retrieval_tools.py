@@ -66,7 +66,7 @@ IR_MEASURES = Convention(
     versions="0.4.3",
     defects=(
         "Accuracy fails where all that was retrieved is relevant; here the query is left out",
-        "gdeval refuses grades above 4 for nDCG as for ERR, and topics that are no numbers",
+        "gdeval refuses grades above 4 for nDCG as for ERR, and topics that are not numbers",
         "alpha_nDCG with two values of alpha at once gives 0 for the second",
         "C/W/L gives two values for a query whose lines are not together",
         "Compat puts documents of equal grade and score into the order of the judgments",
@@ -118,7 +118,7 @@ GDEVAL = Convention(
     source="gdeval.pl as in https://github.com/terrierteam/ir_measures, bin/gdeval.pl",
     versions="gdeval.pl of ir_measures 0.4.3",
     defects=(
-        "topics that are no numbers are refused",
+        "topics that are not numbers are refused",
         "each value is printed with five decimals and their mean is formed before they are cut",
     ),
     missing="leave_out",
@@ -140,7 +140,7 @@ CWL = Convention(
             "called by itself it reads the run in file order (order='file'), leaves out missing "
             "queries (missing='leave_out') and scores unknown ones 0 (unknown='zero')"
         ),
-        "a query whose lines are not together is scored once for each stretch",
+        "a query whose lines are not together is scored once for each group of lines",
     ),
     ties="file_order",
     duplicates="each",
@@ -173,7 +173,7 @@ RANX = Convention(
             "length of the list; here they keep their order"
         ),
         "grades with fractions are cut to whole numbers; here they stay",
-        "a run of empty lists alone, or judgments of none, fail; here the value is 0",
+        "a run with only empty lists, or empty judgments, fails; here the value is 0",
         "ids are compared by 53 bits of a hash",
         "of two judgments of one document the later counts; here they are an error",
     ),
@@ -393,7 +393,7 @@ ESCI_CODE = replace(
     source="the pytrec_eval measures that it names: ndcg_cut_10, recip_rank, recall_100",
     versions="pytrec_eval-terrier 0.5.11",
     defects=(
-        "its MRR@10 is recip_rank, which has no cutoff: say RR; here MRR@k ends at k, as written",
+        "its MRR@10 is recip_rank, which has no cutoff: use RR; here MRR@k ends at k, as written",
     ),
     spellings={"MRR@{k}": "RR@{k}", "NDCG@{k}": "nDCG@{k}", "Recall@{k}": "R@{k}"},
 )
