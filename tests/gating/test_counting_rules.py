@@ -169,7 +169,7 @@ def test_states_are_counted_of_a_slice():
     )
     result = sliced(rule, less, head=head, band="body")
     assert (result.status, result.n) == ("inconclusive", 0)
-    assert result.reason == "the baseline was asked no query for band=body"
+    assert result.reason == "the baseline has no query for band=body"
 
 
 def test_latencies_are_those_of_a_slice(here):

@@ -149,7 +149,7 @@ def test_a_stale_baseline_decides_nothing(run, place):
     assert result.code == 3
     words = " ".join(result.out.split())
     assert "scored by other judgments" in words
-    assert "5 of its 40 queries went, 2 queries came" in words
+    assert "5 of its 40 queries were removed, 2 queries were added" in words
     assert "rankgate baseline save main" in words
     policy = POLICY + '[[rules]]\nid = "pinned"\nkind = "drift"\n'
     (place / "rankgate.toml").write_text(policy)

@@ -1,6 +1,6 @@
 """Inputs of advice: the user's answers, facts from judgments and runs, power of the queries.
 
-The power of a set of queries says what a metric can detect, from differences between runs.
+The power of a set of queries shows what a metric can detect, from differences between runs.
 """
 
 from __future__ import annotations
@@ -122,11 +122,11 @@ class DataFacts:
         irrelevant: some documents are judged irrelevant.
         relevant: documents with a grade above 0 of a query that has any, median.
         single: the share of these queries that have exactly one.
-        without: the share of all queries that have none.
+        without: the share of all queries without a relevant document.
         over_page, over_depth: the share of queries that have more relevant documents than that.
         runs: how many.
         judged: the mean share of judged documents on the page, by run.
-        latency: whether a run says how long its queries took.
+        latency: whether a run has the latencies of its queries.
     """
 
     task: str

@@ -111,8 +111,8 @@ RULES = (
         "gate",
         "R@{depth}",
         lambda f: f.stage == "retrieval",
-        "what is not among the candidates no reranker can bring back: the share of relevant "
-        "documents that are handed on is what retrieval is for",
+        "no reranker can bring back a document that is not among the candidates: retrieval "
+        "must pass on the relevant documents",
         "esci",
     ),
     AdviceRule(
@@ -160,7 +160,7 @@ RULES = (
         "watch",
         "nDCG@{page}",
         lambda f: _is_shown(f) and f.task == "find-one",
-        "RR is content with the first hit: a change that spoils the order behind it passes unseen",
+        "RR stops at the first hit: it does not see a change that spoils the order behind it",
         "migration",
     ),
     AdviceRule(
@@ -265,7 +265,7 @@ RULES = (
         "watch",
         "R@{depth}",
         lambda f: _is_shown(f) and f.task == "recall",
-        "a relevant document that is missing is what this task cannot bear",
+        "in this task a missing relevant document is the worst error",
         "guide",
     ),
     AdviceRule(
@@ -485,8 +485,8 @@ CAUTIONS = (
     Caution(
         "log",
         lambda f: f.task == "recommend",
-        "A log knows what was shown before: what a new system finds besides counts as a miss "
-        "whether people would like it or not.",
+        "A log has only what was shown before: whatever else a new system finds counts as a "
+        "miss, even if people would like it.",
         "castells2022",
     ),
     Caution(

@@ -66,7 +66,7 @@ class AdvisedMetric:
     Attributes:
         metric: its name.
         role: ``gate``, ``watch``, ``report`` or ``avoid``.
-        reasons: the rules that say so.
+        reasons: the rules for this.
         sees: what can change its value.
         blind_to: what cannot.
         carrying: what the given runs let these queries show; None without runs, for what is to
@@ -86,7 +86,7 @@ class Advice(Result):
     """Metrics for a task, with reasons.
 
     Attributes:
-        answers: what the user said.
+        answers: the answers of the user.
         facts: what judgments and runs show.
         qrels, qrels_sha256: the judgments; empty where there are none yet.
         runs: names.

@@ -1,6 +1,6 @@
 """The verb ``blindspots``, its result, and the changes of rankings that it tries.
 
-The result says which changes each metric notices; the verb finds changes that the metrics do
+The result shows which changes each metric notices; the verb finds changes that the metrics do
 not detect. The changes are those that rankings undergo in practice, each a small pure function
 over all lists at once.
 
@@ -73,7 +73,7 @@ class BlindSpots(Result):
         depth: how far lists were compared.
         k: the cutoff that the changes use.
         queries: of the baseline, with judgments.
-        changed: queries whose first documents differ between baseline and candidate.
+        changed: queries with different first documents in baseline and candidate.
         seen: ``metric``, ``moved`` (of the changed queries), ``blind`` (the share that it did
             not move for), ``delta`` (mean over all queries), ``examples``.
         profile: ``change``, ``about``, ``metric``, ``altered`` (lists in which it alters the
@@ -414,7 +414,7 @@ def _align_values(values: dict[str, Any], label: str, order: dict[str, Any]) -> 
 def _altered_queries(
     lists: pl.DataFrame, changed_lists: pl.DataFrame, content: pl.Expr
 ) -> set[str]:
-    """The queries whose content at some rank has changed."""
+    """The queries with changed content at some rank."""
 
     def ordered(table: pl.DataFrame) -> pl.DataFrame:
         row = table.sort("query_id", "rank", maintain_order=True)

@@ -219,7 +219,7 @@ def settle(
     to how much its grade can move the difference, min(1, c · size), so that its size does not
     depend on what people found and the estimate of ``compare --predicted`` keeps no bias. A batch
     has more queries or a larger c; what was drawn before is drawn again (permanent random
-    numbers). Prices and what people found say which of the three is worth most.
+    numbers). Prices and people's judgments show which of the three is worth most.
 
     Args:
         collection: what is judged so far. Its judgments are those by people of all documents drawn
@@ -243,7 +243,7 @@ def settle(
 
     Raises:
         InputError: data that cannot be read; drawn documents that people did not judge.
-        UsageError: a metric that is no sum over documents, a sample of another seed or of other
+        UsageError: a metric that is not a sum over documents, a sample of another seed or of other
             runs, prices that are not above 0, fewer than 20 queries.
     """
     costs = Prices.read(prices)
@@ -253,8 +253,8 @@ def settle(
     sample = collection.sample
     if (collection.judgments is None) != (sample is None):
         raise UsageError(
-            "people's judgments and the sample that they are of belong together; give both, or "
-            "none for the first batch.",
+            "people's judgments and their sample belong together; give both, or neither for the "
+            "first batch.",
             code="missing-input",
         )
     if sample is not None and collection.predicted is None:
@@ -280,8 +280,8 @@ def settle(
     waiting = Unpredicted.find(runs, predicted_queries, scorer.how, depth, test.seed)
     if len(predicted_queries) + len(waiting.queries) < MIN_QUERIES:
         raise UsageError(
-            f"{len(predicted_queries) + len(waiting.queries)} queries decide nothing, whatever is "
-            f"judged; {MIN_QUERIES} are the least.",
+            f"{len(predicted_queries) + len(waiting.queries)} queries are too few to decide, "
+            f"whatever is judged; at least {MIN_QUERIES} are needed.",
             code="too-few-queries",
         )
     terms = Terms(test.level, test.margin or 0.0, test.power, looks, costs.budget)

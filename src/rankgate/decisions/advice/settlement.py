@@ -198,7 +198,7 @@ class SamplingFrame:
             seed: of the permanent random numbers.
 
         Raises:
-            UsageError: a metric that is no sum over documents, systems that show the same.
+            UsageError: a metric that is not a sum over documents, systems that show the same.
         """
         lists = pl.concat([system.lists for system in systems]).select(_PAIR).unique()
         judged_pairs = model.table.select(_PAIR)
@@ -246,7 +246,7 @@ class SamplingFrame:
         """Draw a new batch: the columns of `SAMPLE`, with the rows drawn before.
 
         The first queries in their order are drawn, each with the chance that this share of all is,
-        and of their documents those whose number is below their chance.
+        and of their documents those with a number below their chance.
 
         Args:
             spending: queries and documents, with those drawn before.
@@ -266,7 +266,7 @@ class SamplingFrame:
         return sample.select(list(SAMPLE)).sort("query_id", "batch", "doc_id")
 
     def bought(self, sample: pl.DataFrame) -> SamplingPlan:
-        """The numbers of queries and documents whose sample contains this one."""
+        """The numbers of queries and documents of a sample that contains this one."""
         position_of_query = {query: position for position, query in enumerate(self.queries, 1)}
         count = max((position_of_query[query] for query in sample["query_id"].to_list()), default=0)
         drawn_documents = sample.drop_nulls("doc_id").join(self.table, on=_PAIR)

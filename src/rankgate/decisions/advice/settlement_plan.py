@@ -51,7 +51,7 @@ class Prices:
         nothing but its documents.
 
         Raises:
-            UsageError: an unknown name, one given twice; a price that is no number, or not above 0
+            UsageError: an unknown name, one given twice; a price that is not a number above 0
                 (a query may cost nothing but its documents); prices without that of people.
 
         >>> Prices.read(["human=2", "model=0.05"])
@@ -67,13 +67,13 @@ class Prices:
         price_by_name: dict[str, float] = {}
         for name, value in pairs:
             if name in price_by_name:
-                raise UsageError(f"two prices of {name}; give one.", code="duplicate-option")
+                raise UsageError(f"{name} has two prices; give one.", code="duplicate-option")
             price_by_name[name] = cls._price(name, value)
         budget = price_by_name.pop("budget", None)
         if price_by_name and "human" not in price_by_name:
             raise UsageError(
-                f"there is a price of {' and '.join(price_by_name)}, and none of a document that "
-                "people judge, in the same currency; add one, such as human=1.",
+                f"there is a price of {' and '.join(price_by_name)}, but no price of a document "
+                "that people judge, in the same currency; add one, such as human=1.",
                 code="missing-input",
             )
         return cls(**price_by_name, budget=None if budget is None else int(budget))
@@ -94,8 +94,8 @@ class Prices:
             raise UsageError(problem, code="out-of-range")
         if not (0 < number < float("inf") or (number == 0 and name == "query")):
             raise UsageError(
-                f"the price {name}={value} is not a number above 0: what costs nothing is always "
-                "next; give a price, in any currency.",
+                f"the price {name}={value} is not a number above 0: a free judgment would always "
+                "be next; give a price, in any currency.",
                 code="out-of-range",
             )
         return number
@@ -110,7 +110,7 @@ def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     At one of them an interval misses the truth with a chance of 1 − level: bounds of Pocock's type
     by an error spending function (Lan and DeMets 1983). The variance of a sum over documents drawn
     with the chance π falls as (1 − π)/π, so that looks have the information π/(1 − π); what differs
-    among queries is in all looks, and makes them more alike, which keeps the chance below that.
+    among queries is in all looks, and makes them more similar, which keeps the chance below that.
 
     Args:
         level: of all of them together.
@@ -276,7 +276,7 @@ class Plan:
         return np.asarray(self.slope * variance_reduction / self.prices.human, np.float64)
 
     def gain_of_document(self) -> float:
-        """Gain of a document whose chance is below 1; all such documents have the same gain."""
+        """Gain of a document with a chance below 1; all such documents have the same gain."""
         sizes = self.stages.sizes
         undrawn_sizes = sizes[self._factor() * sizes < 1]
         is_fully_drawn = self.bought.expected >= len(sizes) or not len(undrawn_sizes)

@@ -224,7 +224,7 @@ class ComparedSystems:
             names: of the baseline and the candidates; without any, all systems.
             metrics: to compare.
             unequal: as of `of_runs`.
-            slices: tags whose values are compared apart.
+            slices: tags with values that are compared separately.
 
         Raises:
             InputError: tables that cannot be read, with file and line.

@@ -111,7 +111,7 @@ def queries_needed(
 def _targets(
     measured_deltas: Floats, wanted_difference: float | None
 ) -> list[tuple[Floats, NDArray[np.int64]]]:
-    """True means, and the columns whose queries are counted under them."""
+    """True means, and the columns with the queries counted under them."""
     columns = np.arange(len(measured_deltas))
     if wanted_difference is None:
         return [(measured_deltas, columns)]

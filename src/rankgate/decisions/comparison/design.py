@@ -106,7 +106,7 @@ class Design:
         undrawn = tuple(
             f"people judged no query with {tag}={value} ({share:.0%} of the queries): an error d "
             f"of the model in these moves the difference by {share:.2f} d, which the interval "
-            "does not have."
+            "does not include."
             for tag, value, share in undrawn_slices(self.predicted, people_values.query_ids)
             if share >= _MIN_SLICE_SHARE
         )

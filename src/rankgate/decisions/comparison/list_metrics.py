@@ -130,13 +130,13 @@ class ComparedLists:
         """Collect the lists of runs that this scorer scored, or of a saved baseline.
 
         Args:
-            scorer: whose metrics of lists are measured.
+            scorer: it has the metrics of lists.
             runs: that were scored.
             supply: the parts of the first run, if it was saved.
 
         Raises:
             InputError: a table that cannot be read.
-            UsageError: a metric whose inputs are missing, or that looks deeper than lists were
+            UsageError: a metric without its inputs, or that looks deeper than lists were
                 kept; a saved baseline without the lists of users without judgments.
         """
         builder, index = scorer.builder, scorer.index

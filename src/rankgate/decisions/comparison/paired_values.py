@@ -233,7 +233,7 @@ class PairedFigures:
         mc_error: of p, where it was drawn.
         gz: Hedges' standardised difference.
         sd: of the differences.
-        wins, ties, losses: queries whose gain is above the band, within it, below it.
+        wins, ties, losses: queries with a gain above the band, within it, below it.
         mde: smallest true difference these queries show in one uncorrected test; NaN where no two
             of them differ.
         needed: queries that show a difference as large as delta in such a test.

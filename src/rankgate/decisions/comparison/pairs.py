@@ -167,7 +167,7 @@ class ComparisonRules:
 
     Attributes:
         test: tests and corrections, over metrics and candidates together.
-        slices: the tags whose values get their own figures.
+        slices: the tags with values that get their own figures.
         sizes: true to simulate the numbers of queries that a difference needs, for two systems or
             if the test has a wanted difference (`wanted`): for many systems the simulation takes
             longer than all else; if false, they are those of one uncorrected test.

@@ -258,7 +258,7 @@ def reported_systems(
     """Read score tables.
 
     A query without any row of a metric for a system is one that the system did not run: an error,
-    0, or left out, as ``unequal`` says. An empty cell is a value that is not defined: the query is
+    0, or left out, by ``unequal``. An empty cell is a value that is not defined: the query is
     left out for this metric, counted and shown.
 
     Args:

@@ -113,7 +113,7 @@ def _file_of_sums(label: str, stem: str, runs: Mapping[str, GroupedRun]) -> Scor
 def _file_of_queries(label: str, stem: str, cells: Iterator[Cell]) -> ScoreFile:
     query_cells = tuple(cell for cell in cells if cell.query != ALL)
     if not query_cells:
-        problem = "no value of any query; write them by trec_eval -q or rankgate eval --per-query."
+        problem = "no values of queries; write them by trec_eval -q or rankgate eval --per-query."
         raise InputError(problem, source=label, code="no-values")
     return ScoreFile(label, stem, query_cells)
 

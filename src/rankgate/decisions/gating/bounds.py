@@ -265,8 +265,8 @@ class UnseenLoss:
     """The largest loss that a sample that passed cannot exclude.
 
     Attributes:
-        share: the largest share of all queries of which the sample shows none with a chance of
-            alpha.
+        share: the largest share of all queries that the sample misses completely with a chance
+            of alpha.
         value: the mean of such queries at which the mean of all would be at the bound.
         by_weight: True if it is the share of the weight of all queries.
     """

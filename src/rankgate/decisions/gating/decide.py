@@ -118,8 +118,8 @@ def decide(
         redraws: the number of resampled sets of queries for the rate of other verdicts.
 
     Raises:
-        UsageError: a margin below the noise floor; a slice that no query has; a rule about single
-            queries on a metric that has none.
+        UsageError: a margin below the noise floor; a slice without queries; a rule about single
+            queries on a metric without values of queries.
     """
     alpha = policy["alpha"] * _alpha_share(policy, looks)
     inferring = [

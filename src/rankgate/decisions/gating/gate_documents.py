@@ -215,7 +215,7 @@ def _look_table(baseline: BaselineSummary) -> Table:
 
 _MAX_PAIRS = 10
 _EVENTS = {
-    "flip": "another verdict than most pairs have",
+    "flip": "a verdict other than that of most pairs",
     "false fail": "fail, though nothing changed",
     "false improvement": "an improvement, though nothing changed",
     "inconclusive": "no verdict (inconclusive)",
@@ -235,7 +235,7 @@ def gate_check_document(result: GateCheck) -> Document:
         Table("noise", _noise(result)),
         *_disagreeing_tables(result, pairs_by_verdict.most_common(1)[0][0]),
         Warnings(tuple(notice.text for notice in result.notices)),
-        f"Each snapshot is gated against each other one. Intervals ({result.level:.0%}, Wilson) "
+        f"Each snapshot is gated against every other. Intervals ({result.level:.0%}, Wilson) "
         f"count the {result.independent} pairs without a snapshot in common. Noise is the largest "
         "difference of means between any two snapshots.",
         f"policy: {make_printable(result.policy)}",

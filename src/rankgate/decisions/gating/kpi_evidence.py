@@ -41,7 +41,7 @@ class KpiEvidence:
     invalid: str = ""
 
     def effect(self, measure: Measure, alpha: float) -> Effect:
-        """The difference with an interval whose ends each hold at every look with 1 − alpha."""
+        """The difference with an interval; each end holds at every look with 1 − alpha."""
         method = ComparisonMethod(1 - 2 * alpha, "fieller", self.tuned_to)
         return estimate_effect(self.units, measure, self.control, self.treatment, method)
 

@@ -125,7 +125,7 @@ def percent(share: float, *bounds: float) -> str:
 
 
 def needed_decimals(value: float, bounds: Iterable[float], lowest: int = 4) -> int:
-    """The decimals that tell a value from bounds that it is not at; `lowest` or more."""
+    """The decimals that separate a value from bounds that it is not at; `lowest` or more."""
     other_bounds = [bound for bound in bounds if abs(bound - value) > ROUNDING]
     return next(
         (
@@ -143,7 +143,7 @@ def unmoved_outcome(
     """The outcome of a rule where nothing moved; None where something did.
 
     Where the lists are the same, nothing can be worse. Where they are not, the metric is blind
-    to the change, and equal values are no evidence.
+    to the change, and equal values are not evidence.
     """
     metric, gains = rule["metric"], evidence.gains(rule["metric"], rule.slice)
     is_whole = isinstance(gains, ResampledValue)
@@ -405,7 +405,7 @@ def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: boo
         return Outcome(
             "inconclusive",
             f"{measure.name}: {reason}",
-            "mend the experiment or its log",
+            "fix the experiment or its log",
             margin=abs(bound),
         )
     rows = evidence.units.unit_rows(measure)["variant"].value_counts()
@@ -414,7 +414,7 @@ def decide_kpi(rule: Rule, evidence: KpiEvidence, bound: float, *, relative: boo
         return Outcome(
             "inconclusive",
             f"{measure.name} is null: an arm has no values of it",
-            "wait for users, or log what it is made of",
+            "wait for users, or log the events that it needs",
             margin=abs(bound),
         )
     kpi_check = check_kpi(evidence, measure, bound, relative=relative)

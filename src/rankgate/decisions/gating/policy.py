@@ -85,7 +85,7 @@ class Launch:
             online: True if the ramp decides rules.
 
         Raises:
-            InputError: a stage that has none: its errors would be outside of the budget.
+            InputError: a stage without a share: its errors would be outside of the budget.
         """
         used_stages = {name for name, value in self.earlier.items() if isinstance(value, str)}
         used_stages |= ({"gate"} if offline else set()) | ({"ramp"} if online else set())
@@ -151,10 +151,10 @@ def _budget(file: TomlFile, policy_tables: Mapping[str, Any]) -> dict[str, float
         return {}
     values = file.read_values(policy_tables["budget"], BUDGET, "budget")
     if "alpha" in policy_tables.get("gate", {}):
-        problem = "alpha is in [budget], which is that of all stages; take it out of [gate]."
+        problem = "alpha is set in [budget], for all stages; remove it from [gate]."
         raise file.error(problem, "gate", "alpha")
     if sum(values[name] for name in STAGES) > 1 + 1e-9:
-        raise file.error("the shares of stages are 1 at most in all.", "budget")
+        raise file.error("the shares of the stages add up to more than 1.", "budget")
     return {name: values["alpha"] * values[name] for name in STAGES}
 
 
@@ -212,7 +212,7 @@ class Policy(Result):
         return collection.filled(self.collection).filled(policy_collection)
 
     def with_earlier(self, run: Run) -> Run:
-        """A run with the earlier lists that the policy names, where it has none itself."""
+        """A run with the earlier lists that the policy names, unless it has its own."""
         earlier = self._file("earlier")
         return run if run.earlier is not None or earlier is None else replace(run, earlier=earlier)
 
@@ -324,11 +324,11 @@ kind = "judged"
 at_least = 0.8
 tier = "warn"
 """
-"""The policy if there is none."""
+"""The default policy, as TOML."""
 
 
 def load_default_policy() -> Policy:
-    """The policy if there is none: nDCG@10 may lose no more than 0.02."""
+    """The default policy: nDCG@10 may lose no more than 0.02."""
     result = parse_policy(DEFAULT_POLICY, "the default policy")
     return replace(result, source="the default policy, as there is no rankgate.toml")
 

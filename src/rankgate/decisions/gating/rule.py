@@ -174,7 +174,7 @@ class Drift:
         then: the number of queries of the saved scores.
         gone, new: queries that are not judged any more, and that were not.
         judgments: True if the judgments are other ones.
-        regraded: documents shown then and now whose grade is another one.
+        regraded: documents shown then and now with another grade.
     """
 
     then: int
@@ -197,11 +197,9 @@ class Drift:
     def description(self) -> str:
         """The changes, as the end of a sentence."""
         parts = [
-            f"{len(self.gone)} of its {self.then} queries went" if self.gone else "",
-            f"{len(self.new)} queries came" if self.new else "",
-            f"{self.regraded} of the documents shown were graded otherwise"
-            if self.regraded
-            else "",
+            f"{len(self.gone)} of its {self.then} queries were removed" if self.gone else "",
+            f"{len(self.new)} queries were added" if self.new else "",
+            f"{self.regraded} of the documents shown have another grade" if self.regraded else "",
         ]
         changes = [change for change in parts if change] or [
             "judgments of documents not shown changed"
@@ -366,7 +364,7 @@ class Evidence:
         return self.measured(metric, slice_, self.gained(metric))
 
     def gained(self, metric: str) -> Contrast:
-        """The contrast that says by how much the candidate is better, from values of both."""
+        """The contrast for how much better the candidate is, from values of both."""
         sign = -1.0 if self.lower(metric) else 1.0
         return lambda baseline, candidate: sign * (candidate - baseline)
 

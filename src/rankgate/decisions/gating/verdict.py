@@ -290,7 +290,7 @@ class GateCheck(Result):
         policy: its file, or another source.
         verdicts: ``baseline``, ``candidate``, ``verdict`` and the ``reason`` of each ordered pair.
         rates: by ``event`` the ``pairs`` with it, their ``share``, and ``low`` and ``high`` of its
-            interval: ``flip`` (another verdict than most pairs have), ``false fail``, ``false
+            interval: ``flip`` (a verdict other than that of most pairs), ``false fail``, ``false
             improvement`` (a rule sees an improvement), ``inconclusive``.
         metrics: by ``metric`` its ``lowest`` and ``highest`` mean, the difference as ``noise``, and
             the smallest ``margin`` of the policy's rules.

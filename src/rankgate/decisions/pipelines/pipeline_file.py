@@ -123,7 +123,7 @@ class PipelineFile:
         """The pipeline with other settings of stages.
 
         Raises:
-            UsageError: no such stage; words that are no setting.
+            UsageError: no such stage; words that are not a setting.
         """
         stages = {stage.name: stage for stage in self.stages}
         for word, value in _parse_parameters(parameters):
@@ -142,8 +142,8 @@ def read_pipeline(path: str | Path) -> PipelineFile:
     """The pipeline of a file.
 
     Raises:
-        InputError: no TOML; an unknown key; a stage without a name, or with one that another has;
-            inputs that are no stages, or need each other; a stage that leads nowhere; with the
+        InputError: invalid TOML; an unknown key; a stage without a name, or with that of another;
+            inputs that are not stages, or form a circle; a stage that no later stage uses; with the
             line.
     """
     toml = TomlFile.read(path, code="invalid-pipeline")
@@ -155,7 +155,7 @@ def read_pipeline(path: str | Path) -> PipelineFile:
     for index, table in enumerate(tables):
         stage = _stage(toml, table, str(index))
         if stage.name in stages:
-            problem = f"stage {stage.name!r} is there twice; give each stage a name."
+            problem = f"stage {stage.name!r} is given twice; give each stage its own name."
             raise toml.error(problem, "stage", str(index), "name")
         stages[stage.name] = stage
     pipeline = PipelineFile(
@@ -167,7 +167,7 @@ def read_pipeline(path: str | Path) -> PipelineFile:
     used = {name for stage in pipeline.stages for name in stage.inputs}
     for stage in pipeline.stages[:-1]:
         if stage.name not in used:
-            problem = "it leads nowhere; no later stage has it among its inputs."
+            problem = "no later stage uses it; add it to the inputs of a later stage, or remove it."
             raise pipeline.error(stage, problem, code="unused-stage")
     return pipeline
 
@@ -229,7 +229,7 @@ def _in_order(pipeline: PipelineFile) -> tuple[Stage, ...]:
             circle = _find_circle(remaining)
             circle_text = " → ".join(circle)
             first = next(stage for stage in remaining if stage.name == circle[0])
-            problem = f"the stages need each other, in a circle: {circle_text}."
+            problem = f"the inputs of the stages form a circle: {circle_text}."
             raise pipeline.error(first, problem, "inputs", code="circular-stages")
         in_order.append(ready_stage)
         remaining.remove(ready_stage)

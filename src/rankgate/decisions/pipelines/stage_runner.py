@@ -255,7 +255,7 @@ class StageRunner:
         return fused.run.table
 
     def _path(self, stage: Stage, key: str) -> Path:
-        """The file of a run, whose name depends on the inputs of the run."""
+        """The file of a run, with a name that depends on the inputs of the run."""
         queries_digest = _digest(*(f"{query.query_id}\0{query.text}" for query in self.queries))
         return self.folder / f"{stage.name}-{_digest(key, queries_digest)[:_SHORT]}.run"
 

@@ -60,7 +60,7 @@ class Pipeline(Result):
         qrels, qrels_sha256: the judgments.
         run_sha256: of each run.
         convention: name, axes and hash.
-        target: the metric whose ceiling is result.
+        target: the metric of the ceiling.
         k: its cutoff, and that of the mix of labels.
         depth: the number of documents of a stage that are its candidates.
         queries: those of the ceilings: all stages have a value for them.

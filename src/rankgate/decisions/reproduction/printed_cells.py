@@ -263,7 +263,7 @@ def _unambiguous_mark(number: str) -> str:
 
 
 def _number(text: str, decimal: Decimal, *, count: bool) -> tuple[float, int] | str:
-    """Value and decimal places of a numeral, or why it has none."""
+    """Value and decimal places of a numeral, or why it cannot be read."""
     mantissa, _, power = text.lower().partition("e")
     mantissa = re.sub(r"[ '’_]", "", mantissa)
     marks = re.findall(r"[.,]", mantissa)

@@ -169,7 +169,7 @@ def _refuse_for_many(sources: Sequence[Any], *, reproduced: bool) -> None:
     for i, j in combinations(range(len(sources)), 2):
         if _is_same_run(sources[i], sources[j]):
             label = sources[j] if isinstance(sources[j], str | Path) else f"run {j + 1}"
-            problem = f"{label}: this run is there twice, as run {i + 1} and run {j + 1}"
+            problem = f"{label}: this run is given twice, as run {i + 1} and run {j + 1}"
             raise UsageError(f"{problem}; leave one out.", code="run-twice")
 
 

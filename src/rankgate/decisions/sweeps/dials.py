@@ -31,11 +31,11 @@ class Settings:
     """The keys of ``[sweep]``.
 
     Attributes:
-        engine: The file of the engine to sweep; else [fuse] or [command] says what is swept.
+        engine: The file of the engine to sweep; else [fuse] or [command] names what is swept.
         queries: The file of the queries that are asked.
         qrels: The file of the judgments.
         metrics: Metrics such as nDCG@10; the first one decides.
-        depth: How many documents are asked for; as the engine's file says without it.
+        depth: How many documents are asked for; by default that of the engine's file.
         convention: The convention of the metrics.
         search: Every combination of values (grid), or proposals of Optuna's TPE (optuna).
         trials: How many points Optuna proposes.
@@ -43,7 +43,7 @@ class Settings:
         workers: How many points are measured at the same time; one if there is set-up.
         latency: The quantile of latency for the Pareto front of quality against latency.
         folds: Parts of the queries for cross-validation.
-        repeats: How often the queries are cut anew.
+        repeats: How often the queries are split again.
         level: The confidence level of the intervals.
         seed: The seed of folds and proposals.
     """
@@ -182,7 +182,7 @@ def read_dials(toml: TomlFile, *, grid: bool) -> tuple[Dial, ...]:
     """The dials of a file.
 
     Raises:
-        InputError: no dials; a dial without values, with a value twice, or a range that is none.
+        InputError: no dials; a dial without values, with a value twice, or an invalid range.
     """
     tables = toml.values.get("dials")
     if not isinstance(tables, dict) or not tables:

@@ -103,7 +103,7 @@ def refuse_step(step: Step, engine: Engine | None) -> None:
     """Check a step before any step is carried out.
 
     Raises:
-        UsageError: not one action; a request that is none; a path or SQL without an engine.
+        UsageError: not one action; an invalid request; a path or SQL without an engine.
     """
     if sum(action is not None for action in (step.request, step.sql, step.command)) != 1:
         raise UsageError("set exactly one of request, sql and command.", code="invalid-sweep")
@@ -151,7 +151,7 @@ def carry_out(step: Step, engine: Engine | None, folder: Path, *, undo: bool = F
 
     Args:
         step: the step, with its values.
-        engine: whose server or database it is for.
+        engine: the engine with the server or database.
         folder: the working directory of commands.
         undo: True if the target of a deletion may be missing.
     """
@@ -213,8 +213,8 @@ class Setup:
         steps: in order.
         undo: in order; without any the steps are carried out with the values of the baseline.
         baseline: a value for each dial.
-        known: values of names that are no dials.
-        engine: whose server or database steps are for.
+        known: values of names that are not dials.
+        engine: the engine with the server or database of steps.
         folder: the working directory of commands.
     """
 

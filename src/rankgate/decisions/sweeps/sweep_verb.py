@@ -134,8 +134,8 @@ def sweep(
         plan: a TOML file, or its tables as a dictionary, where ``engine``, ``queries`` and
             ``qrels`` may be a function, dictionaries or frames.
         folder: where runs are kept; by default next to the file, and nowhere for a dictionary.
-        workers: how many points are measured at the same time; as the file says without it.
-        trials: how many points Optuna proposes; as the file says without it.
+        workers: how many points are measured at the same time; by default that of the file.
+        trials: how many points Optuna proposes; by default that of the file.
 
     Raises:
         InputError: a file that cannot be read, with its line.

@@ -95,7 +95,7 @@ class Target(ABC):
 
     @property
     def template_values(self) -> Mapping[str, Any]:
-        """Values of names in double braces that are no dials."""
+        """Values of names in double braces that are not dials."""
         return {}
 
     @property

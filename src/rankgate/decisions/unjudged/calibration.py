@@ -166,13 +166,13 @@ class Calibration(Result):
     Attributes:
         baseline, candidate, qrels: names.
         convention: name, axes and hash.
-        metric: whose flips are predicted.
+        metric: the metric of the predicted flips.
         queries: that both systems have lists for.
         documents: judged ones among the first of either list; each was hidden once.
         experiments: in how many a part of them was hidden, of some of the queries.
         relevance: `BINS` of the probability of relevance.
-        flips: `BINS` of the probability of a flip: that the interval says something else when
-            all are judged again.
+        flips: `BINS` of the probability of a flip: that the interval leads to another
+            conclusion when all are judged again.
         brier: of relevance and of flips, each with that of always predicting the mean.
         seed: of the drawing.
     """

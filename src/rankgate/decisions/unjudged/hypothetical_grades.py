@@ -36,7 +36,7 @@ _PAIR = ["query_id", "doc_id"]
 
 @dataclass(frozen=True)
 class HypotheticalScorer:
-    """Two systems whose unjudged documents get sets of grades.
+    """Two systems with sets of grades for their unjudged documents.
 
     Attributes:
         scorer: judgments, metrics, convention.
@@ -53,7 +53,7 @@ class HypotheticalScorer:
     def from_systems(
         cls, scorer: Scorer, baseline: ScoredRun, candidate: ScoredRun
     ) -> HypotheticalScorer:
-        """Keep the metrics whose cutoff lies within both lists."""
+        """Keep the metrics with a cutoff within both lists."""
         depth = min(baseline.depth, candidate.depth)
         metrics = [
             (label, metric)

@@ -79,7 +79,7 @@ class TotalError(Result):
         next: by how much the error falls if a facet had twice as many levels, most first.
         level: of the intervals.
         left_out: queries without a value in some repetition.
-        without_holes: metrics whose unjudged documents are not counted, as they look deeper than
+        without_holes: metrics without a count of unjudged documents, as they look deeper than
             the lists.
         input_notices: what the reader should know of the judgments and the runs.
     """
@@ -191,7 +191,7 @@ def total_error(
     sizes = {name: len(levels) for name, levels in repeated.facets.items() if len(levels) > 1}
     sizes |= {SNAPSHOTS: len(runs[0])} if len(runs[0]) > 1 else {}
     if not sizes and not holes:
-        raise _nothing_repeated_error("nothing but queries was repeated")
+        raise _nothing_repeated_error("only queries were repeated")
     cells = []
     for labels, qrels in repeated.qrels.items():
         step(f"scoring by {', '.join(labels)}")
@@ -201,7 +201,7 @@ def total_error(
             for pair in zip(*runs, strict=True)
         ]
     if not sizes and not any(cell.drawn for cell in cells):
-        problem = "nothing but queries was repeated, and no document that a metric sees is unjudged"
+        problem = "only queries were repeated, and no document that a metric sees is unjudged"
         raise _nothing_repeated_error(problem)
     step("finding the components of the error")
     return _make_result(cells, sizes, test.level)

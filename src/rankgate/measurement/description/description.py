@@ -46,7 +46,7 @@ class Judgments:
     Attributes:
         name: of the set.
         queries: with judgments.
-        unjudged: queries that are named and have none.
+        unjudged: queries without judgments that a file names.
         judgments: pairs with a grade.
         documents: different ones.
         per_query: judgments of a query.

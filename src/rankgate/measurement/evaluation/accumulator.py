@@ -158,7 +158,7 @@ _NOBODY = pl.DataFrame(schema={"query_id": pl.String, "state": pl.String})
 
 
 class Accumulator:
-    """Metrics over batches of users, of which nothing is kept but what adds up.
+    """Metrics over batches of users; only sums and counts are kept.
 
     A batch is judgments and rankings of some whole users, in any form that `evaluate` takes. In
     in any order of batches and merges, the numbers are the same to the bit,
@@ -209,7 +209,7 @@ class Accumulator:
         if not has_items:
             subject = "metrics of lists" if list_metrics else "slices of items"
             message = (
-                f"{subject} need all items beforehand; give the catalogue, training or a table of "
+                f"{subject} need all items in advance; give the catalogue, training or a table of "
                 "items."
             )
             raise UsageError(message, code="missing-input")

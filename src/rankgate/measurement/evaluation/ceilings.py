@@ -27,7 +27,7 @@ def choose_target(
     scorer: Scorer,
     target: str | Metric | None,
 ) -> tuple[str, Metric]:
-    """The metric whose ceiling is computed: the given one, else the first nDCG with a cutoff.
+    """The metric of the ceiling: the given one, else the first nDCG with a cutoff.
 
     Raises:
         UsageError: the best order is not known for it, it has no cutoff, or one below the depth.
@@ -37,8 +37,8 @@ def choose_target(
         usable.sort(key=lambda pair: pair[1].name != "nDCG")
         if not usable:
             raise UsageError(
-                f"no metric has a ceiling within {scorer.depth} documents; name one "
-                "besides them with --target, such as nDCG@10.",
+                f"no metric has a ceiling within {scorer.depth} documents; name another "
+                "one with --target, such as nDCG@10.",
                 code="no-ceiling",
             )
         return usable[0]

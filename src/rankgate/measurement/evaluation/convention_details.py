@@ -36,7 +36,7 @@ class AxisChoice:
         axis: its name: ``ties``; ``nDCG.gain`` of a metric's parameter; ``RR@.ties`` where a
             single metric is treated otherwise.
         value: the choice, as words.
-        usual: whether it is what a convention chooses that says nothing.
+        usual: whether it is the default of conventions.
         about: what the axis decides.
     """
 
@@ -112,7 +112,7 @@ def convention_details(name: str | Convention) -> ConventionDetails:
 
     Raises:
         UsageError: an unknown name; the nearest is in the message.
-        InputError: a file that does not say a convention.
+        InputError: a file that does not define a convention.
     """
     return ConventionDetails.from_convention(convention(name))
 
@@ -227,7 +227,7 @@ class AxisDetails:
         name: as ``--override`` takes it.
         about: what it decides.
         takes: what it may be.
-        default: what it is where a convention says nothing.
+        default: its value in a convention that does not set it.
         each: whether it can be set for single metrics.
         chosen: the names of the conventions by choice.
     """

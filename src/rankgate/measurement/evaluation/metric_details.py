@@ -39,7 +39,7 @@ class ParameterDetails:
 
     Attributes:
         name: as it is written in parentheses.
-        default: its value where nobody says another, None if required or none.
+        default: its default value, None if required or none.
         required: whether the metric needs it.
         kind: ``choice``, ``gain`` (a choice or a map), ``int``, ``float``, ``bool`` or ``any``.
         choices: the words it may be.

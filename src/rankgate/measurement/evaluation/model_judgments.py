@@ -385,7 +385,7 @@ def _refuse_missing(people: Qrels, model: Qrels) -> None:
         raise InputError(
             f"lacks {len(missing):,} of the {len(joined):,} documents that people judged (query "
             f"{query}, document {doc}, …): a model that judges less where people judged, or only "
-            "what is easy, biases what it is corrected by; let it judge them too.",
+            "what is easy, biases its correction; let it judge them too.",
             source=model.name,
             code="sample-not-subset",
         )

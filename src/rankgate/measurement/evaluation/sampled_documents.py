@@ -72,7 +72,7 @@ def correct_runs(
 
     Raises:
         InputError: drawn documents that people did not judge, others that they did.
-        UsageError: a metric that is no sum over documents; documents that were not drawn at
+        UsageError: a metric that is not a sum over documents; documents that were not drawn at
             random as far as the model can tell.
     """
     _refuse_metrics(scorer)
@@ -107,7 +107,7 @@ def measure_effects(
         runs: the systems.
 
     Raises:
-        UsageError: a metric that is no sum over documents.
+        UsageError: a metric that is not a sum over documents.
     """
     _refuse_metrics(scorer)
     model_grades = model.table.select(*_PAIR, "grade")

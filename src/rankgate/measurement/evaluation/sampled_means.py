@@ -66,7 +66,7 @@ def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tu
 
 
 def no_plain_mean(mean: float, level: float = LEVEL) -> tuple[Any, ...]:
-    """The last columns of `INTERVALS` for a number that is no mean of values."""
+    """The last columns of `INTERVALS` for a number that is not a mean of values."""
     return None, mean, None, None, None, level
 
 
@@ -166,7 +166,7 @@ def weight_scores(
 
     Raises:
         InputError: a sample that cannot be read, or lacks a judged query.
-        UsageError: a metric whose number over queries is no mean.
+        UsageError: a metric that is not a mean over queries.
     """
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS or all(label not in run.values for run in runs):

@@ -264,6 +264,6 @@ def _with_tags(table: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _is_missing(scores: RunScores) -> list[bool]:
-    """True for each query that the run lacks; every metric says the same."""
+    """True for each query that the run lacks, the same for every metric."""
     reason_codes = next(iter(scores.why.values()))
     return [int(code) == 1 for code in reason_codes]

@@ -65,7 +65,7 @@ class LazyMaker(Maker, Protocol):
 
 @runtime_checkable
 class DistantMaker(Maker, Protocol):
-    """A maker whose values of single queries are on other machines."""
+    """A maker for runs with values of single queries on other machines."""
 
     def collected(self) -> pl.DataFrame:
         """The values, brought here, as `Scores.values`."""
@@ -87,7 +87,7 @@ class Scores(Result):
         lower: the metrics that are better when lower.
         slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
         weighted: means over the queries that a sample was drawn from, with their intervals: the
-            columns of ``evaluation.weighted.WEIGHTED``; None where nothing was said of a sample.
+            columns of ``evaluation.weighted.WEIGHTED``; None without a sample.
         maker: what they were made from in this process, and what makes further parts.
     """
 

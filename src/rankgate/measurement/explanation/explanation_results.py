@@ -109,7 +109,7 @@ class Explanation(Result):
         convention: name, hash and axes.
         ties: how the convention orders equal scores.
         parameters: everything that the metric was computed with.
-        usual: what those are where neither the metric nor the convention says anything.
+        usual: their defaults, without the metric and the convention.
         value: None if undefined.
         why: why the value is undefined or is substituted, empty where it does neither: ``missing``,
             ``no relevant``, ``nothing retrieved``.
@@ -124,7 +124,7 @@ class Explanation(Result):
         best: the value of the ideal ranking.
         start: the value of an empty list, for a metric that is not a sum over documents.
         weighed: the name of the weight; empty if there is none.
-        summed: the sum whose quotient by ``norm`` is the value; None if there is none.
+        summed: the sum that ``norm`` divides; None if there is none.
         norm: what it is divided by.
         mean: the metric over all queries of the run.
         queries: how many those are.

@@ -244,7 +244,7 @@ def find_reported(
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         run: one run, as ``evaluate`` takes it.
         metric: one metric or its name; it is tried at its usual cutoffs too.
-        value: the value as it was written, whose last digit sets the tolerance; more than 1
+        value: the value as it was written, with a tolerance by its last digit; more than 1
               for a metric that ends there is a percentage.
         conventions: conventions or their names; None is as of `reconcile`.
 
@@ -298,7 +298,7 @@ def parse_exactness(word: str) -> tuple[float, float]:
     """Parse a number, and half a unit of its last digit.
 
     Raises:
-        UsageError: the word is no decimal number.
+        UsageError: the word is not a decimal number.
 
     >>> parse_exactness("0.4326")
     (0.4326, 5e-05)

@@ -95,15 +95,15 @@ def metric(
     no parameter: it is given the grades of all judged documents, highest first.
 
     Args:
-        function: what computes the value: a number, or NaN if there is none, so that the
-            convention says what counts.
+        function: computes the value: a number, or NaN if undefined, so that the
+            convention decides what counts.
         name: what the metric is called; without it, as the function is.
         per_query: whether the function takes grades; without it, the annotation of its first
-            argument says so: ``Sequence[float | None]`` (or a list) or ``Judged``.
+            argument decides: ``Sequence[float | None]`` (or a list) or ``Judged``.
         **words: other fields of `Metric`; the title is the first line of the docstring.
 
     Raises:
-        UsageError: a name that cannot be written, or arguments that do not say what they are.
+        UsageError: a name that cannot be written, or arguments without annotations.
 
     >>> from collections.abc import Sequence
     >>> @metric
@@ -142,7 +142,7 @@ def _declare_metric(
 
 
 def _sees_grades(function: Function, name: str) -> bool:
-    """True if the annotation of the first argument says that it is one query's grades."""
+    """True if the first argument is annotated as one query's grades."""
     first = next(iter(inspect.signature(function).parameters.values()), None)
     annotation = "" if first is None else first.annotation
     text = (

@@ -263,7 +263,7 @@ NNRBP = FacetMetric(
 def intent_aware(faceted: Faceted, *, of: str = "nDCG@10", rel: float = 1) -> Floats:
     """A metric of rankings on the judgments of each intent, mean over the intents of a query.
 
-    The mean is weighted where the judgments say what intents weigh (``subtopic_weight``).
+    The mean is weighted where the judgments have weights of intents (``subtopic_weight``).
 
     Args:
         faceted: the block.

@@ -72,7 +72,7 @@ class Faceted:
     def worth(self) -> Floats:
         """The weight of each subtopic with a relevant document, ``(T, S)``, 1 on average.
 
-        NaN for a query whose subtopics with a relevant document weigh nothing together.
+        NaN for a query if the weights of its subtopics with a relevant document sum to 0.
         """
         has_relevant: Flags = np.any(self.pool, axis=1)
         if self.weights is None:
@@ -160,7 +160,7 @@ def _grades(answers: Answers) -> list[float]:
 
 @dataclass(frozen=True, repr=False)
 class FacetMetric(Metric):
-    """A metric whose kernel takes a `Faceted` block; everything else is inherited from `Metric`."""
+    """A metric with a kernel on a `Faceted` block; everything else is inherited from `Metric`."""
 
     sees: str = "which subtopics each document answers, and its rank"
     blind_to: str = "how well it answers them beyond the level rel; unjudged documents"

@@ -37,7 +37,7 @@ class Judged:
         rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
         grade: ``(T, J)`` grades at those ranks, padded with 0. A negative grade
             is raw here and means: in the pool, but unjudged.
-        known: ``(T, J)`` whether a judgment says so; False where the grade was
+        known: ``(T, J)`` whether the grade is a judgment; False where the grade was
             imputed, and in the padding.
         first: ``(T, J)`` first rank of the document's group of equal scores.
         last: ``(T, J)`` last rank of that group.

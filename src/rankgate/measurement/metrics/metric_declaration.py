@@ -105,7 +105,7 @@ class Metric(Declared):
             falling grades.
         additive: whether its value is a sum over the documents retrieved, each by its own grade
             and rank alone.
-        scenarios: whether its value says something where unjudged documents are given grades.
+        scenarios: whether its value is meaningful where unjudged documents are given grades.
         bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` where
             it rises with each grade in the ranking and knows no pool; ``safe`` where it also
             falls with the grades of the pool; None where that is not known.
@@ -148,7 +148,7 @@ class Metric(Declared):
         return replace(self, given=tuple(sorted({**dict(self.given), **new_values}.items())))
 
     def __matmul__(self, value: float) -> Metric:
-        """The metric at a cutoff (or recall level, as `at` says): ``nDCG @ 10``."""
+        """The metric at a cutoff (or recall level, by `at`): ``nDCG @ 10``."""
         if self.at is None:
             raise UsageError(
                 f"{self.name} takes nothing after @; use {self.name} alone.",

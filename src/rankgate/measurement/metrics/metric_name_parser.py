@@ -171,7 +171,7 @@ def _find_metrics(
 
 
 def of_plugins() -> PluginObjects[Metric]:
-    """The metrics of plug-ins whose names no built-in metric has in any spelling."""
+    """The metrics of plug-ins with names that no built-in metric has in any spelling."""
     from rankgate.measurement.metrics.custom import load_plugin_metrics
 
     plugins = load_plugin_metrics()

@@ -1,6 +1,6 @@
 """Metrics of preferences between two documents: fulfilled preferences and compatibility.
 
-Preferences say which of two documents judges preferred; the metrics look at which is ranked
+A preference is the document of two that a judge preferred; the metrics look at which is ranked
 first.
 
 In reading order: preferences of a group with as many documents not relevant as relevant
@@ -78,7 +78,7 @@ Over = Literal["judged", "implied", "retrieved"]
 
 
 def fulfilled_share(preferred: Preferred, *, over: Over = "judged") -> Floats:
-    """Preferences fulfilled over preferences: those of all groups count alike.
+    """Preferences fulfilled over preferences: those of all groups count equally.
 
         prefs_simp = Σ_g fulfilled_g / Σ_g possible_g
 
@@ -104,7 +104,7 @@ def fulfilled_share(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
 
 def fulfilled_by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
-    """The mean over pairs of documents of the share of groups whose preference is fulfilled.
+    """The mean over pairs of documents of the share of groups with a fulfilled preference.
 
         prefs_pair = mean over {i, j} of fulfilled(i, j) / (prefer i + prefer j)
 

@@ -31,8 +31,8 @@ OF_RANK: Mapping[str, Callable[[Floats, float], Floats]] = {
 def rank_chances(items: int, negatives: int) -> Floats:
     """The chance of each sampled rank given each rank among all items, ``(n, m + 1)``.
 
-    Of the R − 1 better items among the n − 1 others, as many are drawn as a hypergeometric
-    distribution says, m being drawn without replacement.
+    Of the R − 1 better items among the n − 1 others, the number drawn has a hypergeometric
+    distribution, m being drawn without replacement.
 
     >>> rank_chances(3, 1)  # at rank 2 of 3, one of both others is better
     array([[1. , 0. ],
@@ -118,13 +118,13 @@ def estimates(
         )
     if not 0 < negatives < items or not 0 <= variance <= 1:
         raise UsageError(
-            f"{negatives} items drawn of {items}, variance {variance:g}; draw 1 or more, fewer "
-            "than there are, and take a variance from 0 to 1.",
+            f"{negatives} items drawn of {items}, variance {variance:g}; draw 1 or more, but "
+            "not all, and set a variance from 0 to 1.",
             code="out-of-range",
         )
     if len(ranks) and not 1 <= ranks.min() <= ranks.max() <= negatives + 1:
         raise UsageError(
-            f"a rank that is not from 1 to {negatives + 1}; see how many items were drawn.",
+            f"a rank that is not from 1 to {negatives + 1}; check how many items were drawn.",
             code="out-of-range",
         )
     of_rank, k = OF_RANK[name], float(cutoff) if cutoff else np.inf

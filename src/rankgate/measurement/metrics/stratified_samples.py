@@ -38,7 +38,7 @@ class SampledPool:
         rank: ``(P,)`` ranks, infinite where a document is not retrieved.
         grade: ``(P,)``; negative is in the pool and not drawn.
         stratum: ``(P,)`` from 0.
-        given: ``(P,)`` probabilities of being drawn as the judgments say, NaN where they do not.
+        given: ``(P,)`` probabilities of being drawn by the judgments, NaN where they have none.
     """
 
     rank: Floats

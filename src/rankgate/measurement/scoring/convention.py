@@ -280,7 +280,7 @@ _TOOL_PATTERN = re.compile(
 
 
 def _match_tool_name(name: str, names: Iterable[str]) -> str | None:
-    """The tool's name that a user wrote, in any case where it is no canonical name of ours."""
+    """The tool's name that a user wrote, in any case unless it is a canonical name of ours."""
     if name in names:
         return name
     fold = name.casefold()

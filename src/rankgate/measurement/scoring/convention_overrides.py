@@ -34,8 +34,8 @@ def override_convention(start: Convention, settings: Overrides | Iterable[str] =
 
     Args:
         start: the convention to begin with.
-        settings: ``AXIS=VALUE`` words, or axes with their values; what is said of one metric
-            goes before what is said of all where it comes later.
+        settings: ``AXIS=VALUE`` words, or axes with their values; a later setting of
+            one metric takes precedence over one of all.
 
     Raises:
         UsageError: an unknown axis, metric or value; the message suggests the nearest; an axis

@@ -190,7 +190,7 @@ def fill_undefined(
     retrieved: NDArray[np.int64],
     job: Job,
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Replace undefined values as the convention says, with the reason for each.
+    """Replace undefined values by the convention, with the reason for each.
 
     Args:
         values: ``(T,)`` from the kernel, NaN where undefined.
@@ -245,7 +245,7 @@ def sum_terms(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """The terms of the sum: values that count, or their logarithms, and their weights.
 
-    Queries whose kind of empty the convention leaves out do not count; any other undefined
+    Queries of a kind of empty that the convention leaves out do not count; any other undefined
     value makes the sum undefined.
 
     Args:

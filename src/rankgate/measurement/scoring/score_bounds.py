@@ -3,7 +3,7 @@
 The judgments of the documents in a batch are completed without another reading: each retrieved
 document without a grade of 0 or more, down to the metric's cutoff (through the whole list
 without a cutoff), gets a grade from 0 to the best of the scale: the highest possible where the
-judgments say it, else the highest given to any document, at least 1. Documents that were not
+judgments state it, else the highest given to any document, at least 1. Documents that were not
 retrieved stay as they are.
 
 ``low`` and ``high`` enclose the values by all completions, for metrics that declare bounds and
@@ -60,7 +60,7 @@ class CompletedRanks:
     """Rankings of a batch in which every document down to a cutoff has a grade.
 
     Attributes:
-        aligned: the documents with a judgment, and those that get one, whose grade is open.
+        aligned: the documents with a judgment, and those that get one with an open grade.
         met: the batch.
         added: ``(n,)``, the query of each document that gets a judgment, its code in the index.
         replaced: judgments below 0 that it replaces, by their place in the index.
@@ -114,7 +114,7 @@ class CompletedRanks:
         )
 
     def graded(self, grade: float) -> JudgedRanks:
-        """The rankings with one grade for all documents whose grade is open."""
+        """The rankings with one grade for all documents with an open grade."""
         grades = np.where(np.isinf(self.aligned.grade), grade, self.aligned.grade)
         return replace(self.aligned, grade=grades)
 
@@ -430,7 +430,7 @@ def _join_scores(scores: RunScores, parts: Sequence[RunScores]) -> RunScores:
 def _keep_current(low: RunScores, current: RunScores, labels: set[str]) -> RunScores:
     """The lower values, with some metrics replaced by their current values.
 
-    Where a grade of 0 is relevant already, no judgment can say that a document is not.
+    Where a grade of 0 is relevant, no judgment can make a document not relevant.
     """
     replaced_labels = [label for label in low.values if label in labels]
     return replace(

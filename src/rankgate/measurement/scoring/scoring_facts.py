@@ -116,7 +116,7 @@ class Facts:
         return facts
 
     def known_shares(self, is_counted: Flags) -> dict[int, Floats]:
-        """The shares of judged documents by cutoff, without queries whose ranking is empty."""
+        """The shares of judged documents by cutoff, without queries with an empty ranking."""
         judged_shares = {k: share[is_counted] for k, share in self.shares.items()}
         return {k: share[~np.isnan(share)] for k, share in judged_shares.items()}
 

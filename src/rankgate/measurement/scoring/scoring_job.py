@@ -51,7 +51,7 @@ class Job:
 
     @property
     def cutoff(self) -> int | None:
-        """The last rank that counts, where the metric says one."""
+        """The last rank that counts, if the metric has one."""
         cutoff = dict(self.metric.given).get("cutoff")
         return cutoff if isinstance(cutoff, int) else None
 

@@ -68,7 +68,7 @@ class Change:
 def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     """Changes of the mean in the order of time.
 
-    At each evaluation the last w of a stretch are compared with those before them, back to
+    At each evaluation the last w of a segment are compared with those before them, back to
     `MAX_SPAN`, for each w of `WINDOWS`. A change must be larger than what other queries, and
     larger than what other days, would show; the larger p-value of the two tests counts.
 
@@ -87,7 +87,7 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     over this variance, over N − 1, is a squared correlation r² of scores and sides, and the p-value
     that of Student's t = r √((N − 2) / (1 − r²)), times 2 for the windows, and not less than
     2 / C(N, w), the exact one of the most extreme ranks. A straight line must not fit the scores
-    better than the step: a drift is no change at one moment.
+    better than the step: a drift is not a change at one moment.
 
     Days, w of 2: both must be on one side of the median m₀ of those before, and c > 1 times as far
     from it as the farthest of those. Independent values with a tail of index α do that with a
@@ -98,7 +98,7 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     rate on independent days, whatever their distribution, and below twice the rate where days
     resemble the day before (AR(1) up to 0.9). A season that is larger than the noise gives more,
     and so does a slow wandering under further noise, whose correlation is estimated too low.
-    When a change is found, the stretch before it ends and the next begins.
+    When a change is found, the segment before it ends and the next begins.
 
     Args:
         values: (T, n) a row for each evaluation; NaN where a query has no value. Or (T,) means.
@@ -139,14 +139,14 @@ def extend_change_points(
 
 
 def correlation_in_time(means: Floats, places: Sequence[int] = ()) -> float:
-    """Correlation of evaluations with the next one, around the mean of their stretch.
+    """Correlation of evaluations with the next one, around the mean of their segment.
 
     By the normal scores of the residuals; 0 where fewer than `MAX_SPAN` evaluations are there,
-    or where none differs from the mean of its stretch.
+    or where none differs from the mean of its segment.
 
     Args:
         means: (T,) of the evaluations.
-        places: of the first evaluation of further stretches.
+        places: of the first evaluation of further segments.
     """
     if len(means) < MAX_SPAN:
         return 0.0

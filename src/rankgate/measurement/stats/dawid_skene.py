@@ -67,8 +67,8 @@ def dawid_skene(
     E: T_ij ∝ p_j Π_r Π_l π_rjl^n_irl. M: p_j = mean_i T_ij, π_rjl ∝ Σ_i T_ij n_irl (+ smoothing).
 
     Args:
-        item: (N,) whose rating it is, from 0; every item has a rating.
-        rater: (N,) who gave it, from 0; a rater may rate an item several times.
+        item: (N,) the rated item, from 0; every item has a rating.
+        rater: (N,) the rater, from 0; a rater may rate an item several times.
         grade: (N,) the place of the grade given, from 0.
         smoothing: added to every cell of a rater's table; 0 is the paper's.
         tolerance: the gain of the log-likelihood at which it rests.

@@ -140,7 +140,7 @@ class TwoMeans:
 
 @dataclass(frozen=True)
 class TwoShares:
-    """Shares of units: score tests, whose variance is that under the hypothesis.
+    """Shares of units: score tests, with the variance under the hypothesis.
 
     The test of no difference is the pooled z-test. That of a difference is of Mee (Biometrics 40,
     1984), that of a ratio of Koopman (Biometrics 40, 1984); both use the most probable shares under
@@ -266,7 +266,7 @@ def _find_crossing(
 
 
 def skewness_of_difference(second: float, third: float, units: tuple[int, int]) -> float:
-    """κ, the skewness of the difference of two means whose units have one distribution.
+    """κ, the skewness of the difference of two means of units with one distribution.
 
         γ (1/m² − 1/n²) / (1/m + 1/n)^(3/2),  γ = third / second^(3/2)
 

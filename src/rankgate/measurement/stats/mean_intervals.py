@@ -207,8 +207,8 @@ def interval_warnings(table: Floats) -> tuple[str, ...]:
     if (np.ptp(table, axis=0) == 0).any():
         sentences.append(
             "all differences are equal, so they show no spread: neither Student's t nor the "
-            "bootstrap can make an interval of them, and rules take bounds by betting; p of the "
-            "t-test is that of the sign test."
+            "bootstrap can compute an interval, and rules take bounds by betting; p of the t-test "
+            "is that of the sign test."
         )
     return tuple(sentences)
 
@@ -330,7 +330,7 @@ def rare_values_interval(
     scale, with the third moment instead of a gamma distribution that begins at 0.
 
     Args:
-        values: (n,) of which the mean is taken.
+        values: (n,) the values of the mean.
         lowest: the least that a value could be, at most the mean.
         highest: the most that a value could be, at least the mean.
         level: of the interval.

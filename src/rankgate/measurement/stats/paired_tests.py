@@ -332,7 +332,7 @@ def largest_share(delta: Floats) -> tuple[NDArray[np.int64], Floats]:
     """The query without which the sum of the differences would change most, and by how much.
 
     Returns:
-        (M,) its row, and (M,) |d| / |Σd|: 0.2 says that a fifth of the difference is this query;
+        (M,) its row, and (M,) |d| / |Σd|: 0.2 means that a fifth of the difference is this query;
         more than 1 that the difference changes its sign without it, or nearly. NaN where the
         differences add up to 0.
     """

@@ -312,7 +312,7 @@ def queries_for(
 
     Args:
         delta: (n₀, M) measured differences, NaN where a query has no value.
-        decide: takes samples and says, (R, D), which of D decisions come out in each, such as that
+        decide: takes samples and gives, (R, D), which of D decisions come out in each, such as that
             every rule passes, or that a corrected p is below the level.
         power: the wanted chance.
         mean: (M,) true means; as measured where None.

@@ -132,7 +132,7 @@ def tie_levels(values: Floats) -> NDArray[np.float64]:
 def _levels_of_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     if len(first) != len(second):
         raise ValueError(
-            f"{len(first)} values against {len(second)}: orderings are of the same things."
+            f"{len(first)} values against {len(second)}: both must order the same things."
         )
     return tie_levels(first), tie_levels(second)
 
@@ -265,10 +265,10 @@ RboTies = Literal["w", "a", "b"]
 
 @dataclass(frozen=True)
 class RankBiasedOverlap:
-    """Rank-biased overlap of two lists of which only the first items are known.
+    """Rank-biased overlap of two lists with only the first items known.
 
     Attributes:
-        value: extrapolated: as alike below as above.
+        value: extrapolated: as similar below as above.
         low: if nothing below is shared.
         high: if as much below is shared as can be.
     """
@@ -299,7 +299,7 @@ def rbo(
     2024.
 
     Args:
-        first: groups of tied items, best first; a group of one is no tie.
+        first: groups of tied items, best first; a group of one is not a tie.
         second: the other list.
         p: in (0, 1); the larger, the deeper it looks.
         ties: the treatment.

@@ -70,7 +70,7 @@ class RatingMatrix:
         is_outside = is_rated & (scale[grade_index] != table) if scale.size else is_rated
         if is_outside.any():
             raise UsageError(
-                f"a grade {table[is_outside][0]:g} that the scale does not have.",
+                f"grade {table[is_outside][0]:g} is not on the scale.",
                 code="grade-outside-scale",
             )
         counts = (grade_index[:, :, None] == np.arange(scale.size)) & is_rated[:, :, None]
@@ -416,7 +416,7 @@ def intervals(
 ) -> dict[str, Agreement]:
     """Each coefficient with its jackknife interval, leaving out one cluster at a time.
 
-    Grades of one query resemble each other, so that pairs are no independent observations: whole
+    Grades of one query resemble each other, so that pairs are not independent observations: whole
     clusters are left out, those with an item that has two ratings; the others add to the shares of
     grades only. A coefficient is 1 − d, where d is the disagreement, as a share of that expected
     by chance. The interval is that of ln d, which is less skewed than d: 1 − d exp(± t s), s by

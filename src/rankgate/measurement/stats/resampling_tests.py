@@ -50,7 +50,7 @@ class BootstrapTest:
 
 
 def bootstrap_test(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> BootstrapTest:
-    """(c + 1)/(samples + 1) of resamples whose mean strays from the mean as far as it is from 0.
+    """(c + 1)/(samples + 1) of resamples with a mean as far from the mean as that is from 0.
 
     It rejects too often for few queries (Urbano, Lima and Hanjalic 2019): a secondary test.
     """
@@ -266,7 +266,7 @@ class RandomizationTest:
 
 
 def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> RandomizationTest:
-    """The share of flips of signs whose mean is at least as far from 0 as the one observed.
+    """The share of sign flips with a mean at least as far from 0 as the observed one.
 
     All 2ⁿ flips are looked at where they are no more than `samples`; else as many are drawn.
     Memory is bounded; the result does not depend on how the work is cut into blocks.

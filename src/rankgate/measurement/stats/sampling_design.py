@@ -73,7 +73,7 @@ LEAST = 2
 def stratified_error(sizes: Counts, deviations: Floats, sample_sizes: Counts) -> float:
     """The standard error of Σ W_h ȳ_h: √Σ W_h² S_h² (1/n_h − 1/N_h), with W_h = N_h / Σ N.
 
-    Cochran (1977), theorem 5.3. A stratum of which nothing is drawn makes it infinite, unless its
+    Cochran (1977), theorem 5.3. A stratum without drawn units makes it infinite, unless its
     values are all equal.
 
     Args:
@@ -140,7 +140,7 @@ _CHOICES = 25  # numbers of queries that are tried
 
 @dataclass(frozen=True)
 class TwoStage:
-    """A mean over queries, of n of which people judge documents drawn with probabilities π.
+    """A mean over queries; in n of them people judge documents drawn with probabilities π.
 
     A model judged all documents of N queries and explains a part of what differs among them. With
     m queries in the frame, the variance of the regression estimator is

@@ -168,7 +168,7 @@ def p_value(delta: float, se: float, n: float, alpha: float, tuned_to: float) ->
 
 
 def likelihood_ratio(delta: float, variance: float, n: float, tau2: float) -> float:
-    """The mixture likelihood ratio of n pairs whose mean difference is delta (mSPRT).
+    """The mixture likelihood ratio of n pairs with the mean difference delta (mSPRT).
 
         √(V/(V + n tau²)) · exp(n² tau² delta² / (2 V (V + n tau²)))
 

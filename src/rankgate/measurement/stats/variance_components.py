@@ -85,7 +85,7 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
     from scipy.special import stdtr, stdtrit
 
     if min(values.shape) < 2:
-        raise ValueError(f"{values.shape}: queries, systems and judges are 2 or more each.")
+        raise ValueError(f"{values.shape}: at least 2 queries, systems and judges are needed.")
     n, systems, judges = values.shape
     square, df = _mean_squares(values)
     s, q, j, sq, sj, qj, e = square
@@ -250,7 +250,7 @@ def facets(values: Floats) -> Facets:
         ValueError: a facet with one level.
     """
     if min(values.shape) < 2:
-        raise ValueError(f"{values.shape}: each facet has 2 levels or more.")
+        raise ValueError(f"{values.shape}: each facet needs 2 levels or more.")
     axes = range(values.ndim)
     effects = tuple(
         effect for size in range(1, values.ndim + 1) for effect in combinations(axes, size)

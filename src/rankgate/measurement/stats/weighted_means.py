@@ -93,7 +93,7 @@ class WeightPrecision:
         return self.degrees == self.n - 1
 
     def worth(self, estimate: PopulationEstimate) -> float:
-        """Effective members: by the weights, or by the values where these say that it is fewer.
+        """Effective members: by the weights, or by the values where these give fewer.
 
         The latter are (weighted sd / standard error)², the members drawn by weight whose mean has
         the same error (the design effect of the values).
@@ -129,7 +129,7 @@ class PopulationEstimate:
     """An estimate of a population's mean, written as the mean of n values.
 
     Attributes:
-        values: (n,) values whose mean is the estimate and whose s/√n is its standard error: what
+        values: (n,) values with the estimate as mean and its standard error as s/√n: what
             can be done with a simple random sample can be done with them.
         slope: λ, how much the predictions count; 0 without any.
         correlation: of the sample's values with their predictions; NaN without any.
@@ -391,7 +391,7 @@ def unseen_weight(weights: Floats, alpha: float) -> float:
 def sample_size_needed(
     estimate: PopulationEstimate, distance: float, multiple: float, max_size: int
 ) -> int | None:
-    """The sample size that tells an estimate from a bound; None if ``max_size`` is too small.
+    """The sample size that separates an estimate from a bound; None if ``max_size`` is too small.
 
     Args:
         estimate: it is taken as the truth.
@@ -536,7 +536,7 @@ class QueryClusters:
         return self.sums(v * values) / totals, totals
 
     def values(self, table: Floats) -> Floats:
-        """(C, …) values whose mean is that of all queries, and whose s/√C is its standard error.
+        """(C, …) values with the mean of all queries, and its standard error as s/√C.
 
         Means of clusters of equal sizes m; else ȳ + m(ȳ_c − ȳ)/m̄ · (1 − 1/C)/(1 − m/Σm), the ratio
         of two means of clusters (Cochran 1977, section 9A.1) with the error of the jackknife.

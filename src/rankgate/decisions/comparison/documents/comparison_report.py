@@ -106,7 +106,7 @@ class Changes:
     """Blocks on the changes between the baseline and a candidate.
 
     Attributes:
-        figures: what the metrics say.
+        figures: the results by metric.
         queries: which queries changed.
     """
 

@@ -61,7 +61,7 @@ def read_earlier_stages(policy: Policy) -> tuple[EarlierStage, ...]:
     passes above the margin, and fails below.
 
     Raises:
-        InputError: a file that is no JSON of such a result.
+        InputError: a file that is not the JSON of such a result.
     """
     stages = []
     for name in STAGES[:-1]:
@@ -103,7 +103,7 @@ def _policy_status(
     ]  # type: ignore[assignment]
     digest = values.get("sha256") or (values.get("hashes") or {}).get("policy")
     if digest and digest != policy.sha256:
-        return "inconclusive", " is of another policy, or of an earlier text of this one"
+        return "inconclusive", " belongs to another policy, or to an earlier version of this one"
     return status, ""
 
 
@@ -205,7 +205,7 @@ def experiment_of(policy: Policy) -> PolicyExperiment:
     """The experiment of a policy that is watched.
 
     Raises:
-        InputError: it has none, or no rules on KPIs.
+        InputError: it has no experiment, or no rules on KPIs.
     """
     if not policy.experiment or not kpi_rules(policy):
         missing = "rules on KPIs" if policy.experiment else "an [experiment]"

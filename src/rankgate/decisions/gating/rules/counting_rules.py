@@ -45,7 +45,7 @@ def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
         )
     reason = (
         f"judged@{k}{slice_label} is below {floor:g}: {', '.join(low_texts)}; the metrics do not "
-        "know what they miss"
+        "see the unjudged documents"
     )
     subject = f"the {below[0]} shows" if len(below) == 1 else "they show"
     return Outcome("fail", reason, f"judge the {holes} unjudged documents that {subject}")
@@ -156,8 +156,8 @@ def decide_states(rule: Rule, evidence: Evidence) -> Outcome:
         if not total:
             return Outcome(
                 "inconclusive",
-                f"the {system} was asked no query{slice_label}",
-                "see whether the tags are right" if slice_label else "ask some queries",
+                f"the {system} has no query{slice_label}",
+                "check the tags" if slice_label else "ask some queries",
                 n=0,
             )
         share[system], n = state_count / total, total

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.rule import Drift, Evidence, Rule
 
 
-_ADMIT_COMMAND = "hold the judge against people: rankgate admit PEOPLE JUDGE --format json -o {}"
+_ADMIT_COMMAND = "compare the judge with people: rankgate admit PEOPLE JUDGE --format json -o {}"
 
 
 def decide_admitted(rule: Rule, evidence: Evidence) -> Outcome:

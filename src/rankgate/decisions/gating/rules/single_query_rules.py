@@ -42,7 +42,7 @@ def decide_per_query(rule: Rule, evidence: Evidence) -> Outcome:
         return Outcome(
             "inconclusive",
             f"no query{slice_label} has a value on both sides",
-            "see whether the tags are right",
+            "check the tags",
             n=0,
         )
     drop_texts = ", ".join(
@@ -85,7 +85,7 @@ def _drop_verb(lower: bool, count: int) -> str:  # noqa: FBT001 - of the metric
 
 
 def _split_exceptions(allow: list[Any], today: str) -> tuple[set[str], list[str]]:
-    """Excused queries, and those whose exception has expired."""
+    """Excused queries, and queries with an expired exception."""
     excused, expired = set(), []
     for exception in allow:
         query, until = (
@@ -212,7 +212,7 @@ def _document_outcome(rule: Rule, evidence: Evidence, reason: str, *, good: bool
     tables = (result.queries, result.lists, evidence.inputs.unjudged_lists)
     if not any(table is not None and rule["query"] in table["query_id"] for table in tables):
         reason = f"query {rule['query']} is neither judged nor in the candidate's run"
-        return Outcome("inconclusive", reason, "see whether its id is right", n=0)
+        return Outcome("inconclusive", reason, "check its id", n=0)
     advice = f"look at it side by side (rankgate compare --query {rule['query']})"
     return Outcome(
         "pass" if good else "fail", reason, "" if good else advice, n=1, queries=(rule["query"],)

@@ -210,7 +210,7 @@ def read_looks(path: Path) -> tuple[Mapping[str, Any], ...]:
     """Every look, in time order; empty without a log; without a line that a crash cut short.
 
     Raises:
-        InputError: a line that is no look, with its number.
+        InputError: a line that is not a look, with its number.
     """
     try:
         data = path.read_bytes()
@@ -224,7 +224,7 @@ def read_looks(path: Path) -> tuple[Mapping[str, Any], ...]:
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         look = parse_json(line, str(path), number)
         if not _is_look(look):
-            problem = f"no look at a baseline; a look has {', '.join(LOOK_KEYS)}."
+            problem = f"not a look at a baseline; a look has {', '.join(LOOK_KEYS)}."
             raise InputError(problem, source=str(path), line=number, code="wrong-document")
         logged_looks.append(look)
     return tuple(logged_looks)

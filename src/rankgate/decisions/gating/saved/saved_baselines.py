@@ -45,7 +45,7 @@ _CODE = "unfinished-snapshot"
 
 
 def refuse_unfinished_files(*inputs: Any) -> None:
-    """Refuse a run's file whose snapshot is under way, before it is read.
+    """Refuse the file of a run with an unfinished snapshot, before it is read.
 
     Raises:
         InputError: which file, and why.
@@ -62,7 +62,7 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
 
     Args:
         runs: of both systems.
-        partly: True if some queries may be missing, as the policy says how to count them.
+        partly: True if some queries may be missing, as the policy decides how to count them.
 
     Raises:
         UsageError: a system that answered no query, or did not get every query.
@@ -239,7 +239,7 @@ def save(
     previous_version = FileVersion.read_version(path)
     if path.exists() and not force:
         raise UsageError(
-            f"{path} is there already; add --force to replace it, and commit that.",
+            f"{path} already exists; add --force to replace it, and commit the new file.",
             code="already-exists",
         )
     refuse_unfinished_files(run)

@@ -157,7 +157,7 @@ class ListBuilder:
 
     Attributes:
         metrics: on lists, by label.
-        how: the convention, which says how ties are broken.
+        how: the convention, with its rule for ties.
         collection: the collection, with data on items and users.
         tables: the same, read.
         stated: items that could be shown, in addition to those that are known otherwise.
@@ -184,7 +184,7 @@ class ListBuilder:
 
         Raises:
             InputError: a table that cannot be read.
-            UsageError: seen items are to leave, and no training says which they are.
+            UsageError: seen items are to be removed, and no training data is given.
         """
         stated_items = catalogue_ids(collection.items.catalogue)
         result = cls(
@@ -279,7 +279,7 @@ class ListBuilder:
             if self.depth is None and isinstance(run, Dense):
                 label = next(name for name, metric in self.metrics.items() if metric.cutoff is None)
                 result = (
-                    f"{label} is of whole lists, and {run.name} ranks every item; use {label}@10."
+                    f"{label} needs whole lists, and {run.name} ranks every item; use {label}@10."
                 )
                 raise UsageError(result, code="missing-cutoff")
             seen_items = self.leaving.items_of_run(run) if self.leaving else None

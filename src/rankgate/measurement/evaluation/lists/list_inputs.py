@@ -115,7 +115,7 @@ class Tables:
 
         Raises:
             InputError: a table that cannot be read.
-            UsageError: seen items are to leave, and no training says which they are.
+            UsageError: seen items are to be removed, and no training data is given.
         """
         if collection.drop_seen and collection.training is None:
             raise UsageError(
@@ -201,7 +201,7 @@ def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
     elif facts["outside"]:
         yield (
             f"catalogue of {facts['items']:,} items: {facts['outside']:,} of them are not in the "
-            "stated catalogue, and known from training, judgments or lists only"
+            "stated catalogue, but in training, judgments or lists"
         )
 
 

@@ -235,8 +235,8 @@ def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) ->
     """Check that the data a metric counts are known for all passages and calls.
 
     Raises:
-        UsageError: documents count, and no table says which passages are parts of one.
-        InputError: some calls say what they spent, and others do not.
+        UsageError: documents count, and no table has the document of each passage.
+        InputError: only some calls have their cost.
     """
     bound = job.metric.bound(job.defaults)
     if bound.get("by") == "documents" and collection.items.document is None:

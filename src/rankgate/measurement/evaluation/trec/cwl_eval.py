@@ -210,7 +210,7 @@ def cwl_eval(
     a cost in the file of costs (``type cost``).
 
     Args:
-        gains: judgments whose grades are gains, from 0 to 1.
+        gains: judgments with gains as grades, from 0 to 1.
         run: the run.
         metrics: the metrics; those of cwl_eval without.
         costs: the cost of each type of element; without it every document costs 1.

@@ -367,7 +367,7 @@ def _cuts(name: str, written: str) -> list[float]:
             f"-m {name}.{written}: a cutoff is a whole number of 1 or more.", code="invalid-cutoff"
         )
     if len(set(cuts)) < len(cuts):
-        raise UsageError(f"-m {name}.{written}: a cutoff is there twice.", code="invalid-cutoff")
+        raise UsageError(f"-m {name}.{written}: a cutoff is given twice.", code="invalid-cutoff")
     return cuts
 
 

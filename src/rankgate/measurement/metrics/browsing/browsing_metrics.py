@@ -39,7 +39,7 @@ def u_measure(browsed: Browsed, *, L: Annotated[float, Range(0, exclusive=True)]
 
     Args:
         browsed: gains and costs by rank.
-        L: the text after which nobody reads on, in units of cost.
+        L: the amount of text after which users stop, in units of cost.
     """
     cost_above = browsed.total_cost - browsed.cost
     weights = np.maximum(0, 1 - cost_above / L)
@@ -96,7 +96,7 @@ def reciprocal_rank(browsed: Browsed) -> Floats:
 
 
 def scaled_dcg(browsed: Browsed, *, cutoff: Cutoff) -> Floats:
-    """Users who go on as the logarithmic discount says, down to rank k.
+    """Users who continue by the logarithmic discount, down to rank k.
 
     Args:
         browsed: gains and costs by rank.

@@ -271,7 +271,7 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
         if not _users_stop(name, goes_on, tuple(values.items())):
             raise UsageError(
                 f"{name}: users never stop, whatever they find; "
-                "let the continuation function be below 1 somewhere.",
+                "make the continuation function return less than 1 somewhere.",
                 code="endless-continuation",
             )
 

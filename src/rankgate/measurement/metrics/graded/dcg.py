@@ -162,7 +162,7 @@ def ndcg(
         levels: how a gain map is ordered; `truncated` is trec_eval's way.
         term_digits: decimals that each term of both sums is cut down to; None keeps all.
         ties: as in DCG; the ideal has none.
-        negative: a grade below 0 is `taken` as the gain says, or `refused`.
+        negative: a grade below 0 is `taken` by its gain, or `refused`.
         single: a query of one document, judged or retrieved, is `taken` or `refused`.
         least: grades below it are worth nothing (ranx's level of relevance).
         highest: the highest grade there may be; None is any.

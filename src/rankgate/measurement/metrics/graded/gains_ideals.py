@@ -1,6 +1,6 @@
 """Gains of grades, discounts by rank, and the ideal ranking that normalises them.
 
-A gain is the value of a grade. A discount says how much a gain counts at a rank, and on
+A gain is the value of a grade. A discount is the weight of a gain at a rank, and on
 average over ranks that are tied. The ideal ranking is the one by which a discounted gain is
 divided.
 """

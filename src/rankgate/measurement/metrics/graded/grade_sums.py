@@ -131,7 +131,7 @@ def ncg(
         judged: the block.
         cutoff: k; without it the whole list counts.
         gain: g, as in nDCG.
-        ideal: of which documents the ideal is made, as in nDCG.
+        ideal: the documents of the ideal, as in nDCG.
         depth: how far the ideal goes, as in nDCG.
 
     Returns:

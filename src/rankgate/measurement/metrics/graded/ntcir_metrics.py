@@ -225,7 +225,7 @@ def graded_precision(judged: Judged, *, rel: float = 1, stops: Stops = "linear")
         judged: the block.
         rel: the smallest grade that counts as relevant.
         stops: how likely users stop at a grade, compared with others: as the grade (`linear`),
-            as 2 to the grade less 1 (`exp`), at all alike (`binary`), or a map.
+            as 2 to the grade less 1 (`exp`), equally at all (`binary`), or a map.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.

@@ -1,7 +1,7 @@
 """Rank-biased precision (RBP) with its residual, and compatibility with the ideal ranking.
 
-Rank-biased precision models a reader who goes on with probability p. Compatibility says how
-like the ranking is to its ideal, by rank-biased overlap.
+Rank-biased precision models a reader who goes on with probability p. Compatibility is
+the similarity of the ranking to its ideal, by rank-biased overlap.
 """
 
 from typing import Annotated, Literal

@@ -1,8 +1,8 @@
 """Metrics on lists beyond accuracy: coverage, evenness, novelty, diversity, fairness.
 
 One file a family: kernels on `Listed` (the first K of each list as codes, and what is known of
-items and users) or on `Sums` over lists, with their declarations. Every one says how partial
-results become one, so that the same code serves batches; see `rankgate.Accumulator`.
+items and users) or on `Sums` over lists, with their declarations. Each declares how partial
+results are merged, so that the same code serves batches; see `rankgate.Accumulator`.
 """
 
 from __future__ import annotations

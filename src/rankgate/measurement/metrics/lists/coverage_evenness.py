@@ -308,7 +308,7 @@ def personalization(
                         = 1 − (Σ_i sᵢ² − Σ w²) / ((Σ w)² − Σ w²),   sᵢ = Σ_{lists with i} w/√length
 
     Lists are sets of items: one that shows an item twice has it once. Empty lists are left out.
-    Where lists weigh w, a list is no pair with itself.
+    Where lists have weights w, a list is not paired with itself.
 
     Args:
         sums: of the lists.

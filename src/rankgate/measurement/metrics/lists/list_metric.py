@@ -1,6 +1,6 @@
 """Declare a metric on lists, and accumulate its partial results.
 
-A declaration says what the metric needs, and how partial results are merged. Partial results
+A declaration states what the metric needs, and how partial results are merged. Partial results
 are for batches on several machines, in any order.
 """
 

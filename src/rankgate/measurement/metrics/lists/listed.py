@@ -104,7 +104,7 @@ def pad_rows(codes: NDArray[Any], lengths: Codes) -> Codes:
 
 
 def bounded_parts(rows: slice, lengths: Codes) -> Iterator[slice]:
-    """Parts of some rows whose matrices are of bounded size; one long row has its own.
+    """Parts of some rows with matrices of bounded size; one long row has its own.
 
     >>> list(bounded_parts(slice(0, 4), np.array([2, 1, 1 << 23, 3])))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
@@ -154,7 +154,7 @@ class Listed:
     Attributes:
         items: ``(T, K)``, the code of each item from 0.
         catalogue: I, the number of items that could have been shown.
-        seen: ``(I,)``, how many people each item was known to before; None if nobody says so.
+        seen: ``(I,)``, how many people each item was known to before; None if unknown.
         people: how many people those are of.
         relevant: ``(T, ·)``, the items that are relevant to each user, in any order; kernels get
             a matrix.

@@ -1,6 +1,6 @@
 """Novelty, serendipity and unexpectedness of recommended lists.
 
-Novelty says how little known the recommended items are. Then come serendipity and
+Novelty measures how little known the recommended items are. Then come serendipity and
 unexpectedness of lists.
 """
 
@@ -43,7 +43,7 @@ def novelty(lists: Listed, *, of: Of = "people", unknown: Unknown = "leave_out")
         lists: the lists.
         of: the chance that one of the people knows the item (Zhou, rexmex, evidently), or that an
             interaction is with it (elliot's EFD).
-        unknown: items that nobody is known to know are left out, as novel as an item that one
+        unknown: items that no person knows are left out, as novel as an item that one
             knows (`cap`), or count 0 (`zero`: recommenders).
 
     Returns:
@@ -94,7 +94,7 @@ def expected_free_discovery(
         discount: d(r) = 1/log₂(r + 1), or 1.
         of: p is the share of the interactions, or of the people.
 
-    An item that nobody is known to know is as novel as one that one knows.
+    An item that no person knows is as novel as an item that one person knows.
 
     >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([3, 1]), people=3)
     >>> expected_free_discovery(shown, discount="none").round(4)
@@ -272,7 +272,7 @@ def temporal_novelty(lists: Listed, *, against: Against = "shown") -> Floats:
         TemporalNovelty = |shown \ ever shown before| / |shown|
 
     Args:
-        lists: the lists; where nobody says what was ever shown, it is the list of last time.
+        lists: the lists; without data on earlier lists, the previous list is compared.
         against: what was shown before, or what the user had before (`history`).
 
     >>> shown = Listed(np.array([[0, 1]]), 3, earlier=np.array([[2]]), before=np.array([[2, 1]]))

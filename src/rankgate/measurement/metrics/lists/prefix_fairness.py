@@ -164,7 +164,7 @@ def fair_top_k(
     adjust: bool = False,
     protected: Group = 1,
 ) -> Floats:
-    """1 for a list whose every prefix passes the FA*IR test, ``(T,)``; NaN for an empty list.
+    """1 for a list if each of its prefixes passes the FA*IR test, ``(T,)``; NaN for an empty list.
 
     A prefix of k fails if so few protected items in it, or fewer, come about with a chance of at
     most alpha, were each place protected with chance p.
@@ -210,7 +210,7 @@ def least_protected(k: int, p: float = 0.5, alpha: float = 0.1) -> tuple[int, ..
 
 @lru_cache(maxsize=64)
 def adjusted_alpha(k: int, p: float = 0.5, alpha: float = 0.1) -> float:
-    """The level of each of k tests of which a fair ranking fails any with a chance up to alpha.
+    """The level of each of k tests so that a fair ranking fails any of them with chance alpha.
 
     The greatest such level: minima change only where a cumulated chance lies, so that these are
     all that there is to choose from. 0 where every level fails too often.
@@ -230,7 +230,7 @@ def adjusted_alpha(k: int, p: float = 0.5, alpha: float = 0.1) -> float:
 
 
 def failure_chance(minima: tuple[int, ...], p: float = 0.5) -> float:
-    """The chance that a ranking whose places are protected with chance p misses a minimum.
+    """The chance that a ranking with places protected with chance p misses a minimum.
 
     >>> failure_chance((0, 1))
     0.25

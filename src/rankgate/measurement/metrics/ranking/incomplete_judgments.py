@@ -35,7 +35,7 @@ def judged_share(
     Args:
         judged: the block.
         cutoff: k; without it the whole list counts.
-        negative: a negative grade says that a document was in the pool and is `unjudged`, or
+        negative: a negative grade means that a document was in the pool and is `unjudged`, or
             it is a judgment like any other (`judged`, ir_measures).
 
     Returns:

@@ -59,7 +59,7 @@ def count_before_group(judged: Judged, rows: Flags) -> Counts:
 
 
 def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:
-    """Share of the pairs retrieved whose relevant document is above the other.
+    """Share of the retrieved pairs with the relevant document above the other.
 
         Accuracy@k = 1/H · Σ_{relevant at rank i ≤ k} (others below it, up to k) / (n − H)
 
@@ -172,7 +172,7 @@ By = Literal["relevant", "documents"]
 
 
 def area(judged: Judged, *, rel: float = 1, ties: Ties = "half", over: Over = "known") -> Floats:
-    """Share of the pairs whose relevant document scores above the other.
+    """Share of the pairs with the relevant document scored above the other.
 
         AUC = ( |pairs with s₊ > s₋| + ½ |pairs with s₊ = s₋| ) / (R · N)
 
@@ -183,7 +183,7 @@ def area(judged: Judged, *, rel: float = 1, ties: Ties = "half", over: Over = "k
         rel: the smallest grade that counts as relevant.
         ties: what a pair of equal scores counts: a half (`half`, scikit-learn, RecBole,
             torchmetrics), or nothing (`lost`).
-        over: all documents judged or retrieved, of which those that were not retrieved score
+        over: all documents judged or retrieved, where those that were not retrieved score
             below all others and equal each other (`known`), or those retrieved (`retrieved`).
 
     Returns:
@@ -220,7 +220,7 @@ def grouped_area(
     over: Over = "known",
     by: By = "relevant",  # noqa: ARG001 - what the mean is weighted by
 ) -> Floats:
-    """The area of each query, whose mean is weighted.
+    """The area of each query, for a weighted mean.
 
         GAUC = Σ_q w_q · AUC_q / Σ_q w_q
 
@@ -257,7 +257,7 @@ def weights(
 
 
 def ranking_loss(judged: Judged, *, rel: float = 1, over: Over = "known") -> Floats:
-    """Share of the pairs whose relevant document does not score above the other.
+    """Share of the pairs with the relevant document not scored above the other.
 
         RankingLoss = |pairs with s₊ ≤ s₋| / (R · N)
 

@@ -1,7 +1,7 @@
 """Reciprocal rank, and average reciprocal rank over all relevant documents.
 
-Reciprocal rank says how soon the first relevant document comes, average reciprocal rank how
-soon every relevant document comes.
+Reciprocal rank measures how soon the first relevant document comes, average reciprocal rank
+how soon every relevant document comes.
 """
 
 from typing import Annotated, Literal

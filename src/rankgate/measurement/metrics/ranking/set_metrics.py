@@ -285,7 +285,7 @@ def fall_out(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) ->
 
         FallOut@k = |not relevant at ranks ≤ k| / |not relevant|
 
-    All documents count that are judged or retrieved: nobody knows the others.
+    All documents that are judged or retrieved count: the others are not known.
 
     Args:
         judged: the block.

@@ -44,7 +44,7 @@ def evidence_recall(
         ``(G,)``; NaN for a task without a relevant document.
 
     Raises:
-        UsageError: a budget of tokens or seconds, and calls do not say theirs.
+        UsageError: a budget of tokens or seconds, and calls do not have theirs.
 
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
     >>> task = sequences([[[("a", 1), ("b", 0)], [("a", 1), ("c", 1)]]], [[1, 1, 1, 0]])
@@ -92,7 +92,7 @@ def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) 
         ``(G,)``; NaN for a task without a relevant document; 0 where nothing was spent.
 
     Raises:
-        UsageError: calls do not say their tokens or seconds.
+        UsageError: calls do not have their tokens or seconds.
 
     >>> import numpy as np
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
@@ -241,7 +241,7 @@ def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:
     """The tokens or seconds of each call.
 
     Raises:
-        UsageError: no call says it.
+        UsageError: no call has it.
     """
     spent = sequences.spent if cost == "tokens" else sequences.seconds
     if spent is None or np.isnan(spent).all():

@@ -37,15 +37,15 @@ class Sequences:
         doc: ``(G, Q, K)`` codes of documents in the order of rank, padded with `NOTHING`.
         grade: ``(G, Q, K)`` grades as judged, also those below 0; NaN for no judgment and in the
             padding.
-        source: ``(G, Q, K)`` the document that each passage is a part of, itself where no table
-            says otherwise.
+        source: ``(G, Q, K)`` the document that each passage is a part of, itself without a
+            table of documents.
         calls: ``(G,)`` rankings of each task.
         ideal: ``(G, I)`` grades from 0 of all judged documents, highest first, padded with 0.
         judged: ``(G,)`` how many documents are judged with a grade of 0 or more.
-        position: ``(G, Q)`` the place of each ranking in its task, from 1, or as the table says.
+        position: ``(G, Q)`` the place of each ranking in its task, from 1, or by the table.
         score: ``(G, Q, K)`` scores of the run, 0 in the padding.
-        same: ``(G, Q, K)`` whether a document's id is that of the query: no change of a text.
-        tokens: ``(G, Q, K)`` lengths of documents; None where no table says them.
+        same: ``(G, Q, K)`` whether a document's id is that of the query: an unchanged text.
+        tokens: ``(G, Q, K)`` lengths of documents; None where no table has them.
         spent: ``(G, Q)`` tokens of each call; NaN where they are not known.
         seconds: ``(G, Q)`` time of each call; NaN where it is not known.
         cited: ``(G, C)`` codes of the documents that the answer cites, padded with `NOTHING`.
@@ -99,7 +99,7 @@ class Sequences:
         Documents are taken in the order of rank until the next one does not fit as a whole.
 
         Raises:
-            UsageError: a budget, and no table says the lengths of documents.
+            UsageError: a budget, and no table has the lengths of documents.
         """
         is_used = self.is_filled.copy()
         if cutoff is not None:
@@ -223,11 +223,11 @@ Tokens = Annotated[int, Range(1)]
 
 @dataclass(frozen=True, repr=False)
 class SequenceMetric(Metric):
-    """A metric whose kernel takes `Sequences`; everything else is inherited from `Metric`.
+    """A metric with a kernel that takes `Sequences`; everything else is inherited from `Metric`.
 
     Attributes:
-        undefined: whether a task without a value never counts, whatever the convention says: of
-            an answered question a precision of refusals says nothing.
+        undefined: whether a task without a value never counts, under any convention: for an
+            answered question a precision of refusals has no meaning.
     """
 
     view: View = SEQUENCES

@@ -69,7 +69,7 @@ def normalised_session_dcg(
     query_base: Base = 4,
     discount: Discount = "shifted",
 ) -> Floats:
-    """The `sDCG` of a session as a share of that of a session whose every list is ideal.
+    """The `sDCG` of a session as a share of that of a session with only ideal lists.
 
     Arguments and what has no value as of `sDCG`. The ideal list is the same for every query: all
     judged documents, the best first.

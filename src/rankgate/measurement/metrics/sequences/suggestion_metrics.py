@@ -156,7 +156,7 @@ def _ranks(sequences: Sequences, cutoff: int | None) -> Floats:
 
 
 def _correction_flags(sequences: Sequences) -> tuple[Flags, Flags]:
-    """Flags of queries that were changed, and whose first correction is right, ``(G,)`` each."""
+    """Flags of changed queries, and of queries with a right first correction, ``(G,)`` each."""
     first = sequences.is_filled[:, 0, 0]
     is_changed: Flags = first & ~sequences.same[:, 0, 0]
     is_right: Flags = first & sequences.hits(1)[:, 0, 0]

@@ -38,7 +38,7 @@ class AlignedRun:
     """A batch aligned with judgments, before ranking.
 
     Attributes:
-        scores: ``(n,)``, of the rows whose query is judged, in file order.
+        scores: ``(n,)``, of the rows with a judged query, in file order.
         doc_ids: ``(n,)``, their documents.
         owner: ``(n,)``, the query of each row, 0 to T - 1; 32 bits where the file is scattered.
         codes: ``(T,)``, each query's place in the index.
@@ -192,7 +192,7 @@ class _JudgedRows:
         codes: ``(T,)``, each query's place in the index.
         pairs: ``(n,)``, a hash of the query and document of each.
         rows: ``(n,)``, where the rows were in the batch; None is all of them.
-        unknown: the queries without judgments, whose rows are left out, each once.
+        unknown: the queries without judgments, each once; their rows are left out.
         counts: as of `AlignedRun`.
     """
 

@@ -50,8 +50,8 @@ def refuse_exchanged(
 ) -> None:
     """Check that the grades are not a system's scores, and the scores not grades.
 
-    Grades are few whole numbers, of which queries repeat some or have 0; scores have fractions,
-    and hardly any is there twice in a query.
+    Grades are few whole numbers, which repeat within queries or include 0; scores have
+    fractions, and hardly any score repeats within a query.
 
     Args:
         grades: of the judgments, query after query.

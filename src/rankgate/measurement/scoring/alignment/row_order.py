@@ -36,8 +36,8 @@ class SortedRows:
         size: number of rows.
         heads: positions where a group of equal scores begins; None where no two are equal.
         rows: ``(n,)``, the row at each position; None where rows are in order, or by keys.
-        keys: the query and score of all rows, and ``(n,)`` their `sort_keys`, of which no two are
-            equal, sorted; None where rows are in order, or are given by ``rows``.
+        keys: the query and score of all rows, and ``(n,)`` their `sort_keys`, all
+            different, sorted; None where rows are in order, or are given by ``rows``.
     """
 
     starts: NDArray[np.int64]

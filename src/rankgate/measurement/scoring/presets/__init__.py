@@ -67,7 +67,7 @@ def convention(name: str | Convention) -> Convention:
 
     Raises:
         UsageError: no such name.
-        InputError: a file that cannot be read, or does not say a convention.
+        InputError: a file that cannot be read, or does not define a convention.
     """
     if isinstance(name, Convention):
         return name

@@ -324,7 +324,7 @@ ELASTICSEARCH = Convention(
     "Ranking evaluation API of Elasticsearch and of OpenSearch, _rank_eval",
     source="elastic/elasticsearch, modules/rank-eval, re-implemented",
     versions="sources of 2026; no release is recorded",
-    defects=("a query that fails is left out of the mean without a word in the score",),
+    defects=("a query that fails is left out of the mean, and the score does not show it",),
     ties="file_order",
     parameters={
         "P": {"denominator": "returned"},

@@ -22,7 +22,7 @@ RECOMMENDERS = Convention(
         "a rating below 0 is relevant there too; here such an item is in the pool and unjudged",
         "relevancy_method='by_threshold' takes the threshold as a number of items, as depth does",
         "an item that is ranked twice, and counts twice, brings a value above 1",
-        "items that training has not can bring coverage above 1; here they do not count",
+        "items that are not in training can bring coverage above 1; here they do not count",
         "novelty is a mean over places; here over lists first, the same where all are full",
     ),
     ties="file_order",

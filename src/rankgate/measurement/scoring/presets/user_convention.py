@@ -1,7 +1,7 @@
 """A user-defined convention, written in TOML.
 
 The keys are the axes of ``Convention``; ``base`` names the convention that holds for everything
-else (``trec`` unless it is said)::
+else (``trec`` by default)::
 
     name = "ours"
     base = "trec"
