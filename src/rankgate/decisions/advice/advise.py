@@ -176,7 +176,7 @@ def advise(
         stage: retrieval, reranking or final.
         page: how many documents people see.
         depth: how many candidates are passed on or looked through.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         test: what the gate shall decide: the loss that it allows (margin, 0.02 without one), the
             level (1 minus the chance of a false pass), and the power (the chance of a correct
             pass).

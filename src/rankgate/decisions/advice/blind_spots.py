@@ -273,7 +273,7 @@ def blindspots(
         baseline: the run that is changed, or ``{name: run}``.
         candidate: the run that it was changed to; without it only the profile is made.
         metrics: names or metrics.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         depth: the depth to which the lists are compared.
         page: the last rank of the result page, for the changes of the profile.
 

@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 
 
 _PRIOR_SQUARED_ERROR = (
-    0.25  # of the size: a model errs by half of what a grade can change, until people say
+    0.25  # of the size: a model errs by half of what a grade can change, until people judge
 )
 _PRIOR_DOCUMENTS = 5  # that the same counts for afterwards
-_PRIOR_EXPLAINED = 0.5  # of the variance among queries, until people say
+_PRIOR_EXPLAINED = 0.5  # of the variance among queries, until people judge
 _MAX_CORRELATION = 0.99  # correlation
 _MIN_BETWEEN = 0.1  # of the variance of estimates by query: what is left among whole queries
 
@@ -229,7 +229,7 @@ def settle(
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
         metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         test: when it is settled. Its margin is a loss that does not matter; without one it asks
             which system is better. Its level is of the interval where all documents are judged;
             looks before have higher ones, so that where the systems do not differ, one of these

@@ -157,7 +157,7 @@ class ComparedSystems:
     Attributes:
         systems: the baseline and the candidates, with their values by metrics of lists too.
         supply: the parts that they have or can make.
-        designs: of each candidate, the population of the queries; none if every query counts alike.
+        designs: by candidate, the population of the queries; none if every query counts equally.
         lists: of all systems, for metrics of lists.
         groups: the groups of queries that the values are sums of; else None.
         ranges: by metric, its lowest and highest value, where it has both and was reported.
@@ -310,7 +310,7 @@ def compare(
             default all others.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
             of lists too, in addition to some of rankings.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         test: how differences are tested: a `Test`, or its method: t, randomization, wilcoxon, sign
             or bootstrap.
         slices: show results for each value of these tags, too.

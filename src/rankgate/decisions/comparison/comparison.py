@@ -85,7 +85,7 @@ class ManySystems:
             of the metric.
         orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap_b`` (tau AP, the mean of both
             directions; `rankgate.rank_similarity` has the directed ``tau-AP``), ``rbo`` (p = .9),
-            ``spearman``, ``pearson`` (of means): how alike they order the systems; ``tau_low``,
+            ``spearman``, ``pearson`` (of means): how similarly they order the systems; ``tau_low``,
             ``tau_high``, ``spearman_low``, ``spearman_high`` over resampled queries.
         reliability: ``metric``, the components of variance, Eρ² and Φ with intervals, queries
             needed for .95 of each, and the tau and tau-AP to expect of another set of queries;
@@ -241,7 +241,7 @@ class Comparison:
         equivalence: the columns of `EQUIVALENCE`; no rows where no margin was given.
         relative: the columns of `RELATIVE`; no rows where shares were not asked for.
         zeros, signed_ranks: of Wilcoxon's test; empty for any other.
-        sample: how the queries were drawn, a file or random; empty if every query counts alike.
+        sample: how the queries were drawn, a file or random; empty if every query counts equally.
         predicted_saw: people's judgments that the model saw: none, unknown or a file; empty
             without a model.
         represented: the columns of `REPRESENTED`; no rows without a sample.

@@ -46,7 +46,7 @@ class ResampledValue:
     """A value, with its values for resampled users.
 
     Attributes:
-        users: whose lists it is about.
+        users: the users of the lists.
         value: the number.
         redrawn: the number for users drawn again, and without some of them.
     """
@@ -64,7 +64,7 @@ class ListTotal:
     """A metric of all lists together, for both systems.
 
     Attributes:
-        users: whose lists it is about.
+        users: the users of the lists.
         baseline, candidate: the number of each.
         redrawn: both for other users, ``(2, ·)``; the same users for both.
     """

@@ -190,7 +190,7 @@ def compare_pairs(
         baseline: a scored system.
         candidates: others, scored by the same judgments.
         rules: the settings of the comparison.
-        designs: the population of the queries of each pair; none if every query counts alike.
+        designs: the population of the queries of each pair; none if every query counts equally.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
@@ -253,7 +253,7 @@ class _Pair:
         values: as measured.
         weighed: the values of clusters, or as adjusted by the design of the sample.
         figures: of the weighed values.
-        design: the population of the queries; None if every query counts alike.
+        design: the population of the queries; None if every query counts equally.
     """
 
     baseline: ScoredRun

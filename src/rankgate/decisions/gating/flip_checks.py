@@ -199,7 +199,7 @@ def _values(
 REDRAWS = 400
 """Resampled sets of queries; a share of them is then known to 2.5 % or better."""
 
-_MIN_DRAWS = 20  # with fewer resamples a share says nothing
+_MIN_DRAWS = 20  # with fewer resamples a share has no meaning
 _BUDGET = 200_000_000  # numbers that all rules look at in all
 _COST_OF_INTERVAL = {
     "t": 32,

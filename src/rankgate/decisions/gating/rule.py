@@ -48,8 +48,8 @@ class RuleKind(Declared):
         decide: a rule of this kind and the evidence to its outcome.
         statistical: True if it infers from a sample of queries; the others count.
         sliced: True if it can look at the queries of a slice alone.
-        one_of: parameters of which exactly one must be given.
-        any_of: parameters of which one or more must be given.
+        one_of: parameters; exactly one of them must be given.
+        any_of: parameters; one or more of them must be given.
         check: the problem of the values, with the key; None where they are right.
         difference: the parameter that a difference of the metric is compared with.
         limits: the limited quantity: the mean ``loss`` (checked against the noise floor), the mean
@@ -250,7 +250,7 @@ class Terms:
         least: fewer queries than this decide nothing.
         per_value: queries in a group, where each value is that of a group.
         degrees: of freedom of the error of a mean; n − 1 where None.
-        unseen: the largest share of the weight of all queries of which the sample may show none;
+        unseen: the largest share of the weight of all queries that the sample may miss completely;
             None where weights are equal.
         undecided: the code and the reason why weights decide nothing; None where they do.
         advice: a step that would settle it then.
@@ -287,11 +287,11 @@ class Inputs:
         drift: changes since the baseline was saved; None where it was not saved.
         admissions: the admissions of judges, by file.
         wholes: by metric and slice, the numbers about all lists together.
-        unjudged_lists: the candidate's lists for queries that rules name and nobody judged:
+        unjudged_lists: the candidate's lists for unjudged queries that rules name:
             ``query_id``, ``doc_id``, ``rank``; None where there are none.
         slices: by slice, states and latencies of its queries, where a rule counts them.
         supply: the parts that the compared scores have or can make.
-        design: the design of the sample of queries; None if every query counts alike.
+        design: the design of the sample of queries; None if every query counts equally.
         groups: the groups of queries that values belong to; None where they are of queries.
     """
 

@@ -82,7 +82,7 @@ def stages(
         runs: the run after each stage, in order, or ``{name: run}``; or a `LivePipeline`, whose
             stages are run first.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
         depth: how many documents each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
@@ -343,7 +343,7 @@ def _steps(
     cautions: dict[str, list[str]] = {}
     for comparison, (_, after) in zip(comparisons, pairs, strict=True):
         for sentence in comparison.warnings:
-            # of a baseline, whose stage `uneven_warnings` names; of a run, which is said once
+            # of a baseline: `uneven_warnings` names its stage; of a run: reported once
             if not sentence.startswith("judged@") and sentence not in inputs:
                 cautions.setdefault(sentence, []).append(after.name)
     texts = [f"{', '.join(names)}: {sentence}" for sentence, names in cautions.items()]

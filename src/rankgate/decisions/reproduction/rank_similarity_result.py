@@ -52,7 +52,7 @@ class RankSimilarity(Result):
         depth: documents of each ranking that count.
         queries: queries of both runs.
         only_first, only_second: queries of one run alone, which are left out.
-        measures: for each measure the mean over queries, the query that is least alike, and for
+        measures: for each measure the mean over queries, the query that is least similar, and for
             ``RBO`` the means of its bounds (``low``, ``high``).
         per_query: the value of each query and measure.
         agreement: for each depth the mean share of documents that both rankings have above it.

@@ -43,7 +43,7 @@ UNSET = object()
 """The present value of a dial without one."""
 
 
-class SweepInterrupted(Exception):  # noqa: N818 - it is no fault
+class SweepInterrupted(Exception):  # noqa: N818 - it is not an error
     """The sweep is interrupted while another thread measures a point."""
 
 

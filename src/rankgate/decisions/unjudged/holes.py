@@ -136,7 +136,7 @@ def holes(
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
         metrics: names or metrics; those that look deeper than the lists are skipped and named.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         test: the allowed loss of the decision (margin), 0 by default, and the seed of the drawing.
         depth: the depth to which lists are compared.
         draws: the number of random sets of grades.

@@ -160,7 +160,7 @@ def total_error(
         baseline: A run of the baseline; several are snapshots of the same system.
         candidate: A run of the candidate; as many as of the baseline.
         metrics: names such as ``"nDCG@10"``.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         test: the confidence level of the intervals (level), and the seed of the random numbers.
         holes: Count what unjudged documents could change, by drawn grades.
 

@@ -131,7 +131,7 @@ def evaluate(
             ``{query: [doc, …]}`` the best first; a list of runs; ``{name: run}``.
         metrics: names such as ``"nDCG@10"`` or ``"Coverage@10"``, or metrics such as
             ``nDCG(gain="exp") @ 10``.
-        convention: whose rules the numbers follow: a name, a TOML file, or what
+        convention: the rules that the numbers follow: a name, a TOML file, or what
             ``rankgate.convention`` gives.
         bounds: also the least and greatest value that any grades of the unjudged documents give
             (``low``, ``high``), and the values if they were all irrelevant, and all best.

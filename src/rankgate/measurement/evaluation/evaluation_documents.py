@@ -204,7 +204,7 @@ def basis_line(result: Scores) -> str:
 
 
 _MOST_ROWS = 500  # of a table of queries
-_MOST_RUNS = 5  # most runs whose queries are shown
+_MOST_RUNS = 5  # most runs that are shown with queries
 _SEARCHED_ROWS = 15  # most rows of a table without a search field
 _DISTRIBUTIONS = "rankgate.measurement.evaluation.charts.value_charts:draw_distributions"
 _SCORECARD = "rankgate.measurement.evaluation.charts.mean_charts:scorecard"

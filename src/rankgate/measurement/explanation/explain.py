@@ -82,7 +82,7 @@ def explain(
         run: one run, as ``evaluate`` takes it, or ``{name: run}``.
         query: the id of the query.
         metric: one metric or its name.
-        convention: whose rules the number follows: a name, a TOML file, or a convention.
+        convention: the rules that the number follows: a name, a TOML file, or a convention.
         depth: how many documents to show of each list, those that matter first; None is all.
 
     Raises:

@@ -96,7 +96,7 @@ class Judged:
         """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
         if rel == self.level:
             return self
-        # The zeros that pad `ideal` are no documents: from level 0 on, all judged are relevant.
+        # The zeros that pad `ideal` are not documents: from level 0 on, all judged are relevant.
         relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
         relevant_retrieved = count(self.hits(rel))
         return replace(self, relevant=relevant, relevant_retrieved=relevant_retrieved, level=rel)

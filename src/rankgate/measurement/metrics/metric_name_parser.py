@@ -48,7 +48,7 @@ def _metrics_by_folded_name() -> dict[str, Metric]:
     from rankgate.measurement.metrics import metric_catalogue
 
     exact = ((name, metric) for name in MODULE_OF_METRIC if (metric := find_built_in(name)))
-    # trec_eval's names are first, so that a canonical name spelled alike goes before them
+    # trec_eval's names are first, so that an equal canonical name goes before them
     return {
         _fold(name): metric
         for name, metric in (*metric_catalogue.METRICS_BY_TREC_NAME.items(), *exact)

@@ -49,7 +49,7 @@ class Alignment:
         precision: scores are compared in this type, so that near scores may be equal.
         above: a document counts as retrieved only with a score above this; None is any score.
         absent: a document with exactly this score does not count as retrieved, as in a sparse
-            matrix one with 0; None is no such score.
+            matrix one with 0; None: no such score.
         own_id: a document whose id is that of its query is ``kept``, or ``dropped`` as if it were
             not retrieved, where queries are documents of the collection themselves.
         depth: documents of a ranking that count; None is all.

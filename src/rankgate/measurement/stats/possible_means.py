@@ -11,7 +11,7 @@ from functools import cache
 from math import ceil, floor, lcm, log2
 
 _EXACT_RANKS = 10
-_MOST = 400  # values whose sums are listed; of more the ends alone are exact
+_MOST = 400  # values with listed sums; of more values only the ends are exact
 _SLACK = 1e-9
 
 

@@ -1,7 +1,7 @@
 """Reliability of a set of queries: generalizability theory, and split halves.
 
 In generalizability theory, values = system + query + residual, all random: the share of
-variance that is the systems' says how well this many queries put systems in order (Brennan
+variance that is the systems' shows how well this many queries put systems in order (Brennan
 2001; Urbano, Marrero and Martín, SIGIR 2013; the R package gt4ireval).
 
 Split-half reliability is the agreement of two halves of the queries on systems.

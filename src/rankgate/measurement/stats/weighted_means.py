@@ -466,7 +466,7 @@ def _uncorrelated(values: Floats) -> Floats:
     )
 
 
-_ALIKE = 1e-9  # of the variance; columns that say the same
+_ALIKE = 1e-9  # of the variance; columns with the same information
 
 
 @dataclass(frozen=True)

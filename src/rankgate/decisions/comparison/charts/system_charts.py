@@ -219,7 +219,7 @@ def _chart(
 
 
 _STEP, _HEIGHT, _COLUMNS = 16, 180, 2
-_MAX_SYSTEMS = 6  # systems whose shares at single ranks can be distinguished
+_MAX_SYSTEMS = 6  # systems with shares at single ranks that can be distinguished
 _STEPS, _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000), 5
 _PANELS = (("upto", "judged@k: of the first k"), ("at", "judged at rank k alone"))
 

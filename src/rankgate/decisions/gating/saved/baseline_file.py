@@ -168,7 +168,7 @@ LOOK_KEYS = ("at", "candidate", "sha256", "qrels_sha256", "policy", "verdict")
 LOOK_LISTS = "lists"
 """The key of a look's fingerprints; looks of older versions have none."""
 
-_SAMPLE = 64  # queries whose fingerprints a look keeps
+_SAMPLE = 64  # queries with fingerprints in a look
 _BYTES = 4  # of a fingerprint
 
 

@@ -107,7 +107,7 @@ class TopLists:
         return TopLists(users, self.names, codes, self.every)
 
 
-_PIECE = 1 << 22  # judgments whose items are looked up together
+_PIECE = 1 << 22  # judgments with items that are looked up together
 
 
 def all_users(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:

@@ -219,7 +219,7 @@ NCG = Metric(
 
 
 Grade = Annotated[float, Range(0)]
-_LONGEST = 1 << 24  # ranks whose discounts are added up
+_LONGEST = 1 << 24  # ranks with discounts that are added up
 
 
 def scaled_dcg(

@@ -136,7 +136,7 @@ def least_over_most(sums: Floats) -> float:
     """
     exposure, size = np.split(sums, 2)
     ratio = exposure[size > 0] / size[size > 0]
-    if len(ratio) < 2 or not ratio.max():  # one group has nobody next to it
+    if len(ratio) < 2 or not ratio.max():  # one group has no other to compare with
         return float("nan")
     return float(ratio.min() / ratio.max())
 

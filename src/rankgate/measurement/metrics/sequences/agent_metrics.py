@@ -148,7 +148,7 @@ def citation_precision(sequences: Sequences, *, rel: float = 1) -> Floats:
         ``(G,)``; NaN for an answer that cites nothing.
 
     Raises:
-        UsageError: runs do not say what answers cite.
+        UsageError: runs do not state what answers cite.
 
     >>> import numpy as np
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
@@ -176,7 +176,7 @@ def citation_recall(sequences: Sequences, *, rel: float = 1) -> Floats:
         ``(G,)``; NaN for a task without a relevant document.
 
     Raises:
-        UsageError: runs do not say what answers cite.
+        UsageError: runs do not state what answers cite.
     """
     is_cited, grade = _cited_documents(sequences)
     return ratio(count(is_cited & (grade >= rel)), sequences.relevant(rel))
@@ -193,7 +193,7 @@ def refusal_precision(sequences: Sequences, *, rel: float = 1) -> Floats:
         ``(G,)``, 1 or 0 for a refusal; NaN for an answer, so that the mean is over refusals.
 
     Raises:
-        UsageError: runs do not say whether there is an answer.
+        UsageError: runs do not state whether there is an answer.
 
     >>> import numpy as np
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
@@ -216,7 +216,7 @@ def refusal_recall(sequences: Sequences, *, rel: float = 1) -> Floats:
         ``(G,)``, 1 or 0 for a question without evidence; NaN for any other.
 
     Raises:
-        UsageError: runs do not say whether there is an answer.
+        UsageError: runs do not state whether there is an answer.
     """
     answered = _answered_flags(sequences)
     value = np.where(np.isnan(answered), np.nan, np.where(answered == 0, 1.0, 0.0))

@@ -44,7 +44,7 @@ def context_precision(
         ``(G,)``; NaN for a task without a relevant document; 0 for an empty context.
 
     Raises:
-        UsageError: tokens, and no table says the lengths of documents.
+        UsageError: tokens, and no table has the lengths of documents.
 
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
     >>> lengths = {"a": 300, "b": 500, "c": 400}
@@ -87,7 +87,7 @@ def context_recall(
         ``(G,)``; NaN for a task without a relevant document.
 
     Raises:
-        UsageError: tokens, and no table says the lengths of documents.
+        UsageError: tokens, and no table has the lengths of documents.
 
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
     >>> lengths = {"a": 300, "b": 500, "c": 400}

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
-_PIECE = 1 << 20  # rows whose queries are looked up at one time
-_ROWS_IN_CACHE = 1 << 16  # rows whose hashes fit the cache
+_PIECE = 1 << 20  # rows with queries that are looked up at one time
+_ROWS_IN_CACHE = 1 << 16  # rows with hashes that fit the cache
 
 
 @dataclass(frozen=True)
