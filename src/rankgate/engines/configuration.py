@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -52,26 +52,34 @@ class EngineKind(Declared):
         return {name: parameters[name] for name in order}
 
 
-def _kinds() -> Iterator[EngineKind]:
+def _kinds() -> list[EngineKind]:
+    """The kinds of engines of the package, by name."""
     import pkgutil
     from importlib import import_module
 
     from rankgate.engines import kinds
     from rankgate.engines.engine import Engine
 
-    for module_info in pkgutil.iter_modules(kinds.__path__):
-        module = import_module(f"{kinds.__name__}.{module_info.name}")
-        for value in vars(module).values():
-            is_of_module = isinstance(value, type) and value.__module__ == module.__name__
-            if is_of_module and issubclass(value, Engine):
-                declaration = cast("type[Engine]", value)
-                yield EngineKind(
-                    declaration.engine_kind,
-                    declaration,
-                    title=declaration.title,
-                    source=declaration.source,
-                    aliases=declaration.aliases,
-                )
+    declarations = [
+        cast("type[Engine]", value)
+        for module_info in pkgutil.iter_modules(kinds.__path__)
+        for module in [import_module(f"{kinds.__name__}.{module_info.name}")]
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and issubclass(value, Engine)
+    ]
+    engine_kinds = [
+        EngineKind(
+            declaration.engine_kind,
+            declaration,
+            title=declaration.title,
+            source=declaration.source,
+            aliases=declaration.aliases,
+        )
+        for declaration in declarations
+    ]
+    return sorted(engine_kinds, key=lambda kind: kind.name)
 
 
 ENGINES: Registry[EngineKind] = Registry(EngineKind, "kind of engine", _kinds, "rankgate.engines")
