@@ -1,4 +1,4 @@
-"""rankgate says whether a ranking got better, with a number you can defend.
+"""rankgate measures whether a ranking got better, with a number you can defend.
 
 >>> import rankgate
 >>> qrels = {"jaguar speed": {"cat": 3, "car": 1, "boat": 0}}

@@ -37,7 +37,7 @@ def test_keys_become_ratings(run, pool, tmp_path):
         (3, None), (0, None), (None, "no page"), (1, None),
     ]  # fmt: skip
     assert done.code == 0
-    assert "'x' is no key here" in done.err
+    assert "'x' is not a key here" in done.err
     assert done.err.endswith(f"rated 4 of 6; the ratings are in {out}\n")
     assert not done.out
     assert len({row["doc_id"] for row in rows}) == 4

@@ -173,7 +173,7 @@ def test_a_half_filled_sheet_is_unrated_not_0(sheet):
     back = collect([sheet(change)], pool=POOL)
     assert back.table.select("doc_id", "grade").rows() == [("a", 0.0)]
     assert [(note.what.split(",")[0], note.count) for note in back.notes] == [
-        ("rows without a grade", 5), ("documents of the pool that nobody rated", 5),
+        ("rows without a grade", 5), ("documents of the pool without a rating", 5),
     ]  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def _run_gate(root: Path, result: dict[str, Any]) -> Verdict | str:
 
     missing_names = [name for name in _ARGUMENTS[:3] if name not in result]
     if missing_names:
-        return f"{_MARK}: say {', '.join(missing_names)}, in the call or in the marker."
+        return f"{_MARK}: give {', '.join(missing_names)}, in the call or in the marker."
     arguments = {name: _resolve_paths(root, name, value) for name, value in result.items()}
     try:
         return gate(**arguments, folder=root)

@@ -272,8 +272,8 @@ def refuse_other_hash(probe: tuple[int, ...]) -> None:
     """
     if probe_hashes() != probe:
         problem = (
-            f"executors have Polars {pl.__version__}, whose hash differs from the driver's; "
-            "install the same version everywhere."
+            f"executors have Polars {pl.__version__}, which hashes differently from the "
+            "driver's version; install the same version everywhere."
         )
         raise UsageError(problem, code="versions-differ")
 

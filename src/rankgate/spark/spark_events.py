@@ -199,7 +199,7 @@ def kpi(
     """
     if checks:
         raise UsageError(
-            "the log doctor does not run on Spark; say checks=False, and ask it of a part of the "
+            "the log doctor does not run on Spark; set checks=False, and run it over a part of the "
             "log on one machine (rankgate online doctor).",
             code="unused-option",
         )

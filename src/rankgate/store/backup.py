@@ -281,7 +281,7 @@ def _open_archive(path: str | Path) -> zipfile.ZipFile:
 
 
 def _backup_error(path: str | Path) -> InputError:
-    problem = "this is no backup of a store, or it is damaged; take another one."
+    problem = "this is not a backup of a store, or it is damaged; use another file."
     return InputError(problem, source=str(path), code="not-a-backup")
 
 

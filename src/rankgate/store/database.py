@@ -74,7 +74,7 @@ def _is_file(database: str | None) -> bool:
 
 def _address_error() -> UsageError:
     return UsageError(
-        "this is no address of a store; write sqlite:///judging.db or "
+        "this is not the address of a store; write sqlite:///judging.db or "
         "postgresql://USER@HOST/DATABASE.",  # the address itself may hold a password
         code="unknown-store",
     )

@@ -96,7 +96,7 @@ SECTIONS = {
         "mcp": "Let an AI assistant call rankgate (Model Context Protocol).",
     },
     "Installation": {
-        "doctor": "Check the installation and the project; say how to fix what would fail.",
+        "doctor": "Check the installation and the project; report how to fix each problem.",
         "config": "Show the defaults from rankgate.toml, and where each value comes from.",
         "completion": "Write the script that completes commands, options and names in a shell.",
         "plugins": "List the plug-ins: where they are from, what they add, and their errors.",

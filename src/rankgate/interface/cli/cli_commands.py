@@ -79,7 +79,7 @@ def config_command(form: str) -> None:
     "--team",
     type=click.Choice(list(TEAMS)),
     metavar="TEAM",
-    help="Also say what evaluation lacks that a team of this size can afford (see Teams below).",
+    help="Also list what is missing and a team of this size can afford (see Teams below).",
 )
 @shared_options.form(*FORMS)
 def doctor_command(folder: str, team: str | None, form: str) -> None:

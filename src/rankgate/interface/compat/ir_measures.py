@@ -319,7 +319,7 @@ def _to_measure(measure: Any) -> Measure | DefinedMeasure:
     spelling = name_of_measure(measure)
     if not isinstance(spelling, str | RankgateMetric):
         problem = (
-            f"a {type(measure).__name__} is no measure; give one such as nDCG@10, or its name."
+            f"a {type(measure).__name__} is not a measure; give one such as nDCG@10, or its name."
         )
         raise UsageError(problem, code="wrong-type")
     return parse_measure(str(spelling))

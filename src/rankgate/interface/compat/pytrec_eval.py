@@ -221,5 +221,5 @@ def _check_ids(keys: Iterable[Any], argument: str) -> None:
     try:
         "".join(keys)
     except TypeError:
-        message = f"{argument}: an id that is no string; turn ids into strings first."
+        message = f"{argument}: an id is not a string; convert ids to strings first."
         raise TypeError(message) from None

@@ -280,7 +280,7 @@ def compare(
         UsageError: A test that this layer lacks: `rankgate.compare` has Tukey's, paired.
     """
     if stat_test not in _TESTS:
-        problem = f"no test {stat_test!r} here; say student or fisher, or use rankgate.compare."
+        problem = f"unknown test {stat_test!r}; use student or fisher, or rankgate.compare."
         raise UsageError(problem, code="unknown-test")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     labels = [run.name or f"run_{number}" for number, run in enumerate(runs, 1)]

@@ -129,7 +129,7 @@ def open_folder(path: Path, largest: int) -> Folder:
         UsageError: it is not a folder.
     """
     if not path.is_dir():
-        raise UsageError(f"{path} is no folder.", code="no-folder")
+        raise UsageError(f"{path} is not a folder.", code="no-folder")
     return Folder(path.resolve(), largest)
 
 

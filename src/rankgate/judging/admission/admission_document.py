@@ -238,8 +238,8 @@ def _with_interval(value: float | None, low: float | None, high: float | None) -
 _NAMES = {"equal": "equal grades", "bias": "bias", "alpha": "alpha, ordinal"}
 _PLAN_LIMIT = (
     "The interval is for the pairs that the judge graded, with each pair weighed by 1/inclusion. "
-    "That of admit is for other queries and weighs all pairs alike, so that it is wider where "
-    "pairs of a query resemble each other."
+    "The interval of admit is for other queries and weighs all pairs equally, so it is wider "
+    "where pairs of a query are similar."
 )
 
 

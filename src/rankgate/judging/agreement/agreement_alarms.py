@@ -246,8 +246,8 @@ def _copied_alarms(figures: Agreements) -> list[Alarm]:
             Alarm(
                 "copied",
                 "",
-                f"all {overlap} pairs with two grades or more agree perfectly; people never do: "
-                "the grades look copied, and the agreement says nothing.",
+                f"all {overlap} pairs with two grades or more agree perfectly; people never do; "
+                "the grades look copied, and the agreement proves nothing.",
             )
         ]
     rows = figures.pairs.filter((pl.col("overlap") >= MIN_RATINGS) & (pl.col("agreement") == 1.0))

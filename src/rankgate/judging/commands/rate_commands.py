@@ -305,7 +305,7 @@ def _handle_key(work: Rating | StoreRating | RemoteRating, key: str, keyboard: K
             return False
     else:
         if key.strip() and key != ESCAPE:
-            click.echo(f"{key!r} is no key here", err=True)
+            click.echo(f"{key!r} is not a key here", err=True)
         return False
     return True
 
@@ -431,7 +431,7 @@ def _rate_in_store(project: StoredProject | RemoteProject, batch: str, rater: st
         from rankgate.judging.store.remote_rating import RemoteRating
 
         if rater:
-            problem = "a server's rater is the user whose token it is; leave --rater out."
+            problem = "with a server, the rater is the user of the token; leave --rater out."
             raise UsageError(problem, code="conflicting-options")
         work = RemoteRating(project, batch)
     with work:

@@ -118,7 +118,7 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 @click.option(
     "--batch",
     metavar="NAME",
-    help="Add the pairs that nobody has rated to this batch, to be rated.",
+    help="Add the unrated pairs to this batch.",
 )
 @click.option(
     "--final",

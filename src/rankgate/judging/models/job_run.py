@@ -354,7 +354,7 @@ def rate_batch(
             a judge under attack.
     """
     if judge.attack != "none":
-        problem = "grades under an attack are no ratings of documents; leave --project out."
+        problem = "grades under an attack are not ratings of documents; leave --project out."
         raise UsageError(problem, code="conflicting-options")
     # an invalid address or key is found before anything is written
     Client(WIRES[judge.protocol], judge.url, key_of(judge.key_from), timeout=judge.timeout)

@@ -162,13 +162,13 @@ ORDERS = {
         PoolOrder("rank", "the best rank that any system gives", "depth-k pooling, TREC", _by_rank),
         PoolOrder(
             "disagreement",
-            "the documents on whose ranks the systems differ most",
+            "the documents that the systems rank most differently",
             "standard deviation of 1/log2(rank + 1) over the systems",
             _by_disagreement,
         ),
         PoolOrder(
             "move-to-front",
-            "systems whose documents have proved relevant so far",
+            "systems that have returned relevant documents so far",
             "Cormack, Palmer and Clarke 1998, one query at a time",
             _move_to_front,
         ),

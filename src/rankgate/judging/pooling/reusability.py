@@ -206,8 +206,8 @@ def _emptied_notices(name: str, qrels: Qrels, remaining: Qrels, rel: float) -> l
     text = (
         f"{name}: {lost_count} of {count} queries have no relevant document left without those "
         "that only "
-        "this run brought. The convention says what such a query's value is; where it leaves it "
-        "out, it is left out of both means, and the loss is understated."
+        "this run brought. The convention defines the value of such a query; where it leaves "
+        "the query out, both means leave it out, and the loss is understated."
     )
     return [Notice("emptied-queries", text, name)]
 

@@ -261,7 +261,7 @@ def _scale_transformer(
     scale_name = scale_names.get(scale_bounds) if scale_bounds else None
     if scale_name is None:
         raise UsageError(
-            f"{all_ratings.name} does not say on which scale raters graded; give it with --scale, "
+            f"{all_ratings.name} does not state the scale of its grades; give it with --scale, "
             f"one of {', '.join(SCALES)}.",
             code="unknown-scale",
         )

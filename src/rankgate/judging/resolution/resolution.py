@@ -140,8 +140,8 @@ def _refuse_unordered(table: pl.DataFrame) -> None:
     if len(unclear):
         query, document, _ = unclear.row(0)
         raise UsageError(
-            f"latest: {len(unclear)} pairs have different grades and no times that say which is "
-            f"the last, such as '{document}' of query '{query}'; add the times, take another rule, "
+            f"latest: {len(unclear)} pairs have different grades and no times that order "
+            f"them, such as '{document}' of query '{query}'; add the times, take another rule, "
             "or set order=file to use the last row.",
             code="missing-input",
         )
@@ -321,7 +321,7 @@ class ResolvedJudgments(Result):
             InputError: not one pair was resolved.
         """
         if self.qrels is None:
-            problem = "no pair has a judgment; nobody graded, or all ties."
+            problem = "no pair has a judgment: there are no grades, or only ties."
             raise InputError(problem, source=label, code="no-grades")
         return self.qrels
 

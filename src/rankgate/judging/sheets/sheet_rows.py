@@ -174,8 +174,8 @@ def _notes(
     ]
     return (
         *Note.of("rows without a grade, left unrated", empty_rows),
-        *Note.of("sheets without a column check, whose ids cannot be verified", unchecked_sheets),
-        *Note.of("documents of the pool that nobody rated", unrated_pairs),
+        *Note.of("sheets without a column check: their ids cannot be verified", unchecked_sheets),
+        *Note.of("documents of the pool without a rating", unrated_pairs),
     )
 
 
@@ -261,7 +261,7 @@ class _Reader:
         if pair_of_check is None or check not in pair_of_check:
             return ""
         query, document = pair_of_check[check]
-        return f" (the pool says query '{query}', document '{document}')"
+        return f" (the pool has query '{query}', document '{document}')"
 
     def grade(self, scale: Scale | None) -> float | None:
         cell = self.row.cells.get("grade")
@@ -271,7 +271,7 @@ class _Reader:
         if grade is None:
             raise self.error(
                 f"grade {str(cell)[:40]!r} is not a number; write one, with a point, or leave the "
-                "cell empty and say why under 'cannot tell'."
+                "cell empty and give the reason under 'cannot tell'."
             )
         allowed_grades = [allowed_grade for allowed_grade, _ in scale.labels] if scale else []
         if scale and (
@@ -293,10 +293,10 @@ class _Reader:
         stated_rater = self.text("rater")
         if default_rater and stated_rater and stated_rater != default_rater:
             raise self.error(
-                f"rater {stated_rater}, where {default_rater} was said; leave one of them out."
+                f"the row names rater {stated_rater}, and {default_rater} was given; leave one of them out."
             )
         if not (stated_rater or default_rater):
-            raise self.error("it does not say who rated; fill in rater, or add --rater NAME.")
+            raise self.error("the rater is missing; fill in rater, or add --rater NAME.")
         return stated_rater or str(default_rater)
 
 

@@ -69,8 +69,8 @@ def models(result: ClickJudgments) -> Picture:
     return Picture(
         "click-models",
         "Which click model predicts best",
-        "Further right predicts clicks of searches better that the model has not seen. A "
-        "perplexity of 1 is perfect, 2 is no better than a coin.",
+        "Further right is a better prediction of clicks in searches that the model has not seen. "
+        "A perplexity of 1 is perfect, 2 is no better than a coin.",
         f"{result.searches:,} searches",
         {"name": "click models", "hash": ""},
         (*rows, *rank_rows),

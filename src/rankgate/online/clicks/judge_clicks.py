@@ -213,7 +213,7 @@ def _candidates(compared: pl.DataFrame) -> list[str]:
     """
     names = [str(name) for name in compared["model"] if MODELS[name].of_documents]
     if not names:
-        raise UsageError("no compared model tells documents apart; add dctr.", code="no-model")
+        raise UsageError("no compared model distinguishes documents; add dctr.", code="no-model")
     return names
 
 

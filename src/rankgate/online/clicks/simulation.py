@@ -89,7 +89,7 @@ class Simulation(Result):
             Notice(
                 "unreliable-simulator",
                 "the simulator did not pass the check of its reliability: use its clicks to test "
-                "software, not to say which system is better",
+                "software, not to decide which system is better",
             ),
         )
 

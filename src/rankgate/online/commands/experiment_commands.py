@@ -121,7 +121,7 @@ def test_options(*fields: str) -> Callable[[Command], Command]:
     "--interleave",
     nargs=3,
     metavar="QRELS OLD NEW",
-    help="Also say what interleaving needs to tell two runs from each other, against A/B tests of "
+    help="Also compute what interleaving needs to distinguish two runs, against A/B tests of "
     "the same two; simulated users click on what judgments call relevant.",
 )
 @events_options(goals=True, figures=True)

@@ -145,7 +145,7 @@ def diagnosis_document(result: Diagnosis) -> Document:
         title = f"No faults in {len(result.passed)} checks"
     else:
         count = len(result.findings)
-        title = f"{count} fault{'s' * (count > 1)} in the log, {blocks} of which block figures"
+        title = f"{count} fault{'s' * (count > 1)} in the log; {blocks} of them block figures"
     columns = ("code", "severity", "count", "total", "share", "spoils", "words", "examples", "fix")
     rows = [
         (

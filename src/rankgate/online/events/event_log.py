@@ -84,8 +84,8 @@ class EventLog(Result):
         notices += [
             Notice(
                 "assumed-rank-base",
-                f"{row['file']}: no rank is 0, so that ranks are taken to "
-                "begin at 1; --rank-base 0 says otherwise",
+                f"{row['file']}: no rank is 0, so ranks are assumed to begin at 1; "
+                "if they begin at 0, give --rank-base 0",
                 row["file"],
             )
             for row in self.ranks.filter(~pl.col("certain")).iter_rows(named=True)

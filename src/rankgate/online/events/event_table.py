@@ -134,7 +134,7 @@ def parse_goals(rules: Sequence[str]) -> tuple[tuple[GoalCondition, ...], ...]:
 def _parse_condition(rule: str) -> GoalCondition:
     match = _RULE.fullmatch(rule.strip())
     if not match:
-        problem = f"{rule!r} is no goal; write an action, as in purchase, dwell>=30, or a and b."
+        problem = f"{rule!r} is not a goal; write an action, as in purchase, dwell>=30, or a and b."
         raise UsageError(problem, code="invalid-goal")
     name, sign, value = match.groups()
     return GoalCondition(name.strip().lower(), sign or "", float(value or 0))

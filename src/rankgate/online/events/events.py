@@ -94,7 +94,7 @@ class Events(ByContent):
             self.__dict__["log"] = read_table(self.log, "the log")
         parse_goals(self.success)
         if not _MEMORY.fullmatch(self.memory):
-            problem = f"memory {self.memory!r} is no size; write it as 2GB."
+            problem = f"memory {self.memory!r} is not a size; write it as 2GB."
             raise UsageError(problem, code="invalid-size")
         if self.threads is not None and self.threads < 1:
             raise UsageError("threads are at least 1.", code="invalid-parameter")

@@ -160,9 +160,8 @@ def refuse_unusable(
         suggestions = mapping_lines(columns) if mapping.ubi else ()
         suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
         problem = (
-            f"none of {unreadable:,} records is an event {read_as}; say with --mapping FILE.toml "
-            "what is "
-            f"in which column; the columns are {', '.join(columns[:12]) or 'unknown'}."
+            f"none of {unreadable:,} records is an event {read_as}; map the columns with "
+            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
         if suggestions:
             problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
@@ -378,7 +377,7 @@ def _refuse_other_base(
         if known_bases.get(row["application"], row["base"]) != row["base"]:
             problem = (
                 f"ranks begin at {row['base']}, and in the files before at "
-                f"{known_bases[row['application']]}; read all files anew with --rank-base 0 or 1."
+                f"{known_bases[row['application']]}; read all files again with --rank-base 0 or 1."
             )
             raise InputError(problem, source=log_file.label, code="mixed-rank-base")
 

@@ -119,7 +119,7 @@ CHECKS = Registry(
     (
         Check(
             "mixed-rank-base",
-            title="searches whose ranks begin at 2 where others begin at 1: two rank bases",
+            title="searches with ranks from 2, while others begin at 1: two rank bases",
             faults="SELECT query_event_id AS example FROM lists WHERE least = 2 AND shown > 1 AND "
             "coalesce(page, 1) = 1",
             total="SELECT count(*) FROM lists WHERE shown > 1",
@@ -187,7 +187,7 @@ CHECKS = Registry(
         ),
         Check(
             "document-shown-twice",
-            title="searches whose list shows a document at more than one rank",
+            title="searches that show a document at more than one rank",
             faults="SELECT 'query ' || query_event_id || ' (document ' || min(doc_id) || ')' AS "
             "example, max(ranks) AS size FROM (SELECT query_event_id, doc_id, count(DISTINCT rank) "
             "AS ranks FROM events WHERE kind = 'impression' AND query_event_id IS NOT NULL AND "
@@ -341,7 +341,7 @@ CHECKS = Registry(
         ),
         Check(
             "results-contradicted",
-            title="searches recorded as failed or without results whose results were shown or "
+            title="searches recorded as failed or without results, although results were shown or "
             "clicked",
             faults="SELECT 'query ' || query_event_id AS example FROM events WHERE "
             "query_event_id IS NOT NULL GROUP BY query_event_id HAVING bool_or(state IN ('zero', "

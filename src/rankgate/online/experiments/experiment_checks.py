@@ -145,7 +145,7 @@ def _gap_message(arm_name: str, before: date, after: date) -> str:
     subject = f"{arm_name} has" if arm_name != "no arm" else "no arm has"
     return (
         f"{subject} {'any ' if arm_name == 'no arm' else 'no '}events between {before} and "
-        f"{after}: the experiment seems to have been started twice; say its first day with --start"
+        f"{after}: the experiment seems to have been started twice; give its first day with --start"
     )
 
 

@@ -81,7 +81,7 @@ class Design(ByContent):
             _ = self.unit_of_events
         elif self.cuped:
             raise UsageError(
-                "CUPED of a table needs its column; say --covariate METRIC=COLUMN.",
+                "CUPED of a table needs its column; give --covariate METRIC=COLUMN.",
                 code="conflicting-options",
             )
         if self.first_day and self.last_day and self.first_day > self.last_day:

@@ -178,7 +178,7 @@ def _interleaving(result: ExperimentPlan) -> list[Table | str]:
     note = (
         f"Simulated users click on what judgments call relevant, and {result.unit}s search as "
         "often as in the log. For a power of 80% at 5%, two-sided; a dash where the simulation "
-        "shows no difference. Interleaving says which lists users prefer, not what revenue or "
+        "shows no difference. Interleaving measures which lists users prefer, not what revenue or "
         "latency will be."
     )
     return [

@@ -347,7 +347,7 @@ def _describe_method(result: Experiment) -> str:
         )
     correction = result.metrics["correction"].drop_nulls()
     sentences += (
-        f" p of metrics that are no guardrails: {correction[0]}." if len(correction) else ""
+        f" p of metrics that are not guardrails: {correction[0]}." if len(correction) else ""
     )
     explained = result.metrics.drop_nulls("explained")
     for row in explained.iter_rows(named=True):

@@ -71,7 +71,7 @@ def measure_from_column(expression: str, down: tuple[str, ...] = ()) -> Measure:
         share = float(match[1]) / 100
         if not 0 < share < 1:
             raise UsageError(
-                f"{expression}: say a quantile between p1 and p99.", code="invalid-syntax"
+                f"{expression}: give a quantile between p1 and p99.", code="invalid-syntax"
             )
         return Measure(expression, match[2], quantile=share, better=better)
     value, slash, denominator = expression.partition("/")
@@ -312,7 +312,7 @@ def _read_arms(
     if arm_rows.is_empty():
         columns_text = f"a {unit} and a variant" if variants else f"a {unit}"
         problem = (
-            f"no event has {columns_text}; say another --unit, or log the arm of an experiment."
+            f"no event has {columns_text}; choose another --unit, or log the arm of an experiment."
         )
         raise InputError(problem, source="the log", code="no-units")
     return assign_arms(arm_rows, segments)
@@ -332,7 +332,9 @@ def _kpi_sums(log_tables: KpiTables, measure: Measure, unit: str) -> pl.DataFram
     rows = log_tables[kpi.table]
     column = UNIT_COLUMNS[unit]
     if column not in rows.columns:
-        problem = f"{kpi.name} is of {kpi.table}, which have no {unit}; say another --unit."
+        problem = (
+            f"{kpi.name} is computed from {kpi.table}, which have no {unit}; choose another --unit."
+        )
         raise InputError(problem, source="the log", code="no-units")
     value = kpi.of(rows)
     if value.type().is_boolean():

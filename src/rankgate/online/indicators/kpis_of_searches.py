@@ -266,7 +266,7 @@ KPIS = (
     _click_delay_kpi("time_to_first_click_p95", 0.95, "95th percentile"),
     Kpi(
         "return_rate",
-        title="Searches to whose results the user came back after a click",
+        title="Searches in which the user returned to the results after a click",
         formula="searches with a second click / searches with a click",
         source=f"{_WIKIMEDIA} (desktop return rate)",
         table="searches",
@@ -338,8 +338,8 @@ KPIS = (
     Kpi(
         "error_rate",
         title="Searches that failed",
-        formula="searches with state failed / searches with a state; null where the log tells "
-        "states by the number of results only",
+        formula="searches with state failed / searches with a state; null where the log has "
+        "states only from the number of results",
         table="searches",
         of=lambda t: t.state == "failed",
         unit="share",

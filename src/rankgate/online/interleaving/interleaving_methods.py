@@ -147,7 +147,7 @@ BALANCED = Interleaving(
     source="Joachims 2003",
     bias="counts of clicks at random prefer one system where its list is the other's moved up, so "
     "that only differences between requests of the same query count: a query with one request "
-    "says nothing",
+    "adds nothing",
     most=2,
     draw=draw_balanced,
     score=score,

@@ -70,7 +70,7 @@ class MixedLists(Result):
             text = f"{self.left_out:,} queries are not in every run and have no list"
             notices.append(Notice("queries-left-out", text))
         if self.competitive == 0:
-            text = "the runs rank all shown documents alike: clicks cannot tell them apart"
+            text = "the runs rank all shown documents equally: clicks cannot distinguish the runs"
             notices.append(Notice("same-lists", text))
         return tuple(notices)
 

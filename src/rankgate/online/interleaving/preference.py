@@ -398,8 +398,8 @@ def sensitivity(result: Sensitivity) -> Document:
         f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed are "
         "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
         "simulation shows no effect. Simulated users prefer what judgments call better: real ones "
-        "may need more. Interleaving says which list is preferred, not what revenue, latency or "
-        "return visits will be: an A/B test follows.",
+        "may need more. Interleaving measures which list is preferred, not what revenue, latency "
+        "or return visits will be: an A/B test follows.",
     )
 
 

@@ -175,7 +175,7 @@ def replay_document(result: CounterfactualReplay) -> Document:
 def _title(result: CounterfactualReplay) -> str:
     name = make_printable(result.candidate)
     if result.verdict:
-        return f"the log cannot say what users would do with {name}"
+        return f"the log cannot show what users would do with {name}"
     row = result.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
     ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
     if row["delta_low"] > 0:
@@ -267,7 +267,7 @@ def _closing_note(result: CounterfactualReplay) -> str:
     return (
         f"{method} Documents that were never shown earn nothing (candidate), or as much as the "
         "query's best if it were looked at (at most). Ranks are looked at as documents shown at "
-        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over sessions, "
-        f"for which the model is fitted anew.{note} A candidate that learned from these clicks "
+        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over sessions; "
+        f"each resample fits the model again.{note} A candidate that learned from these clicks "
         "looks better here than it is: replay it on later ones."
     )

@@ -191,7 +191,7 @@ def _title(result: OffPolicyEstimate) -> str:
     row = result.estimate
     name = make_printable(result.target)
     if row is None and result.refused:
-        return f"the log cannot say what {name} would have earned"
+        return f"the log cannot show what {name} would have earned"
     if row is None:
         return f"no estimate for {name}: the log contradicts what the named estimators suppose"
     interval_text = (

@@ -72,7 +72,7 @@ def select_rate_kpis(
     kpis = [KPIS.find(name) for name in names]
     for kpi in kpis:
         if kpi.table not in _TABLES or kpi.quantile is not None or kpi.cap is not None:
-            problem = f"{kpi.name} is no mean over searches, clicks or sessions of users."
+            problem = f"{kpi.name} is not a mean over searches, clicks or sessions of users."
             raise UsageError(problem, code="unsuitable-kpi")
     return [kpi for kpi in kpis if kpi.has_events(kinds, success)]
 

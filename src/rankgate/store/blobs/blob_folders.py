@@ -43,7 +43,7 @@ def from_parquet(content: bytes, source: str) -> pl.DataFrame:
     try:
         return pl.read_parquet(io.BytesIO(content))
     except pl.exceptions.PolarsError:
-        problem = "the rows in the store are no Parquet; restore them from a backup."
+        problem = "the rows in the store are not Parquet; restore them from a backup."
         raise InputError(problem, source=source, code="damaged-blob") from None
 
 

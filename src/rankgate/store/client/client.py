@@ -241,5 +241,5 @@ def _refusal(answer: urllib3.BaseHTTPResponse) -> UsageError:
         error = json.loads(answer.data)["error"]
         return UsageError(str(error["message"]), code=str(error["code"]))
     except (ValueError, KeyError, TypeError):
-        problem = f"the server answered {answer.status}, which is no answer of rankgate."
+        problem = f"the server answered {answer.status}, which is not an answer of rankgate."
         return UsageError(problem, code="cannot-connect")

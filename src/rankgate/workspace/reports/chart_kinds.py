@@ -96,7 +96,7 @@ RESULT_CHART_KINDS = tuple(
     ChartKind(name, title, "result")
     for name, title in (
         ("overlap-curve", "documents that two runs share by depth"),
-        ("similarity", "how alike the rankings of several runs are"),
+        ("similarity", "how similar the rankings of several runs are"),
         ("history", "a metric over time"),
         ("kpi-days", "KPIs by day"),
         ("kpi-positions", "clicks by rank"),

@@ -35,7 +35,7 @@ from rankgate.core.errors import UsageError, require
     "proxies",
     multiple=True,
     metavar="ADDRESS",
-    help="Address or network of the proxy, whose X-Forwarded headers are believed "
+    help="Address or network of the proxy that may set X-Forwarded headers "
     "[default: this machine]; may be given several times.",
 )
 @click.option("--base", default="", help="Path under which the proxy serves it, as /judging.")

@@ -223,7 +223,11 @@ WATCHING_ROUTES = (
         "Save the rules",
         (
             Field(
-                "rules", "Rules and channels, as TOML", "long", most=50_000, help="Empty is none."
+                "rules",
+                "Rules and channels, as TOML",
+                "long",
+                most=50_000,
+                help="Leave it empty for none.",
             ),
         ),
         scope="manage",

@@ -410,10 +410,10 @@ _PROJECT_ROUTES = (
             ),
             Field(
                 "images",
-                "Sites whose images are shown",
+                "Sites that images may come from",
                 most=2_000,
-                help="Such as https://images.example.org; empty is none, so that no rater's "
-                "browser asks another site for anything.",
+                help="Such as https://images.example.org; leave it empty to load no images, so "
+                "that no rater's browser contacts another site.",
             ),
         ),
         scope="manage",

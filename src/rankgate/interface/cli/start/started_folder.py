@@ -112,7 +112,7 @@ Made by `rankgate init` for {title}. Install what the commands need with `{insta
 {rows}
 The data are samples, so that everything works at once. Replace them with yours: formats are
 detected, and `rankgate formats` lists them. Where some of these files were here before, no samples
-were written, and the missing files are yours to make. `rankgate doctor` says what is missing or
+were written, and the missing files are yours to make. `rankgate doctor` reports what is missing or
 would fail, `rankgate config` what commands take from `rankgate.toml`.
 """
 
@@ -413,7 +413,7 @@ def detect_kind(folder: Path) -> tuple[str, str]:
     for name, sign, reason in _kind_signs(folder):
         if sign:
             return name, reason
-    return "search", "nothing in the folder says otherwise; --kind chooses another"
+    return "search", "no file in the folder suggests another kind; --kind chooses another"
 
 
 def _kind_signs(folder: Path) -> Iterator[tuple[str, bool, str]]:

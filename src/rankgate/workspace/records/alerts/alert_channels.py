@@ -362,7 +362,9 @@ def _connection_pool(url: str, networks: Networks, *, allow_http: bool) -> HTTPC
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        raise UsageError("the port of the webhook is no port.", code="invalid-address") from None
+        raise UsageError(
+            "the port in the address of the webhook is invalid.", code="invalid-address"
+        ) from None
     address = resolve_address(host, port, networks)
     if parts.scheme == "http" and not (allow_http or ipaddress.ip_address(address).is_loopback):
         problem = "the webhook would be sent unencrypted; use https, or allow it with --allow-http."

@@ -182,7 +182,7 @@ CHANGE = AlertKind(
         Parameter(
             "days",
             "number",
-            "after so many days a change is no news",
+            "days after which a change is no longer reported",
             30,
             range=Range(0.0, exclusive=True),
         ),
@@ -304,7 +304,7 @@ VERDICT = AlertKind(
         ),
     ),
     decide_verdict,
-    title="the last verdict of a gate is no failure",
+    title="the last verdict of a gate is not a failure",
 )
 
 

@@ -173,7 +173,7 @@ def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
     if invalid or not values["to"]:
         return (
             "to",
-            f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is none.",
+            f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is not valid.",
         )
     return None
 

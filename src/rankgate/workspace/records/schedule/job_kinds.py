@@ -159,7 +159,7 @@ KPI_JOB = JobKind(
     (
         Parameter("events", "text", "the folder or file of events", required=True),
         Parameter("kpis", "texts", "KPIs, such as search_ctr; left out: all", ()),
-        Parameter("mapping", "text", "the file that says which column of the log holds what"),
+        Parameter("mapping", "text", "the file that maps the columns of the log"),
     ),
     kpi_commands,
     files=frozenset({"events", "mapping"}),

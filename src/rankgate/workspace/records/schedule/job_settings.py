@@ -142,7 +142,7 @@ def _find_value_problem(value: object, *, file: bool) -> str:
         if text is None:
             continue
         if not isinstance(text, str) or not text or text.startswith("-"):
-            return "is a word, or a list of words, none of which begins with a dash."
+            return "is a word, or a list of words; no word may begin with a dash."
         if any(not sign.isprintable() for sign in text):
             return "has a sign that cannot be printed."
         if file and (Path(text).is_absolute() or ".." in Path(text).parts or "://" in text):

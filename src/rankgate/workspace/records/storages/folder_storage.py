@@ -245,6 +245,6 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = None
     required_keys = {"at", "kind"} if path.parent.name == _NOTES else {"evaluated_at", "values"}
     if not isinstance(content, dict) or not required_keys <= content.keys():
-        problem = "this is no record of rankgate; remove it from the folder."
+        problem = "this is not a record of rankgate; remove it from the folder."
         raise InputError(problem, source=str(path), code="invalid-record")
     return content

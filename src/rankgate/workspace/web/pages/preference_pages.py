@@ -62,7 +62,10 @@ def add_comparison(request: WebRequest) -> ActionReply:
     random.Random(fields["seed"] or 0).shuffle(sides)  # noqa: S311 - an order, no secret
     sides = sides[: fields["most"] or _MAX_PAIRS]
     if not sides:
-        raise InputError("there is nothing to compare: both lists begin alike.", code="empty-file")
+        raise InputError(
+            "there is nothing to compare: both lists begin with the same documents.",
+            code="empty-file",
+        )
     settings = {} if fields["pairs"] else {"first": names[0], "second": names[1]}
     with request.store.write() as connection:
         batch = batches.add_batch(

@@ -461,7 +461,7 @@ def _make_filter(
     if fields["batch"]:
         batch = batches.get_by_name(connection, request.project.id, fields["batch"]).id
     if fields["rater"] and fields["rater"] not in people:
-        raise invalid_value("rater", "nobody of this name has rated here")
+        raise invalid_value("rater", "no rater with this name has rated here")
     rater = people[fields["rater"]] if fields["rater"] else None
     return rating_answers.TaskFilter(batch, fields["state"], fields["query"], rater)
 

@@ -176,11 +176,11 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
     except InputError as error:
         if error.code == "too-large":
             raise
-        raise invalid_value(name, "is no table as Parquet") from None
+        raise invalid_value(name, "is not a Parquet table") from None
     try:
         return from_parquet(upload.content, name)
     except InputError:
-        raise invalid_value(name, "is no table as Parquet") from None
+        raise invalid_value(name, "is not a Parquet table") from None
 
 
 def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, Any]]:

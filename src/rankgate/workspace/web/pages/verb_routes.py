@@ -215,7 +215,7 @@ _TEST = Field(
 )
 _METRICS = Field("metrics", "Metrics", most=300, help=f"{DEFAULT_METRICS} by default.")
 _CONVENTION = Field("convention", "Convention", most=50, help="trec by default.")
-_SLICES = _texts_field("slices", "Slices", help_="Tags by whose values results are shown, too.")
+_SLICES = _texts_field("slices", "Slices", help_="Tags; results are shown by their values, too.")
 _BASELINE = Field("baseline", "Baseline", required=True, most=200, help="The name of a run.")
 _AT = "/projects/{project}"
 
