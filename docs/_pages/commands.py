@@ -20,7 +20,7 @@ _CODES = {
     "1": "a gate failed, and nothing else",
     "2": "bad input or usage: one sentence says what, where, and how to fix it",
     "3": "inconclusive",
-    "70": "our own fault",
+    "70": "internal error of rankgate",
     "130": "interrupted",
     "141": "the reader of the output closed the pipe",
 }

@@ -94,8 +94,8 @@ def test_what_was_not_answered_counts_against_the_judge(people):
     pool = pl.DataFrame(kept, schema=["query_id", "doc_id"], orient="row")
     partly = admit(made(people), JudgeGrades(judge, asked=pool))
     assert ends(partly)["answered"] == "pass"
-    assert any("who named them" in notice.text for notice in partly.notices)
-    assert not any("who named them" in notice.text for notice in result.notices)
+    assert any("how they were selected" in notice.text for notice in partly.notices)
+    assert not any("how they were selected" in notice.text for notice in result.notices)
 
 
 def test_labels_of_people_are_read_by_a_collection(people):

@@ -45,7 +45,7 @@ def test_what_is_put_in_is_not_looked_through_for_places():
         ("{{document}}", None, "no place for the query"),
         ("[user]\n{{query}}\n[user]\n{{document}}", 3, "[user] is repeated"),
         ("{{query}}\n[system]\n{{document}}", 2, "[system] is repeated or too late"),
-        ("[system]\n{{query}} {{document}}\n[user]\n \n", None, "nothing is under [user]"),
+        ("[system]\n{{query}} {{document}}\n[user]\n \n", None, "[user] is empty"),
         ("", None, "no place for the query"),
     ],
 )

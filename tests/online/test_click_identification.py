@@ -173,7 +173,7 @@ def test_models_without_documents_make_no_judgments(model):
     rows, _ = log("shuffled", 300)
     result = online.judgments(PackedSearches.pack(rows), model=model, resamples=0)
     assert result.status == 3
-    assert result.refused == {model: "it does not tell documents apart"}
+    assert result.refused == {model: "it does not distinguish documents"}
 
 
 def test_a_prior_of_zero_adds_nothing():

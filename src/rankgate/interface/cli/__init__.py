@@ -314,7 +314,7 @@ class Program(click.Group):
                     formatter.write(f"  {label}".ljust(room) + f"{line}\n")
         formatter.write_paragraph()
         formatter.write_text(
-            "rankgate help: a line for each command. rankgate help WORD: what has to do with it. "
+            "rankgate help: a line for each command. rankgate help WORD: what is related to it. "
             "rankgate COMMAND --help: its options and examples."
         )
 
@@ -396,7 +396,7 @@ def rankgate(
 def main() -> None:
     """Run a command; every ending has its exit code.
 
-    0 done; 1 a gate failed; 2 bad input or usage; 3 inconclusive; 70 our own fault;
+    0 done; 1 a gate failed; 2 bad input or usage; 3 inconclusive; 70 an internal error;
     130 interrupted; 141 the reader of our output went away.
     """
     try:
@@ -441,7 +441,7 @@ def _exit_on_failure(error: Exception) -> NoReturn:
         _exit_with_message(f"rankgate: {problem}", _INPUT)
     description = f"{type(error).__name__}: {error}".splitlines()[0]
     _exit_with_message(
-        f"rankgate: our own fault: {description}. Please report it with the command; "
+        f"rankgate: internal error: {description}. Please report it with the command; "
         "RANKGATE_DEBUG=1 shows where.",
         _OURS,
     )

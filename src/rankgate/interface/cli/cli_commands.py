@@ -43,7 +43,7 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
 @click.option(
     "--ci",
     type=click.Choice(list(CI_FILES)),
-    help="Whose files of CI run the gate; by the repository of the folder if not given.",
+    help="The CI service that runs the gate; by the repository of the folder if not given.",
 )
 @shared_options.form(*FORMS)
 def init_command(folder: str, user: str | None, ci: str | None, form: str) -> None:

@@ -158,7 +158,7 @@ def _check_installation() -> Iterator[DoctorFinding]:
         "terminal",
         "works" if is_utf8 else "advice",
         f"{sys.stdout.encoding or 'no encoding'}, {shutil.get_terminal_size().columns} columns",
-        "" if is_utf8 else "set PYTHONUTF8=1, so that signs such as ✔ are shown",
+        "" if is_utf8 else "set PYTHONUTF8=1, so that characters such as ✔ are shown",
     )
 
 
@@ -339,7 +339,7 @@ def check_practices(team: str, folder: Path, policy: Policy | None) -> Iterator[
             f"for {team}",
             practice.name,
             "works" if sign else "advice",
-            sign or "nothing in the folder speaks for it",
+            sign or "no file in the folder suggests it",
             "" if sign else practice.mend,
         )
 

@@ -18,9 +18,9 @@ from rankgate.interface.mcp.mcp_answers import Page, answer_of, error_text
 from rankgate.interface.mcp.mcp_tools import WRITING, Tools
 
 _INSTRUCTIONS = (
-    "rankgate measures whether a ranking got better. Start with list_files and describe. "
-    "Answers hold text for people, and result with all figures; intervals and warnings matter more than means. "
-    "A verdict is pass, fail or inconclusive: never report inconclusive as a pass."
+    "rankgate measures whether a ranking got better. Start with list_files and describe. Answers "
+    "hold text for people, and result with all figures; intervals and warnings matter more than "
+    "means. A verdict is pass, fail or inconclusive: never report inconclusive as a pass."
 )
 
 _OFFSET_HELP = (

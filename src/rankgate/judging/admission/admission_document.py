@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _VERDICT_LABELS = {"pass": "ADMITTED", "fail": "REFUSED", "inconclusive": "INCONCLUSIVE"}
 _LIMIT = (
-    "What holds on the pairs that both judged need not hold elsewhere: take them from the queries "
+    "Results on the pairs that both judged may not hold elsewhere: take the pairs from the queries "
     "and the ranks that will be judged, and repeat this when judge, prompt or collection change. "
     "Intervals leave out one query at a time, as grades of one query resemble each other."
 )

@@ -187,10 +187,9 @@ def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
         return []
     text = (
         f"the judge was asked about {answers.asked:,} of the {graded_count:,} pairs that people "
-        "graded, "
-        "by --asked; rankgate does not know who named them. If they were named after the judge "
-        "answered, it is measured only where it is right: draw them before (rankgate admit-plan, "
-        "or pool), or leave --asked out"
+        "graded, by --asked; rankgate does not know how they were selected. If they were selected "
+        "after the judge answered, only its correct answers may be measured: draw them before "
+        "(rankgate admit-plan, or pool), or leave --asked out"
     )
     return [text]
 
@@ -404,7 +403,7 @@ def grade_components(repeated: Sequence[Any]) -> pl.DataFrame:
     repetitions = RepeatedJudgments.from_judgments(list(repeated))
     sizes = {name: len(levels) for name, levels in repetitions.facets.items() if len(levels) > 1}
     if not sizes:
-        problem = "one set of grades repeats nothing; give two or more, each with its label."
+        problem = "one set of grades is not a repetition; give two or more, each with its label."
         raise UsageError(problem, code="invalid-design")
     values = _crossed_grades(repetitions, tuple(sizes.values()))
     components = facets(values)

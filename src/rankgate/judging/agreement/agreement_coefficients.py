@@ -43,7 +43,7 @@ COEFFICIENTS: tuple[tuple[str, str, Callable[..., Floats], str], ...] = (
     ("Conger's kappa, quadratic", "as above", conger, "quadratic"),
     ("Conger's kappa, linear by places", "as scikit-learn and irr", conger, "linear by places"),
     ("Conger's kappa, quadratic by places", "as above", conger, "quadratic by places"),
-    ("Gwet's AC1", "holds its ground where one grade prevails", gwet, "identity"),
+    ("Gwet's AC1", "stays high where one grade prevails", gwet, "identity"),
     ("Gwet's AC2, linear", "AC1 with partial agreement", gwet, "linear"),
     ("Gwet's AC2, quadratic", "as above", gwet, "quadratic"),
     (

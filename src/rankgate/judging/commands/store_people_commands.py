@@ -30,7 +30,7 @@ def project() -> None:
 @store_options.store
 @shared_options.scale
 @label
-@click.option("--title", default="", help="What pages call the project.")
+@click.option("--title", default="", help="The title of the project on pages.")
 def add(
     name: str, store: str | None, scale: str | None, labels: tuple[str, ...], title: str
 ) -> None:
@@ -76,8 +76,12 @@ def user() -> None:
 @user.command("add")
 @click.argument("name")
 @store_options.store
-@click.option("--admin", is_flag=True, help="Let them do everything in the store.")
-@click.option("--no-password", is_flag=True, help="They sign in elsewhere, or not yet.")
+@click.option("--admin", is_flag=True, help="Make the user an admin of the store.")
+@click.option(
+    "--no-password",
+    is_flag=True,
+    help="Set no password: the user signs in by a provider, or not yet.",
+)
 @password_file
 def add_user(
     name: str, store: str | None, admin: bool, no_password: bool, password_file: str | None

@@ -333,7 +333,8 @@ def _cautions(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> tuple[st
     messages = []
     if labelled_ratings["rater"].n_unique() < 2:
         messages.append(
-            "one rater decides nothing: two or more tell a wrong label from a hard one."
+            "one rater is not enough: two or more are needed to distinguish a wrong label from a "
+            "hard one."
         )
     elif decided.is_empty():
         messages.append("no pair has enough ratings; have the same pairs rated by more people.")

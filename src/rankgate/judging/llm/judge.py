@@ -136,7 +136,7 @@ class CostLimit:
     def __post_init__(self) -> None:
         if self.ceiling is not None and self.ceiling < 0:
             raise UsageError(
-                f"a ceiling of {self.ceiling:g} is below nothing; give 0 or more.",
+                f"a ceiling of {self.ceiling:g} is negative; give 0 or more.",
                 code="out-of-range",
             )
 
@@ -303,7 +303,8 @@ class Judge:
             )
         if (self.ceiling, self.tokens) != (None, None) and self.most_tokens is None:
             raise UsageError(
-                "a limit of tokens or money needs an end to answers; set the parameter max_tokens.",
+                "a limit of tokens or money needs answers of limited length; set the parameter "
+                "max_tokens.",
                 code="missing-input",
             )
 

@@ -124,7 +124,7 @@ class Template:
                 raise InputError(problem, source=name, code="invalid-template")
         if not user:
             raise InputError(
-                "nothing is under [user]; put the question there.",
+                "[user] is empty; put the question there.",
                 source=name,
                 code="invalid-template",
             )

@@ -147,5 +147,5 @@ def find_model(connection: Connection, name: str) -> int:
     }
     if name not in model_ids:
         hint = f"; there are {', '.join(sorted(model_ids)[:10])}" if model_ids else ""
-        raise UsageError(f"no model rates as {name!r}{hint}.", code="unknown-model")
+        raise UsageError(f"there is no model {name!r}{hint}.", code="unknown-model")
     return model_ids[name]

@@ -326,7 +326,7 @@ class PoolDesign:
         column = next((columns[name] for name in usual_names if name in columns), None)
         if column is None:
             raise UsageError(
-                f"{self.sizes}: no column frequency, count, size or weight; name one so.",
+                f"{self.sizes}: no column frequency, count, size or weight; rename a column.",
                 code="missing-column",
             )
         numbers = table[column].cast(float, strict=False)
@@ -360,7 +360,7 @@ def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None)
         query, document = outside_sample.row(0)[:2]
         problem = (
             f"document '{document}' of query '{query}' has a grade and is not in the sample "
-            f"({len(outside_sample)} such); estimates need to know its chance: take it out."
+            f"({len(outside_sample)} such); estimates need its inclusion probability: remove it."
         )
         raise InputError(problem, source=qrels.name, code="not-in-sample")
     inclusions = sample.select(*PAIR, *(name for name in _SAMPLE_COLUMNS if name in sample.columns))

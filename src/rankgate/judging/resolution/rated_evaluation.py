@@ -223,7 +223,7 @@ def from_ratings(
     rules = chosen_convention(how)
     if rules.name not in TOOL_RULES:
         raise UsageError(
-            f"no way from ratings is known for {rules.name}; resolve them first: "
+            f"there is no rule to resolve ratings for {rules.name}; resolve them first: "
             f"rankgate resolve. There are {', '.join(TOOL_RULES)}.",
             code="unsupported-rule",
         )

@@ -350,8 +350,8 @@ class ResolvedJudgments(Result):
             return ()
         rates_text = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
         message = (
-            f"strata of unlike rates ({rates_text}): infAP takes them for one and is too high; "
-            "draw one stratum for it, or weigh each document by 1/inclusion."
+            f"strata with different rates ({rates_text}): infAP treats them as one and is too "
+            "high; draw one stratum for it, or weigh each document by 1/inclusion."
         )
         return (message,)
 

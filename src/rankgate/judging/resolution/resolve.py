@@ -131,7 +131,7 @@ def _parameters(parameters: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]
         name, equals, value = str(word).partition("=")
         if not equals:
             raise UsageError(
-                f"{word!r} sets nothing; write NAME=VALUE, as in adjudicator=ann.",
+                f"{word!r} is not a setting; write NAME=VALUE, as in adjudicator=ann.",
                 code="invalid-syntax",
             )
         value_of_name[name.strip()] = value.strip()

@@ -199,8 +199,8 @@ def _scale(sheets: Sequence[Cells]) -> Scale | None:
                 first = (scale_text, f"{sheet_cells.label}:{row.line}")
             elif scale_text and first and scale_text != first[0]:
                 problem = (
-                    f"scale {scale_text}, and {first[0]} in {first[1]}; grades of two scales do "
-                    "not go together: fix the line, or read the sheets one by one."
+                    f"scale {scale_text}, and {first[0]} in {first[1]}; grades of two scales "
+                    "cannot be combined: fix the line, or read the sheets one by one."
                 )
                 raise InputError(
                     problem, source=sheet_cells.label, line=row.line, code="mixed-scales"
@@ -293,7 +293,8 @@ class _Reader:
         stated_rater = self.text("rater")
         if default_rater and stated_rater and stated_rater != default_rater:
             raise self.error(
-                f"the row names rater {stated_rater}, and {default_rater} was given; leave one of them out."
+                f"the row names rater {stated_rater}, and {default_rater} was given; leave one of "
+                "them out."
             )
         if not (stated_rater or default_rater):
             raise self.error("the rater is missing; fill in rater, or add --rater NAME.")

@@ -88,7 +88,9 @@ def read_incoming(
     store_contents = contents if contents.ratings is None else replace(contents, qrels=None)
     if not set(store_contents.parts) & set(STORE_PARTS):
         raise InputError(
-            "there is nothing for a store in it.", source=opened_file.label, code="no-such-content"
+            "it has nothing that a store can hold.",
+            source=opened_file.label,
+            code="no-such-content",
         )
     store_contents = _transform_grades(store_contents, find_transformer(transform))
     if final is not None and store_contents.ratings is not None:

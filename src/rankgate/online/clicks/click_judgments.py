@@ -172,8 +172,8 @@ class ClickJudgments(Result):
             notices.append(
                 Notice(
                     "no-better-than-average",
-                    f"{self.models['model'][0]}, which knows nothing of documents, predicts "
-                    "held-out clicks best: there are too few clicks to tell documents apart",
+                    f"{self.models['model'][0]}, which ignores documents, predicts held-out "
+                    "clicks best: there are too few clicks to distinguish documents",
                 )
             )
         for reason in dict.fromkeys(self.refused.values()):

@@ -249,13 +249,13 @@ def _no_better_than_ranks(
 ) -> str:
     """Explain why a model is refused that predicts clicks no better than their ranks do."""
     if not model.of_documents:
-        return "it does not tell documents apart"
+        return "it does not distinguish documents"
     documents, ranks = perplexity_over_ranks(model, model.fit(train, settings), train, test)
     if documents < ranks:
         return ""
     return (
         f"it predicts held-out clicks no better than their ranks alone (perplexity "
-        f"{documents:.4g} against {ranks:.4g}): there are too few clicks to tell documents apart, "
+        f"{documents:.4g} against {ranks:.4g}): there are too few clicks to distinguish documents, "
         "or documents have little to do with clicks; collect more searches"
     )
 

@@ -229,7 +229,7 @@ def replay_command(
     "--columns",
     multiple=True,
     metavar="NAME=COLUMN,...",
-    help="What columns of LOG and of the target's table are called: reward=bought,action=offer.",
+    help="Column names of LOG and of the target's table: reward=bought,action=offer.",
 )
 @verb_options(ope, "clip", "min_ess N", "max_unsupported SHARE", "level")
 @shared_options.from_formats("logs log")

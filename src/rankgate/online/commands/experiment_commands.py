@@ -73,7 +73,7 @@ _DESIGN_FILE = click.option(
     "design_file",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="A TOML file with the experiment, in the table [design]; options beside it win.",
+    help="A TOML file with the experiment, in the table [design]; options override it.",
 )
 
 

@@ -109,7 +109,8 @@ def doctor_command(
     type=click.Choice(list(SLICES)),
     default=("day",),
     show_default=True,
-    help="What divides the log; band is the frequency of the query; may be given several times.",
+    help="The dimension to divide the log by; band is the frequency of the query; may be given "
+    "several times.",
 )
 @events_options(goals=True, figures=True)
 @with_record_option

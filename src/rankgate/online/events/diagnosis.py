@@ -165,7 +165,7 @@ def diagnosis_document(result: Diagnosis) -> Document:
         title,
         Table("", _grid(result.findings)),
         Entries(tuple(map(_finding_entry, result.findings))),
-        f"Not checked, as the log has nothing for them: {', '.join(result.skipped)}."
+        f"Not checked, because the log has no data for them: {', '.join(result.skipped)}."
         if result.skipped
         else "",
         lead=(f"{counts or 'no events'}; {period}.",),
@@ -389,7 +389,7 @@ def _find_unmapped_actions(manifest: Mapping[str, Any]) -> LogFinding | None:
         sum(actions.values()),
         sum(sum(file["kinds"].values()) for file in files),
         tuple(dict.fromkeys(_SUBJECTS[kind] for kind in kinds if kind in _SUBJECTS)),
-        f"events have an action that no kind is known for: {format_actions(actions)}",
+        f"events have an action without a known kind: {format_actions(actions)}",
         (),
         mapping_advice([*actions]),
     )

@@ -141,7 +141,7 @@ PROBLEMS: Mapping[str, tuple[str, str]] = {
         "kind IS NOT NULL AND value IS NULL AND f_value IS NOT NULL",
         "values are not finite numbers",
     ),
-    "unmapped-action": ("unmapped", "events have an action that no kind is known for"),
+    "unmapped-action": ("unmapped", "events have an action without a known kind"),
 }
 """The SQL of records with a problem, and its description, by code."""
 

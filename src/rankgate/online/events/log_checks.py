@@ -87,7 +87,7 @@ def _missing_search_check(kind: str, subject: Subject) -> Check:
     """Events that no search gets the credit for."""
     return Check(
         f"{subject}-without-search",
-        title=f"{kind} events of no search, or of one that the log does not have",
+        title=f"{kind} events without a search in the log",
         faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = '{kind}' AND "
         "(query_event_id IS NULL OR query_event_id NOT IN "
         "(SELECT query_event_id FROM known_searches))",
@@ -148,7 +148,7 @@ CHECKS = Registry(
         ),
         Check(
             "clicks-without-search",
-            title="clicks of no search, or of one that the log does not have",
+            title="clicks without a search in the log",
             faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'click' AND "
             "(query_event_id IS NULL OR query_event_id NOT IN "
             "(SELECT query_event_id FROM known_searches))",
@@ -161,7 +161,7 @@ CHECKS = Registry(
         _missing_search_check("add_to_cart", "carts"),
         Check(
             "impressions-without-search",
-            title="impressions of no search record, in a log that records searches",
+            title="impressions without a search record, in a log that records searches",
             faults=f"SELECT {_LOCATION} AS example FROM events WHERE kind = 'impression' AND "
             "(query_event_id IS NULL OR (EXISTS (SELECT 1 FROM events WHERE kind = 'search') AND "
             "query_event_id NOT IN (SELECT query_event_id FROM events WHERE kind = 'search' AND "
@@ -296,7 +296,7 @@ CHECKS = Registry(
             total='SELECT count(*) FROM events WHERE session IS NOT NULL AND "at" IS NOT NULL',
             spoils=("sessions",),
             blocks_from=0.1,
-            fix="sessions are taken to end after 30 minutes; check where the ids come from",
+            fix="sessions are assumed to end after 30 minutes; check where the ids come from",
         ),
         Check(
             "users-in-several-variants",
@@ -309,7 +309,8 @@ CHECKS = Registry(
         ),
         Check(
             "shared-inventory",
-            title="documents shown in several variants that sold in one and were gone from all",
+            title="documents shown in several variants that were sold in one and then "
+            "disappeared from all",
             faults="SELECT 'document ' || doc_id AS example FROM stock WHERE variants > 1 AND "
             "last_shown <= first_sold AND epoch(until - first_sold) > 3600",
             total="SELECT count(*) FROM stock WHERE first_sold IS NOT NULL",
@@ -320,7 +321,7 @@ CHECKS = Registry(
         ),
         Check(
             "labels-out-of-scale",
-            title="answers of surveys outside the scale that almost all others keep to",
+            title="survey answers outside the scale of almost all others",
             faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM answers WHERE "
             "value < 0 OR value != floor(value) OR value > (SELECT CASE WHEN "
             "quantile_cont(value, 0.9) <= 1 THEN 1 WHEN quantile_cont(value, 0.9) <= 5 THEN 5 "
@@ -331,13 +332,13 @@ CHECKS = Registry(
         ),
         Check(
             "negative-revenue",
-            title="purchases of less than nothing",
+            title="purchases with a negative value",
             faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM events WHERE "
             "kind = 'purchase' AND value < 0",
             total="SELECT count(*) FROM events WHERE kind = 'purchase'",
             spoils=("revenue",),
             blocks_from=0.0,
-            fix="log money that was given back as refund",
+            fix="log returned money as a refund",
         ),
         Check(
             "results-contradicted",

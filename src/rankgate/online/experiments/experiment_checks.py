@@ -60,7 +60,7 @@ def _find_small_arms(units: Units, planned: Mapping[str, float]) -> Iterable[Exp
     for name in planned:
         count = units.counts.get(name, 0)
         if count == 0:
-            text = f"the arm {name} has no units; start it, or take it out of the plan"
+            text = f"the arm {name} has no units; start it, or remove it from the plan"
             yield ExperimentFinding("empty-arm", "block", text, name)
         elif count < _MIN_UNITS:
             text = f"the arm {name} has {count} units; normal theory needs {_MIN_UNITS} or more"

@@ -182,7 +182,7 @@ def _interleaving(result: ExperimentPlan) -> list[Table | str]:
         "latency will be."
     )
     return [
-        Table("to tell the two systems from each other", Grid(header, rows, frozenset({0, 1}))),
+        Table("to distinguish the two systems", Grid(header, rows, frozenset({0, 1}))),
         note,
     ]
 

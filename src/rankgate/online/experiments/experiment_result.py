@@ -338,7 +338,7 @@ def _describe_method(result: Experiment) -> str:
     methods = result.metrics["method"].drop_nulls().unique(maintain_order=True).to_list()
     sentences = f"p and intervals: {'; '.join(methods)}."
     if (relative_by := result.settings.get("relative", "log")) != "fieller":
-        sentences += f" Relative intervals ({relative_by}) are not of the test that p is of."
+        sentences += f" Relative intervals ({relative_by}) do not belong to the test that gives p."
     with_relative = result.metrics.drop_nulls("relative")
     if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
         sentences += (

@@ -163,10 +163,10 @@ def online_agreement_document(result: OnlineAgreement) -> Document:
         Chart("rankgate.online.charts.experiment_charts:scatter", result),
         Warnings(tuple(notice.text for notice in result.notices)),
         f"Skill is 1 - the squared error of predicting each {result.unit} from the others, divided "
-        "by that of their mean: 1 is perfect, 0 useless; honest skill chooses the metric again each "
-        "time. Corrected correlations are of true values, without errors of measurement; where "
-        "the measured ones allow every correlation, none is given. Intervals are "
-        f"{result.level:.0%}: of corrected correlations by drawn covariances, which suppose that "
+        "by that of their mean: 1 is perfect, 0 useless; honest skill chooses the metric again "
+        "each time. Corrected correlations are of true values, without errors of measurement; "
+        "where the measured ones allow every correlation, none is given. Intervals are "
+        f"{result.level:.0%}: of corrected correlations by drawn covariances, which assume that "
         "standard errors are right and hold from 10 units on, of others by the bootstrap over "
         f"{_unit_plural(result.unit)}"
         + (

@@ -198,8 +198,8 @@ def observations_of_log(
             rows.append((name, mean, means, error))
     if len(rows) < 3:
         problem = (
-            f"only {len(rows)} judged queries have {min_searches} searches or more; ids of queries "
-            "of judgments must be the words of the log."
+            f"only {len(rows)} judged queries have {min_searches} searches or more; query ids of "
+            "judgments must be the query texts of the log."
         )
         raise InputError(problem, code="too-few-queries")
     units, offline, online, error = zip(*rows, strict=True)
@@ -238,7 +238,7 @@ def _scores(searches: PackedSearches, qrels: QrelsLike, metrics: Sequence[str]) 
     judged = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
     of_list = run.select("list", "query_id").unique().join(judged, on="query_id")
     if of_list.is_empty():
-        problem = "no query of the log is judged; ids of queries must be the words of the log."
+        problem = "no query of the log is judged; query ids must be the query texts of the log."
         raise InputError(problem, code="no-common-queries")
     grades = of_list.select(query_id="list", doc_id="doc_id", grade="grade")
     judged_lists = grades["query_id"].unique().implode()

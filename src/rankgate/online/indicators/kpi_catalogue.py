@@ -62,7 +62,7 @@ OF_CLICKS = (
     ),
     Kpi(
         "quick_back_rate",
-        title="Clicks from which the user came right back",
+        title="Clicks after which the user returned quickly",
         formula=f"clicks with a dwell below {QUICK_RETURN_SECONDS} s / clicks with a known dwell",
         table="clicks",
         of=lambda t: t.dwell < QUICK_RETURN_SECONDS,
@@ -164,7 +164,7 @@ OF_SESSIONS = (
     ),
     Kpi(
         "searches_per_success",
-        title="Searches that a goal costs",
+        title="Searches per successful session",
         formula="searches of all sessions / sessions that reached their goal",
         table="sessions",
         of=lambda t: t.searches,
@@ -177,7 +177,7 @@ OF_SESSIONS = (
     ),
     Kpi(
         "pages_per_success",
-        title="Pages that a goal costs",
+        title="Pages per successful session",
         formula="(pages of results + clicked documents) of all sessions with a search / sessions "
         "that reached their goal",
         table="sessions",
@@ -283,7 +283,7 @@ OF_EVENTS = (
     ),
     Kpi(
         "goods_return_rate",
-        title="Purchases that were given back",
+        title="Returned purchases",
         formula="refunds / purchases; null in a log without refunds",
         table="events",
         of=lambda t: t.kind == "refund",

@@ -106,8 +106,8 @@ class KpiTable(Result):
             notices.append(
                 Notice(
                     "blocked-kpis",
-                    f"not given, as a fault of the log spoils them: {', '.join(self.blocked)}; "
-                    "--despite gives them",
+                    "not given, because a fault of the log affects them: "
+                    f"{', '.join(self.blocked)}; --despite gives them",
                 )
             )
         return tuple(notices)
@@ -119,7 +119,7 @@ class KpiTable(Result):
 def _sentence(finding: LogFinding) -> str:
     sentence = f"{finding.code}: {finding.count:,} of {finding.total:,} {finding.words}"
     if finding.spoils:
-        sentence += f"; it spoils figures of {', '.join(finding.spoils)}"
+        sentence += f"; it affects figures of {', '.join(finding.spoils)}"
     if finding.code == UNMAPPED:
         sentence += f" ({finding.share:.2%}); {finding.fix}"
     return sentence
@@ -279,7 +279,7 @@ def check_slices(by: Sequence[str]) -> None:
     """
     for name in by:
         if name not in SLICES:
-            problem = f"nothing divides a log by {name!r}; there are {', '.join(SLICES)}."
+            problem = f"a log cannot be divided by {name!r}; there are {', '.join(SLICES)}."
             raise UsageError(problem, code="unknown-slice")
 
 

@@ -153,7 +153,7 @@ KPIS = (
     ),
     Kpi(
         "quiet_abandonment_rate",
-        title="Abandoned searches that no other search followed",
+        title="Abandoned searches without a following search",
         formula="searches without a click and without another search within "
         f"{NEXT_SEARCH_SECONDS} s / searches with results and no click; an upper bound of good "
         "abandonment where answers are not logged",
@@ -182,7 +182,7 @@ KPIS = (
     ),
     Kpi(
         "reformulation_rate",
-        title="Searches that the user put in other words",
+        title="Searches that the user reformulated",
         formula=f"searches followed in their session within {NEXT_SEARCH_SECONDS} s by "
         "another query that shares a word, or has an edit similarity of at least 0.5 / "
         "searches with a query, a session and a time",
@@ -278,7 +278,7 @@ KPIS = (
     ),
     Kpi(
         "add_to_cart_rate",
-        title="Searches from which something was put into the cart",
+        title="Searches that led to an addition to the cart",
         formula="searches with an add_to_cart / searches with results",
         table="searches",
         of=lambda t: _for_searches_with_results(t, t.carts > 0),
@@ -289,7 +289,7 @@ KPIS = (
     ),
     Kpi(
         "conversion_rate",
-        title="Searches from which something was bought",
+        title="Searches that led to a purchase",
         formula="searches with a purchase / searches with results",
         source="last-touch attribution by query id",
         table="searches",

@@ -111,7 +111,7 @@ def _refuse_mixed(first: Assignment, second: Assignment, label: str, line: int |
         first_value, second_value = getattr(first, name), getattr(second, name)
         if first_value != second_value:
             problem = (
-                f"{name} {second_value} after {first_value}; score each experiment for itself."
+                f"{name} {second_value} after {first_value}; score each experiment separately."
             )
             raise InputError(problem, source=label, line=line, code="mixed-assignments")
 

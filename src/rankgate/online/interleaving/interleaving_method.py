@@ -93,7 +93,7 @@ class Assignment:
         if systems < 2 or len(set(self.systems)) != systems:
             return "an assignment needs two systems or more, with different names."
         if len(self.teams) != slots or len(self.ranks) != slots:
-            return f"docs, teams and ranks must be equally many; docs are {slots}."
+            return f"docs, teams and ranks must have equal lengths; docs has {slots}."
         if len(self.lengths) != systems or any(len(ranks) != systems for ranks in self.ranks):
             return f"lengths and the ranks of each slot must be of {systems} systems."
         if any(team is not None and not 0 <= team < systems for team in self.teams):

@@ -415,7 +415,7 @@ def _probabilistic_method(name: str, rule: str, source: str, *, rounds: bool) ->
         name,
         title=f"Probabilistic, {rule.rstrip(',')}, for two systems or more",
         formula=f"{rule} draws, and of its list a document with P in proportion to 1 / rank^3; a "
-        "click counts for each system as probable as it is that it drew the document",
+        "click counts for each system with the probability that it drew the document",
         source=source,
         bias="shows documents far from their ranks, which costs users more than other methods do",
         draw=partial(draw_probabilistic, rounds=rounds),

@@ -88,7 +88,7 @@ def mixed_lists_document(result: MixedLists) -> Document:
         f"{result.lists:,} lists of {result.queries:,} queries, mixed by {result.method}",
         f"The runs {', '.join(map(make_printable, result.systems))} rank "
         f"{result.competitive:.1%} of "
-        f"{result.slots:,} slots differently; only clicks on these tell them apart.",
+        f"{result.slots:,} slots differently; only clicks on these distinguish them.",
         Warnings(tuple(notice.text for notice in result.notices)),
         f"Written to {make_printable(result.output)}." if result.output else "",
     )

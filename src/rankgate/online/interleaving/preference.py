@@ -267,7 +267,7 @@ def _describe_method(result: Preference) -> str:
     )
     return (
         f"Preference is {estimate}; its interval and p are {test_name}{reason}{holm}. "
-        f"Needed are {result.unit}s with a {'winner' if signs else 'click'} for a power of 80 % at "
+        f"Needed: {result.unit}s with a {'winner' if signs else 'click'} for a power of 80 % at "
         "this effect."
     )
 
@@ -395,11 +395,11 @@ def sensitivity(result: Sensitivity) -> Document:
         _sensitivity_title(result),
         Table("", Grid(header, rows, frozenset({0, 1, 6}))),
         Warnings(tuple(notice.text for notice in result.notices)),
-        f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed are "
+        f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed: "
         "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
-        "simulation shows no effect. Simulated users prefer what judgments call better: real ones "
-        "may need more. Interleaving measures which list is preferred, not what revenue, latency "
-        "or return visits will be: an A/B test follows.",
+        "simulation shows no effect. Simulated users prefer what judgments call better: real "
+        "ones may need more. Interleaving measures which list is preferred, not what revenue, "
+        "latency or return visits will be: an A/B test follows.",
     )
 
 

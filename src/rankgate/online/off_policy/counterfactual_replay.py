@@ -259,15 +259,15 @@ def _closing_note(result: CounterfactualReplay) -> str:
     )
     other_models = ", ".join(result.models[1:])
     note = (
-        f" They reach over those of {other_models} too, which may predict clicks on other "
-        "searches as well."
+        f" They also cover those of {other_models}, which may predict clicks on other "
+        "searches equally well."
         if other_models
         else ""
     )
     return (
         f"{method} Documents that were never shown earn nothing (candidate), or as much as the "
-        "query's best if it were looked at (at most). Ranks are looked at as documents shown at "
-        f"several of them tell. Intervals are {result.level:.0%}, by the bootstrap over sessions; "
-        f"each resample fits the model again.{note} A candidate that learned from these clicks "
-        "looks better here than it is: replay it on later ones."
+        "query's best if it were looked at (at most). How often ranks are looked at is estimated "
+        f"from documents shown at several of them. Intervals are {result.level:.0%}, by the "
+        f"bootstrap over sessions; each resample fits the model again.{note} A candidate that "
+        "learned from these clicks looks better here than it is: replay it on later ones."
     )

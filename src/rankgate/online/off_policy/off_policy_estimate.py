@@ -145,7 +145,7 @@ class OffPolicyEstimate(Result):
         ]
         for row in self.estimates.filter(~pl.col("holds")).iter_rows(named=True):
             text = (
-                f"{row['estimator']} supposes that {row['assumption']}, which the log contradicts "
+                f"{row['estimator']} assumes that {row['assumption']}, which the log contradicts "
                 f"(p = {row['p_assumption']:.2g})"
             )
             notices.append(Notice("assumption-rejected", text, row["estimator"]))
@@ -193,7 +193,9 @@ def _title(result: OffPolicyEstimate) -> str:
     if row is None and result.refused:
         return f"the log cannot show what {name} would have earned"
     if row is None:
-        return f"no estimate for {name}: the log contradicts what the named estimators suppose"
+        return (
+            f"no estimate for {name}: the log contradicts the assumptions of the named estimators"
+        )
     interval_text = (
         "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
     )
@@ -256,13 +258,13 @@ def _closing_note(result: OffPolicyEstimate) -> str:
             "the logged one."
         )
     if result.estimator is None:
-        return "No estimate is reported: leave out --estimator, or name one that supposes less."
+        return "No estimate is reported: leave out --estimator, or name one with fewer assumptions."
     return (
-        "Reported is the smallest error among estimators that suppose nothing; one that supposes "
-        "more only where these have fewer than 20 effective rewards, or where --estimator names "
-        "it, and not if it is rejected at 1 %. A test that does not reject proves nothing. "
-        f"Intervals are {result.level:.0%}: their upper ends hold as if one further decision with "
-        "the largest weight had the largest reward of the log. They suppose that propensities are "
-        "right, that decisions are independent, and that no reward is much larger than the "
-        "largest one of the log."
+        "The reported estimate has the smallest error among estimators without assumptions; one "
+        "with assumptions is taken only if these have fewer than 20 effective rewards, or if "
+        "--estimator names it, and not if it is rejected at 1 %. A test that does not reject "
+        f"proves nothing. Intervals are {result.level:.0%}: their upper ends hold as if one "
+        "further decision with the largest weight had the largest reward of the log. They assume "
+        "that propensities are right, that decisions are independent, and that no reward is much "
+        "larger than the largest one of the log."
     )

@@ -232,7 +232,7 @@ def _read_policy_table(
         problem = (
             f"no action of the target is in the log: the target has {_first_names(unseen)}; the "
             "log has "
-            f"{_first_names(rows.names)}. Actions must be written in both as they are in the log."
+            f"{_first_names(rows.names)}. Write the target's actions as they are in the log."
         )
         raise InputError(problem, source=location.label, code="no-common-actions")
     return policy, tuple(sorted(unseen, key=lambda name: -unseen[name]))

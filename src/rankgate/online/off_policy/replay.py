@@ -202,7 +202,7 @@ def _match_candidate(
     logged = searches.pairs["query_id"].unique()
     common_lists = lists.filter(pl.col("query_id").is_in(logged.implode()))
     if common_lists.is_empty():
-        problem = "no query of the run is in the log; ids of queries must be the words of the log."
+        problem = "no query of the run is in the log; query ids must be the query texts of the log."
         raise InputError(problem, code="no-common-queries")
     queries = common_lists["query_id"].unique().sort().to_list()
     number = dict(zip(queries, range(len(queries)), strict=True))
@@ -268,7 +268,7 @@ def _checks(
             len(used_ranks),
             "blocks" if linked < len(used_ranks) else "ok",
             f"how often a rank is looked at is known for {linked} of {len(used_ranks)} ranks: only "
-            "documents shown at several ranks tell it (or --examination)",
+            "documents shown at several ranks show it (or give --examination)",
         ),
         _check_row(
             "model",
@@ -276,7 +276,7 @@ def _checks(
             _OFF,
             "blocks" if is_misfit and error > _MAX_MISFIT else "warns" if is_misfit else "ok",
             f"click rates differ by {error:.0%} from the click model (p = {p:.2g}); intervals do "
-            "not have this error in them",
+            "not include this error",
         ),
         _check_row(
             "queries",

@@ -207,7 +207,9 @@ def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> 
     judged = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
     judged_lists = lists.join(judged.select(query="query_id").unique(), on="query")
     if judged_lists.is_empty():
-        problem = "no query of the log is judged; its words must be the ids of judged queries."
+        problem = (
+            "no query of the log is judged; its query texts must be the ids of judged queries."
+        )
         raise InputError(problem, code="no-common-queries")
     run = judged_lists.select(query_id="list", doc_id="docs").explode("doc_id")
     run = run.with_columns(score=-pl.int_range(pl.len()).over("query_id").cast(pl.Float64))

@@ -84,7 +84,7 @@ def intents(result: IntentDiversity) -> Document:
         _warnings(result),
         "Distance is the probability that a click of one user and a click of another are on "
         "different documents. Entropy is of the shares of users' clicks on documents; corrected is "
-        "by Miller and Madow, as few users show too little of it.",
+        "by Miller and Madow, as few users give too low a value.",
         lead=lead,
         rows=_rows(result.queries),
     )

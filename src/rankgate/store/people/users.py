@@ -363,7 +363,7 @@ def ensure(
     if identity is not None and _identity_text(rater.identity) != _identity_text(identity):
         raise UsageError(
             f"{name!r} is a model with other settings; a changed model, prompt or setting is "
-            "another rater: name it otherwise.",
+            "another rater: give it another name.",
             code="other-rater",
         )
     return rater

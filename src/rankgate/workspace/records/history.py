@@ -181,9 +181,9 @@ class History(Result):
             return None
         text = (
             f"{system}: evaluations resemble the one before (correlation {correlation:.2f}), or "
-            "have a season. Of changes of two standard deviations few are found in such a series "
+            "have a season. Few changes of two standard deviations are found in such a series "
             "(one in six at a correlation of 0.7, hardly any at 0.9), and a season, or a slow "
-            "wandering under other noise, gives more false alarms than the given rate."
+            "drift under other noise, gives more false alarms than the given rate."
         )
         return Notice("correlated-evaluations", text, system)
 

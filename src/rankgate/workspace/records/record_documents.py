@@ -106,7 +106,7 @@ def history_document(result: History) -> Document:
         *blocks,
         f"Changes are found with a rate of {result.rate:g} false alarms for each evaluation of a "
         "series: at most that where evaluations are independent, at most twice that where they "
-        "resemble the one before, more in a season or a slow wandering. Values on the two sides "
+        "resemble the one before, more in a season or a slow drift. Values on the two sides "
         "of a break are not comparable.",
         Warnings(tuple(notice.text for notice in result.notices)),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),

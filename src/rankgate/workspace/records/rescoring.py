@@ -231,7 +231,7 @@ def _judgment_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[
             f"{regraded_count} of {common_pairs.height} common pairs: {labels[0]} and {labels[1]}"
         )
     texts = (
-        [f"{regraded_count} of {common_pairs.height} common pairs graded otherwise"]
+        [f"{regraded_count} of {common_pairs.height} common pairs graded differently"]
         if regraded_count
         else []
     )

@@ -72,7 +72,7 @@ def create_application(
 
     async def other_method(request: Request, error: Exception) -> Response:
         answer = _plain_refusal(
-            request, 405, "other-method", "This page takes another method.", config
+            request, 405, "other-method", "This page does not accept this method.", config
         )
         answer.headers.update(getattr(error, "headers", None) or {})
         return answer
@@ -130,7 +130,7 @@ class _HostCheck:
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
             allowed_names = _LOCAL_NAMES if scope["path"] in _OPERATION_PATHS else frozenset()
             if name.lower() not in self.config.hosts | allowed_names:
-                refusal = PlainTextResponse("This server does not answer by this name.", 421)
+                refusal = PlainTextResponse("This server does not answer to this host name.", 421)
                 await add_security_headers(refusal, self.config)(scope, receive, send)
                 return
         base = self.config.base

@@ -139,7 +139,9 @@ class Endpoint:
         except Exception:  # noqa: BLE001 - one request that fails does not end the server
             _LOG.exception("%s %s failed", request.method, self.route.path)
             fault = RequestRefused(
-                500, "own-fault", "This is a fault of rankgate; what you sent was not carried out."
+                500,
+                "own-fault",
+                "This is an internal error of rankgate; your request was not carried out.",
             )
             return self._refused(request, identity, fault, raw_values, as_json=as_json)
 

@@ -21,8 +21,8 @@ _JOB_FIELDS = (
         "Prompt",
         "long",
         most=50_000,
-        help="With {{query}}, {{document}} and {{grades}}. Empty is the one that comes with "
-        "rankgate, for grades 0 to 3 or 0 and 1. Another prompt is another rater.",
+        help="With {{query}}, {{document}} and {{grades}}. By default the one of rankgate, "
+        "for grades 0 to 3 or 0 and 1. Another prompt is another rater.",
     ),
     Field("confidence", "Ask for a confidence from 0 to 1", "flag", default="1"),
     Field(

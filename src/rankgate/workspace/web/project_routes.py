@@ -222,7 +222,7 @@ FILE_ROUTES = (
                 most=100,
                 help="They are left out if you name none.",
             ),
-            Field("preview", kind="flag", help="Only report what would come of it."),
+            Field("preview", kind="flag", help="Only report what would change."),
         ),
         scope="manage",
     ),

@@ -299,7 +299,7 @@ _ACCOUNT_ROUTES = (
             Field("record", "record: record evaluations, and nothing else", "flag"),
             Field("rate", "rate: give ratings", "flag"),
             Field("manage", "manage: set up and resolve", "flag"),
-            Field("admin", "admin: all that you may", "flag"),
+            Field("admin", "admin: everything that you may do", "flag"),
         ),
         scope=None,
     ),
@@ -406,7 +406,7 @@ _PROJECT_ROUTES = (
                 "fields",
                 "Fields of documents, in order",
                 most=1_000,
-                help="Names with spaces between; empty is all.",
+                help="Names with spaces between; leave it empty for all.",
             ),
             Field(
                 "images",

@@ -62,7 +62,7 @@ def identify_sender(
             account = sign_in.by_session(connection, cookie or "", project)
     if account is None:
         if bearer is not None:
-            raise RequestRefused(401, "invalid-token", "The token is not valid, or has ended.")
+            raise RequestRefused(401, "invalid-token", "The token is not valid, or has expired.")
         return Identity()
     role, stored_project = account.role, account.project
     if isinstance(account.owner, Token):
@@ -142,7 +142,8 @@ def refuse_forged(route: Route, identity: Identity, sent_word: str, form_word: s
         raise RequestRefused(
             403,
             "forged-request",
-            "The form is too old, or was not ours; open the page again and send it once more.",
+            "The form is too old, or is of another site; open the page again and send it once "
+            "more.",
         )
 
 

@@ -117,8 +117,8 @@ def _find_violation(rule: Rule, point: Point) -> str:
 ABSOLUTE = AlertKind(
     "absolute",
     (
-        Parameter("at_least", "number", "the least value that is right"),
-        Parameter("at_most", "number", "the greatest value that is right"),
+        Parameter("at_least", "number", "the lowest acceptable value"),
+        Parameter("at_most", "number", "the highest acceptable value"),
         Parameter(
             "points", "int", "how many evaluations in a row must be beyond", 1, range=Range(1, 100)
         ),

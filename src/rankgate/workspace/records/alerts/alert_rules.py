@@ -173,7 +173,10 @@ def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
     if invalid or not values["to"]:
         return (
             "to",
-            f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is not valid.",
+            (
+                f"to is a list of addresses; {invalid[0] if invalid else 'an empty list'} is not "
+                "valid."
+            ),
         )
     return None
 

@@ -98,7 +98,7 @@ def _send_notification(
     )
     is_outdated = notification.event == "fired" and alert.state == "resolved"
     if is_outdated or (notification.event == "resolved" and not is_announced):
-        return _mark_failed(store, notification, "it was over before anybody got a message", None)
+        return _mark_failed(store, notification, "it ended before a message was sent", None)
     page = f"{link}/projects/{project.name}/alerts" if link else ""
     try:
         rules = read_rules(str(project.settings.get("alerts", "")), f"alerts of {project.name}")

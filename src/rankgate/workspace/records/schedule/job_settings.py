@@ -113,7 +113,7 @@ def _read_job(file: TomlFile, table: dict[str, Any], position: str) -> NewJob:
         raise file.error(error.problem, *key, "schedule") from None
     if due_at is None:
         problem = (
-            f"the schedule {common_settings['schedule']!r} has no date; choose one that comes."
+            f"the schedule {common_settings['schedule']!r} has no date; choose one that occurs."
         )
         raise file.error(problem, *key, "schedule")
     kind_settings = {name: value for name, value in table.items() if name not in common_names}
@@ -144,7 +144,7 @@ def _find_value_problem(value: object, *, file: bool) -> str:
         if not isinstance(text, str) or not text or text.startswith("-"):
             return "is a word, or a list of words; no word may begin with a dash."
         if any(not sign.isprintable() for sign in text):
-            return "has a sign that cannot be printed."
+            return "has a character that cannot be printed."
         if file and (Path(text).is_absolute() or ".." in Path(text).parts or "://" in text):
             return "is a file in the folder of jobs, as in engines/shop.toml."
     return ""

@@ -121,7 +121,9 @@ def withdraw(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         comment = record_notes.get_comment(connection, request.project.id, request.path["comment"])
         if not comment.withdrawn and not _may_withdraw(request, comment):
-            raise RequestRefused(403, "not-allowed", "Only who wrote a comment may take it back.")
+            raise RequestRefused(
+                403, "not-allowed", "Only the author of a comment may withdraw it."
+            )
         record_notes.withdraw_comment(
             connection,
             request.project.id,

@@ -206,9 +206,9 @@ class Provider:
             answer.release_conn()
             document = json.loads(content)
         except (urllib3.exceptions.HTTPError, ValueError):
-            raise _unreachable("it does not answer as it should") from None
+            raise _unreachable("it sent an unexpected answer") from None
         if not isinstance(document, dict):
-            raise _unreachable("it does not answer as it should")
+            raise _unreachable("it sent an unexpected answer")
         if answer.status != 200:
             raise _unproven_answer(f"status {answer.status}")
         return document
@@ -227,5 +227,5 @@ def _unreachable(problem: str) -> RequestRefused:
 
 
 def _unproven_answer(problem: str) -> RequestRefused:
-    message = f"The sign-in provider's answer proves nothing ({problem}); sign in again."
+    message = f"The sign-in provider's answer is not valid ({problem}); sign in again."
     return RequestRefused(403, "sign-in-unproven", message)

@@ -296,7 +296,7 @@ def _link_or_add_user(
         _audit(connection, existing_user, "user.link")
         return existing_user
     if not (waiting or settings.new_users == "viewer" or _roles_of_groups(settings, claims)):
-        problem = "Nobody has invited you; ask a manager for an invitation."
+        problem = "You have no invitation; ask a manager for one."
         raise RequestRefused(403, "not-invited", problem)
     display = claims.get("name")
     display = display[:100] if isinstance(display, str) and display.isprintable() else email

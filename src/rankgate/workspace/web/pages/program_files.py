@@ -53,7 +53,7 @@ def add_record(request: WebRequest) -> ActionReply:
         None if table is None else read_parquet(table, "per_query", request.config.largest_unpacked)
     )
     if per_query is not None and per_query.columns[:2] != ["system", "query_id"]:
-        raise invalid_value("per_query", "has not the columns system and query_id first")
+        raise invalid_value("per_query", "does not begin with the columns system and query_id")
     try:
         content = json.loads(request.values["record"].content)
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ def save_input(request: WebRequest) -> ActionReply:
         )
         digest = runs[0].sha256 if qrels is None else qrels.sha256
     except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
-        raise invalid_value("table", f"has not the columns of {kind}") from None
+        raise invalid_value("table", f"does not have the columns of {kind}") from None
     with request.store.write() as connection:
         keep_inputs(connection, _stored_project(request), qrels, runs)
         request.record(connection, f"{kind}.keep", name, sha256=digest)
@@ -302,7 +302,7 @@ def add_judgments(request: WebRequest) -> ActionReply:
             RowLocation(request.values["name"]),
         )
     except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
-        raise invalid_value("table", "has not the columns of judgments") from None
+        raise invalid_value("table", "does not have the columns of judgments") from None
     with request.store.write() as connection:
         stored_judgments = stored_runs.add_judgments(
             connection, request.store.blobs, request.project.id, qrels, created_by=request.user.id
