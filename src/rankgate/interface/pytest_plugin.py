@@ -1,12 +1,12 @@
 """The plug-in for pytest: a ranking gate among the tests.
 
-The fixture ``rankgate_gate`` decides, and ends the test as the verdict says::
+The fixture ``rankgate_gate`` decides, and the verdict decides how the test ends::
 
     def test_the_ranking_may_ship(rankgate_gate):
         rankgate_gate("qrels.txt", "main", "new.run")  # "main" is a saved baseline
 
-The marker of the same name says what does not change from call to call, and can leave the call
-with nothing to say::
+The marker of the same name holds what does not change from call to call, and can leave the
+call without arguments::
 
     @pytest.mark.rankgate_gate(collection="qrels.txt", baseline="main", policy="rankgate.toml")
     def test_the_ranking_may_ship(rankgate_gate, engine):
@@ -55,7 +55,7 @@ class _Verdicts:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that says what an inconclusive verdict does to a test."""
+    """Add the option that sets what an inconclusive verdict does to a test."""
     parser.addini(
         "rankgate_inconclusive",
         "what an inconclusive verdict does to a test: fail, skip or pass",
@@ -79,7 +79,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Name a failed gate by its first line in pytest's short summary.
 
-    Where the environment says CI, pytest would print the whole verdict there a second time.
+    In CI, by its environment variables, pytest would print the whole verdict there a second time.
     """
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)

@@ -158,7 +158,7 @@ class UserAccumulation:
 
 @contextmanager
 def _checked_run(run: pl.DataFrame, label: str) -> Iterator[Any]:
-    """The run in the form that accumulators take; errors say where its rows are wrong."""
+    """The run in the form that accumulators take; errors locate its wrong rows."""
     with locate_errors(run, label):
         check_rows(run, "score", RowLocation(label))
         yield _accumulator_run(run)

@@ -72,7 +72,7 @@ def _file(table: Any) -> SparkTable:  # noqa: ANN401 - a path, FORMAT:PATH, seve
     """A file on Spark.
 
     Raises:
-        UsageError: it is no file: a table of a project, or a run with earlier ones, repeats or
+        UsageError: it is not a file: a table of a project, or a run with earlier ones, repeats or
             noise.
     """
     if isinstance(table, Run | Qrels):

@@ -179,14 +179,14 @@ def prepare(
     Args:
         collection: as of ``rankgate.evaluate``.
         runs: with their names, empty where the caller gives none.
-        metrics: as there.
-        convention: as there.
+        metrics: as of ``rankgate.evaluate``.
+        convention: as of ``rankgate.evaluate``.
         numbered: True if tables without a name are run1, run2, as `evaluate` names them; else each
             is run, as `compare` names them.
         least: the smallest number of partitions, where the session does not set it.
 
     Raises:
-        InputError, UsageError: as there.
+        InputError, UsageError: as of ``rankgate.evaluate``.
     """
     scoring_convention = chosen_convention(convention)
     measures = find_metrics(metrics, scoring_convention, FACET_METRICS)

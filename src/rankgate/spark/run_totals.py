@@ -265,7 +265,7 @@ class PairSums:
 
     @classmethod
     def from_values(cls, before: Floats, after: Floats, band: float) -> PairSums:
-        """The sums of two values each; NaN is no value."""
+        """The sums of two values each; NaN is a missing value."""
         is_known = ~np.isnan(after - before)
         before, after = before[is_known], after[is_known]
         delta = after - before

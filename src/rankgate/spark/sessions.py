@@ -217,7 +217,7 @@ def partitions(spark: SparkSession) -> int:
     """The number of tasks that measure, by the session; 0 where nothing is set.
 
     Raises:
-        UsageError: the setting is no number.
+        UsageError: the setting is not a number.
     """
     setting = spark.conf.get(PARTITIONS, "0") or "0"
     if not setting.isdigit():

@@ -76,14 +76,14 @@ def compare(
 ) -> Comparisons:
     """Compare runs on Spark by Student's t; arguments as of ``rankgate.compare``.
 
-    The result has no tables of single queries, and does not say how many queries a corrected test
-    needs; its JSON is one small file, which the local ``gate`` and ``report`` take.
+    The result has no tables of single queries, and does not report how many queries a corrected
+    test needs; its JSON is one small file, which the local ``gate`` and ``report`` take.
 
     Raises:
         InputError: data that cannot be read.
         UsageError: a part, or a field of the collection or the test, that Spark does not have;
-            slices without tags; queries that only one of two runs has, unless the test says what
-            they are.
+            slices without tags; queries that only one of two runs has, unless the test defines
+            them.
         MissingExtraError: PySpark is not installed.
     """
     test = test.only("compare on Spark", *_TESTED)

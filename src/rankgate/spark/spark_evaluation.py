@@ -237,7 +237,7 @@ def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Conven
 
 
 def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tuple[Any, ...]]:
-    """The intervals of all queries; ends are null for metrics that are no plain mean."""
+    """The intervals of all queries; ends are null for metrics that are not plain means."""
     rows: list[tuple[Any, ...]] = []
     for name, run_totals in zip(work.names, totals, strict=True):
         for job in work.plan.jobs[0]:

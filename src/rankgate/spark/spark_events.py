@@ -166,7 +166,7 @@ def _read(spark: SparkSession, events: Any, stated_format: str | None) -> DataFr
         return spark.table(events.removeprefix("table:"))
     paths = paths_of(events)
     ingested_folders = [path for path in paths if Path(path, MANIFEST).is_file()]
-    if ingested_folders:  # its manifest is no table
+    if ingested_folders:  # its manifest is not a table
         return spark.read.option("pathGlobFilter", "*.parquet").parquet(*paths)
     form = stated_format or format_of(paths[0])
     refuse_unknown(form)

@@ -300,7 +300,7 @@ def scorecard(
     """Put systems on one card; arguments as of ``rankgate.scorecard``, whose values it has.
 
     Intervals and tests are those of a Poisson bootstrap of groups of users, which are the
-    partitions, 32 or more: value ± z · sd of the resamples, of which `RESAMPLES` are drawn at most,
+    partitions, 32 or more: value ± z · sd of the resamples, at most `RESAMPLES` of them,
     the same groups for every system. What is known of items and users is sent to every executor,
     and a few numbers for each item and group come back. Where judgments or lists have items that
     the catalogue lacks, all rows are read a second time. Each part of the users in a slice sends

@@ -141,7 +141,7 @@ def file_columns() -> dict[str, Column]:
 
 
 def _is_nested(paths: Sequence[str]) -> bool:
-    """True if files are in folders of folders that are no partitions (``day=2026-03-02``)."""
+    """True if files are in folders of folders that are not partitions (``day=2026-03-02``)."""
     children = [child for path in paths if Path(path).is_dir() for child in Path(path).iterdir()]
     folders = [child for child in children if child.is_dir() and child.name[0] not in "_."]
     return bool(folders) and not any("=" in folder.name for folder in folders)
@@ -203,7 +203,7 @@ class TableRows:
     def frame(self) -> DataFrame:
         """The rows in the form that Spark reads them.
 
-        They are ``query_id``, ``doc_id``, ``number`` (null where it is no number), and of
+        They are ``query_id``, ``doc_id``, ``number`` (null where it is not a number), and of
         judgments the columns of ``OPTIONAL`` that there are.
         """
         return self.read()

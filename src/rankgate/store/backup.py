@@ -5,8 +5,7 @@ one file, the same for both databases.
 
 It is a ZIP file with ``manifest.json``, a file of JSON lines for each table, and the blobs. It
 is read in one transaction while others write, and restored in one: a store is there whole or
-not at all. Sessions are left out, so that whoever finds a backup cannot go on as somebody
-else.
+not at all. Sessions are left out, so that anyone who finds a backup cannot use them.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 EXCLUDED_TABLES = ("alembic_version", "sessions", "sign_ins")
-"""Tables that backups leave out, so that a stolen backup signs nobody in."""
+"""Tables that backups leave out, so that a stolen backup cannot be used to sign in."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +208,7 @@ def restore(path: str | Path, url: str | None = None, blobs: str | None = None) 
         blobs: where its blobs go; as of `Store.create`.
 
     Raises:
-        InputError: the file is no backup, or damaged.
+        InputError: the file is not a backup, or is damaged.
         UsageError: there is a store already; a backup of a newer version; a table of the new store
             differs from the backup.
     """

@@ -42,10 +42,10 @@ def address(url: str | None) -> URL:
 
     Args:
         url: ``sqlite:///x.db``, ``postgresql://user@host/name``, or the path of a SQLite file;
-            None is what the environment variable says.
+            None is the value of the environment variable.
 
     Raises:
-        UsageError: none is given; one that is no store's.
+        UsageError: none is given; one that is not a store's.
     """
     location = url or os.environ.get(STORE_VARIABLE, "")
     if not location:
@@ -138,7 +138,7 @@ def make_engine(url: URL) -> Engine:
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:  # noqa: ARG001 - the driver's own
-    connection.isolation_level = None  # transactions begin where we say so
+    connection.isolation_level = None  # transactions begin explicitly
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
 

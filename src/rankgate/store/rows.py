@@ -90,7 +90,7 @@ def read_table(
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """An insert that may say what a conflict does (``on_conflict_do_nothing``)."""
+    """An insert that can define what a conflict does (``on_conflict_do_nothing``)."""
     return insert_of(connection.dialect.name, table)
 
 

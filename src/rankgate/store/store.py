@@ -173,7 +173,7 @@ class Store:
         """Open a store of this program's version.
 
         Args:
-            url: its address; None is what ``RANKGATE_STORE`` says.
+            url: its address; None is the value of ``RANKGATE_STORE``.
             older: accept an older version, as for a backup before it is upgraded.
 
         Raises:

@@ -39,7 +39,7 @@ class Finding:
 
     Attributes:
         code: what, for programs.
-        subject: of which row or blob.
+        subject: the row or blob.
         problem: one sentence.
     """
 

@@ -57,7 +57,7 @@ class StoredProject(Closing):
         """Open a store, and a project in it.
 
         Args:
-            store: the address; None is what ``RANKGATE_STORE`` says.
+            store: the address; None is the value of ``RANKGATE_STORE``.
             project: the name.
 
         Raises:

@@ -214,7 +214,7 @@ _COMMANDS = {
     "plugins": "rankgate.interface.cli.cli_commands:plugins_command",
     "mcp": "rankgate.interface.mcp.mcp_command:mcp_command",
 }
-"""The function of each command, whose module is imported when the command is called."""
+"""The function of each command; its module is imported when the command is called."""
 
 _DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
@@ -292,7 +292,7 @@ class Program(click.Group):
         """Run a command; an error of a plug-in names its line."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would make 1 of it, which says that a gate failed
+        except BrokenPipeError:  # click would make 1 of it, which means that a gate failed
             raise click.exceptions.Exit(_CLOSED) from None
         except (RankgateError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -431,7 +431,7 @@ def _error_code(error: RankgateError) -> str:
 
 
 def _exit_on_failure(error: Exception) -> NoReturn:
-    """End with what the user can mend, or say that the fault is ours."""
+    """End with what the user can mend, or report an internal error."""
     if os.environ.get("RANKGATE_DEBUG"):
         raise error
     if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import

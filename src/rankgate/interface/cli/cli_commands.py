@@ -83,9 +83,9 @@ def config_command(form: str) -> None:
 )
 @shared_options.form(*FORMS)
 def doctor_command(folder: str, team: str | None, form: str) -> None:
-    """Check the installation and the project in FOLDER; say how to fix what would fail.
+    """Check the installation and the project in FOLDER; report how to fix each problem.
 
-    Exits with 2 if something is wrong; what is only missing is no error.
+    Exits with 2 if something is wrong; what is only missing is not an error.
 
     \b
     rankgate doctor

@@ -36,7 +36,7 @@ _COMMANDS_OF_OTHER_TOOLS = frozenset({"trec_eval", "cwl_eval", "ndeval", "gdeval
 """Commands that work as other programs, which have no such file."""
 
 _COMMANDS_WITH_POLICY_METRICS = frozenset({"report"})
-"""Commands whose metrics are those of the policy."""
+"""Commands that take their metrics from the policy."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _has_tables(path: Path, prefix: tuple[str, ...]) -> bool:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
-        return False  # commands that need the file say what is wrong with it
+        return False  # commands that need the file report its error
     return any(f"[{'.'.join((*prefix, table))}" in text for table in _TABLES)
 
 

@@ -223,7 +223,7 @@ class Evaluator:
             results have the same objects.
 
     Raises:
-        UsageError: one measure, where a list is needed; something that is no measure.
+        UsageError: one measure, where a list is needed; something that is not a measure.
         qrels: judgments.
     """
 
@@ -306,7 +306,7 @@ def _to_measure(measure: Any) -> Measure | DefinedMeasure:
     """Find the measure that computes one of this module, of ir_measures or of rankgate.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: it is not one of these.
     """
     if isinstance(measure, Measure | DefinedMeasure):
         return measure

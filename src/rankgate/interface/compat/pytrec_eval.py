@@ -105,7 +105,7 @@ class RelevanceEvaluator:
         judged_docs_only_flag: documents without a judgment leave the rankings.
 
     Raises:
-        TypeError: ids that are no strings, grades or a level that are no whole numbers.
+        TypeError: ids that are not strings, grades or a level that are not whole numbers.
         ValueError: an unknown name, or parameters that it cannot take.
     """
 
@@ -139,7 +139,7 @@ class RelevanceEvaluator:
             ``gm_map`` and ``gm_bpref`` are logarithms, ``runid`` and ``relstring`` 0.
 
         Raises:
-            TypeError: not dictionaries, ids that are no strings, scores that are no numbers.
+            TypeError: not dictionaries, ids that are not strings, scores that are not numbers.
         """
         if not scores:
             return {}

@@ -89,7 +89,7 @@ class _UnstableDefault:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One name of a documented object, with what says how natural the name is.
+    """One name of a documented object, with figures of how natural the name is.
 
     Attributes:
         doc: The document under this name.

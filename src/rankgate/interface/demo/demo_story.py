@@ -1,6 +1,6 @@
 """The demo step by step, and the recorded past of its two engines.
 
-The past says what was changed on which day, with new judgments; the recorded past is in a
+The past records what was changed on which day, with new judgments; the recorded past is in a
 store that ``rankgate serve`` shows. The story builds the demo, evaluates both engines, and
 shows a blind spot.
 """

@@ -81,7 +81,7 @@ class Folder:
         """A TOML file whose texts lead nowhere else: a policy, a convention, a collection.
 
         Raises:
-            UsageError, InputError: as `file`; a file that is no TOML; one that names a file
+            UsageError, InputError: as `file`; a file that is not TOML; one that names a file
                 outside of the folder.
         """
         path = self.file(path_text)
@@ -209,7 +209,7 @@ class Tools:
                 one: judgments, columns, grades, tags, items, sample, predicted, and others.
             runs: files of runs.
             metrics: such as nDCG@10, AP, RR, nDCG(gain='exp')@5; see list_metrics.
-            convention: whose rules count, such as trec, ranx or beir; see list_conventions.
+            convention: the rules to follow, such as trec, ranx or beir; see list_conventions.
         """
         collection, run_files = self._collection(qrels), self._files(*runs)
         rules = self._convention(convention)
@@ -232,7 +232,7 @@ class Tools:
             baseline: the file of the run to compare with.
             candidates: files of the other runs.
             metrics: such as nDCG@10.
-            convention: whose rules count.
+            convention: the rules to follow.
             test: of significance.
         """
         baseline_file, *other_runs = self._files(baseline, *candidates)
@@ -277,7 +277,7 @@ class Tools:
             run: the file of a run.
             query: its id.
             metric: such as nDCG@10.
-            convention: whose rules count.
+            convention: the rules to follow.
         """
         collection, run = self._collection(qrels), self._files(run)[0]
         rules = self._convention(convention)
@@ -344,7 +344,7 @@ class Tools:
         Args:
             first: the file of a run.
             second: the file of a run.
-            others: files of further runs, of which each pair is compared.
+            others: files of further runs; each pair is compared.
         """
         return self._answer(rank_similarity(*self._files(first, second, *others)))
 
@@ -416,7 +416,7 @@ class Tools:
         return {"schema": policy_keys().to_dict()}
 
     def write_report(self, qrels: CollectionLike, runs: list[str], output: str) -> dict[str, Any]:
-        """Write a page (HTML) that compares runs, the first of which is the baseline.
+        """Write a page (HTML) that compares runs; the first one is the baseline.
 
         Args:
             qrels: the file of judgments or of a collection (TOML); or an object with the fields of
@@ -432,7 +432,7 @@ class Tools:
         return {"written": output, "bytes": target.stat().st_size}
 
     def convert(self, source: str, output: str, to: str | None = None) -> dict[str, Any]:
-        """Convert a file to another format, and say what is lost.
+        """Convert a file to another format, and report what is lost.
 
         Args:
             source: the file.

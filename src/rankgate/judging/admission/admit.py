@@ -185,10 +185,10 @@ def admit(
     at a time, and fewer than 15 queries decide nothing.
 
     Args:
-        people: judgments by people, or a `Collection` of them, by whose columns runs are read too:
+        people: judgments by people, or a `Collection` of them; its columns are used for runs too:
             a path, a frame, ``{query: {doc: grade}}``. A grade of the judge outside of their scale,
             as ``read_qrels(path, scale="0..4")`` states it, is not an answer.
-        judge: judgments by the judge, or `JudgeGrades`, which say what it was asked, and have its
+        judge: judgments by the judge, or `JudgeGrades`, which list what it was asked, and have its
             grades under attack and its repetitions.
         runs: systems whose order is compared; three or more.
         metrics: under which it is.
@@ -198,7 +198,7 @@ def admit(
             come from: a TOML file with [families], or {family: [members]}; members are judge,
             queries, corpus and names of runs.
         top: the best systems by people whose order is compared too (tau@k); with no more systems
-            than that it says nothing new and is left out.
+            than that it adds nothing and is left out.
 
     Raises:
         InputError: data that cannot be read; no pair that both judged; a lineage that contradicts

@@ -97,7 +97,7 @@ class AdmissionPlan(Result):
     Attributes:
         judge: name and hash of its grades.
         people: of the pilot; None without one.
-        figure: whose interval is to have the width.
+        figure: the one that the width is for.
         width: the half-width of its 95 % interval.
         reached: the half-width that the whole sample is expected to give; 0 where all pairs are
             judged.

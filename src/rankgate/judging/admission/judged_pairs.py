@@ -47,7 +47,7 @@ class JudgeGrades(ByContent):
         judgments: its grades, or a `Collection` of them.
         asked: the pool that the judge was asked about, drawn before it answered, such as that of
             admit-plan; without it, every pair that people graded. Where it leaves out pairs that
-            people graded, the result says how many: a judge whose pairs were named after it
+            people graded, the result states how many: a judge whose pairs were named after it
             answered is measured where it is right.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
         repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 MIN_SYSTEMS = 3
-"""The fewest systems whose order is compared."""
+"""The smallest number of systems for comparing orders."""
 
 TOP = 5
-"""The number of best systems by people whose order is compared too."""
+"""The number of people's best systems for comparing their order, too."""
 
 SYSTEMS = {
     "metric": pl.String,

@@ -103,7 +103,7 @@ _PAIR, _LITTLE = 2, 0.2
 def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
     """Alarms about raters against the others, the worst first.
 
-    A rater with an alarm makes the others look less alike, so that a second bad one is not seen.
+    A rater with an alarm makes the others look less similar, so that a second bad one is not seen.
     So the rater with the lowest kappa among those with an alarm is left out, and the rest are
     compared again, as long as three are left.
     """

@@ -248,7 +248,7 @@ def _reversal_chance(
         agreement_by_grade: (n, K) the agreement of each grade with the others, for each pair.
         rater_grades: (n,) the rater's grades, by number.
         queries: (n,) the query of each pair.
-        level: that the chance is compared with: fewer than 20 permutations beyond it say little.
+        level: that the chance is compared with: fewer than 20 permutations beyond it show little.
     """
     n = len(rater_grades)
     order = np.argsort(queries, kind="stable")

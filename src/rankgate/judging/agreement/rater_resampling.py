@@ -123,7 +123,7 @@ class RaterComponents:
     Attributes:
         metric: its label.
         queries: that all these judges graded, and both systems have a value of.
-        judges: whose grades are in the model.
+        judges: those with grades in the model.
         left_out: judges with too few queries in common with the others.
         delta: candidate minus baseline, mean over queries and judges.
         low, high: its interval for other queries and other judges.

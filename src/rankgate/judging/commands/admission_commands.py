@@ -1,7 +1,7 @@
 """The commands ``admit`` and ``admit-plan``.
 
 ``rankgate admit`` checks whether a judge agrees with people well enough. ``rankgate
-admit-plan`` says what people must judge to know how well a judge agrees.
+admit-plan`` plans what people must judge to know how well a judge agrees.
 """
 
 from __future__ import annotations

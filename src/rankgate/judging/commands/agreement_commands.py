@@ -153,7 +153,7 @@ def resolve_command(
 
 @click.group("gold", cls=FullHelpGroup)
 def gold_command() -> None:
-    """Check gold labels: draw pairs for a blind rating, then say which labels are wrong."""
+    """Check gold labels: draw pairs for a blind rating, then report which labels are wrong."""
 
 
 @gold_command.command("draw")

@@ -92,7 +92,7 @@ def pool_command(
     output: str | None,
     **values: Any,
 ) -> None:
-    """List the documents to judge: those that the runs rank first and nobody has judged.
+    """List the documents to judge: those that the runs rank first and that are not judged.
 
     The list is the input of rankgate sheet and rankgate rate.
 

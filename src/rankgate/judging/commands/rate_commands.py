@@ -154,7 +154,7 @@ class Key:
 
 @dataclass(frozen=True)
 class PastedText:
-    """Text that arrived at once: pasted, as nobody presses several keys within a moment.
+    """Text that arrived at once: pasted, as keys are never pressed that fast.
 
     Attributes:
         text: the characters.
@@ -228,7 +228,7 @@ class Keyboard:
                     text += self._chunk()
                 if text in {ESCAPE, _PAGE_DOWN}:
                     return Key(ESCAPE if text == ESCAPE else MORE)
-                text = _SEQUENCE.sub("", text)  # arrows and the like are no keys here
+                text = _SEQUENCE.sub("", text)  # arrow keys are not used here
                 if not text:
                     continue
             return Key(text) if len(text) == 1 else PastedText(text, marked=False)

@@ -1,6 +1,6 @@
 """Check gold labels by the grades of raters who have not seen them.
 
-The result of ``gold check`` says which labels are wrong, and which are ambiguous. Gold labels
+The result of ``gold check`` lists which labels are wrong, and which are ambiguous. Gold labels
 are drawn for a blind check as pairs in random order, without their grades. After the check
 comes its document: shares, wrong labels, and their effect on systems.
 """
@@ -65,7 +65,7 @@ class GoldCheck(Result):
         shares: ``status``, ``pairs``, ``share`` of those that raters decided or could not, with
             ``low`` and ``high`` (95 %, over queries).
         grades: ``gold``, ``pairs``, ``wrong``, ``ambiguous``, ``mean`` (of raters).
-        error: how often a rater errs, if all err alike, by how often two of them agree.
+        error: how often a rater errs, if all err equally, by how often two of them agree.
         by_chance: labels that would look wrong by such errors alone if all were right.
         systems: ``metric``, ``system``, ``gold``, ``corrected``, ``delta``: means with the wrong
             labels replaced; empty without runs.
@@ -172,7 +172,7 @@ def check_gold(
     """Check gold labels by the grades of raters who have not seen them.
 
     A label is wrong where raters agree on another grade, and ambiguous where they do not agree:
-    the first is to be corrected, the second says that the guideline leaves it open. With an error
+    the first is to be corrected, the second means that the guideline is not clear. With an error
     rate e of each rater, spread over the K - 1 other grades, two raters agree with chance
     (1 - e)² + e² / (K - 1); e is read off how often they do, and says how many right labels would
     look wrong by chance.

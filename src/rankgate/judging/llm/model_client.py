@@ -52,7 +52,7 @@ class Answer:
         grade: on the scale; None if there is none.
         reason: why there is no grade; None where there is one.
         comment: the reason that the model gave for its grade.
-        confidence: how sure it says it is, from 0 to 1; None where it says nothing.
+        confidence: its stated confidence, from 0 to 1; None without one.
     """
 
     grade: float | None
@@ -66,12 +66,12 @@ def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
 
     The rules: what is before a ``</think>`` is not looked at. Every JSON object in the rest
     that has the key ``grade`` counts, wherever it is (in prose, between fences, inside of another
-    object). All of them must say the same grade. A grade is a number, a string that is nothing but
+    object). All of them must give the same grade. A grade is a number, a string that is nothing but
     a number, or the label of a grade, in upper or lower case. ``null`` is a model that cannot tell.
     A number in
     the prose is not a grade; neither is true or false, nor one that is not on the scale: nothing is
     rounded or moved to its end. A key ``grade`` that appears twice in one object is not a grade.
-    A ``confidence`` that is not a number from 0 to 1 is none.
+    A ``confidence`` that is not a number from 0 to 1 is ignored.
 
     Args:
         text: the model's answer.
@@ -200,7 +200,7 @@ class Reply:
         said: the answer.
         problem: why there is none, without any secret.
         wait: seconds that the server asks to wait.
-        billed: it may have been paid for although nobody says what it cost.
+        billed: it may have been paid for although its cost is not known.
     """
 
     kind: Literal["answer"] | FailureKind

@@ -41,7 +41,7 @@ class PairOutcome:
         answer: the grade, or why there is none.
         answered: True if the model answered, readable or not; answered pairs are not asked again.
         text: the answer as it came.
-        input_tokens, output_tokens: of all tries; where nobody counted them, the most they can be.
+        input_tokens, output_tokens: of all tries; if not counted, the most they can be.
         cost: of them; None without prices.
         attempts: requests that were sent.
         seconds: that the pair took.
@@ -169,9 +169,7 @@ class Work:
         endpoint_answer, text = reply.said, ""
         if endpoint_answer is not None:
             text = endpoint_answer.text
-            if (
-                endpoint_answer.ended
-            ):  # an answer that is not complete is not a grade, whatever it says
+            if endpoint_answer.ended:  # an answer that is not complete is not a grade
                 answer = Answer(None, f"the answer was {endpoint_answer.ended}")
             else:
                 answer = parse_answer(text, self.scale)

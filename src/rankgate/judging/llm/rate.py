@@ -191,7 +191,7 @@ class LLMRating(Closing):
         """Ask the remaining pairs, and report each saved pair.
 
         Raises:
-            UsageError: it makes no sense to go on, with what the endpoint said; what was
+            UsageError: it makes no sense to go on, with the endpoint's message; what was
                 answered is kept. The disk is full.
             KeyboardInterrupt: as Python raises it; what was answered is kept.
         """
@@ -292,8 +292,8 @@ def rate(
 
     Raises:
         InputError: files that cannot be read, a query or document without text, a bad template.
-        UsageError: options that do not fit; no key; it makes no sense to go on, with what the
-            endpoint said.
+        UsageError: options that do not fit; no key; it makes no sense to go on, with the
+            endpoint's message.
     """
     with LLMRating(
         pool,

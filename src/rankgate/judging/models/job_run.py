@@ -140,7 +140,7 @@ class JobRun:
         Each pair that is in the store is reported.
 
         Raises:
-            UsageError: it makes no sense to go on, with what the endpoint said; what was
+            UsageError: it makes no sense to go on, with the endpoint's message; what was
                 answered is in the store.
             KeyboardInterrupt: as Python raises it; what was answered is in the store.
         """

@@ -47,7 +47,7 @@ def admit_model(
 
     Args:
         store: an open store.
-        project: whose ratings.
+        project: the project of the ratings.
         rater: the number of the model.
         demands: what it must show.
         rule: how several people's grades become one.

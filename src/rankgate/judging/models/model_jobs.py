@@ -202,7 +202,7 @@ def add_job(
 
     Args:
         connection: of a store, to write.
-        project: whose tasks.
+        project: the project of the tasks.
         judge: the model.
         numbers: of tasks.
         name: what it rates, for people.
@@ -258,7 +258,7 @@ def tasks_to_depth(
     Args:
         connection: of a store, to write.
         blobs: of the store.
-        project: whose runs.
+        project: the project of the runs.
         names: of runs.
         depth: documents of each list; those of archived queries are left out.
         batch: the name of the new batch; people are not asked there.

@@ -214,7 +214,8 @@ _AUTOMATIC = audit.Actor("new runs")
 class ModelQueue:
     """Run waiting jobs, one thread each; several servers of a store share them.
 
-    A job whose server was killed goes on in the next one: what is answered is not asked again.
+    If the server of a job is killed, the next server continues it: what is answered is not
+    asked again.
 
     Attributes:
         store: an open store.

@@ -263,14 +263,14 @@ def pool(
     batch: Count | None = None,
     blind: bool = False,
 ) -> Pool:
-    """The documents that several systems put first, and that nobody has judged.
+    """The documents that several systems rank first, and that are not judged.
 
     Args:
         runs: paths, frames, dicts of dicts.
         design: how documents and queries are drawn, and what is judged first.
         collection: existing judgments, or a `Collection` of them: their documents are left out,
             and guide move-to-front and influence.
-        convention: whose rules break ties of scores.
+        convention: its rules break ties of scores.
         batch: the number of documents per batch; without it one batch.
         blind: shuffle within each batch and leave out ranks and systems, so that raters cannot
             see them.

@@ -1,6 +1,6 @@
 """Sample pools and queries, and make judgments of a sample.
 
-Sampling comes with inclusion probabilities. The design of a pool says how its documents and
+Sampling comes with inclusion probabilities. The design of a pool defines how its documents and
 queries are drawn, and what is judged first. Judgments of a sample have inclusion
 probabilities, and −1 for the rest of the pool.
 """
@@ -312,7 +312,7 @@ class PoolDesign:
         return self.ranks[-1][0] if self.strata else self.depth
 
     def frequencies(self) -> dict[str, float] | None:
-        """How often each query is asked; None where nothing says so.
+        """How often each query is asked; None where it is not known.
 
         Raises:
             InputError: a table that cannot be read.
@@ -349,7 +349,7 @@ def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None)
 
     Returns:
         the judgments with ``stratum`` and ``inclusion``; with a rest also the drawn documents
-        that nobody graded and the rest, graded −1, which have neither.
+        without a grade and the rest, graded −1, which have neither.
 
     Raises:
         InputError: a graded document that is not in the sample, or that is in the rest; a rest

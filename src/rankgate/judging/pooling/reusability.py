@@ -106,13 +106,13 @@ def reusability(
 
     Both means are over the same queries. A query that loses all its judgments stays, as one
     without a relevant document; where the convention leaves such queries out, both means do. A
-    notice says how many queries lose all their relevant documents.
+    notice states how many queries lose all their relevant documents.
 
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         runs: the runs that were pooled, two or more, or ``{name: run}``.
         metrics: names or metrics.
-        convention: whose rules the numbers follow.
+        convention: the rules that the numbers follow.
         depth: the depth to which the runs were judged.
         rel: the smallest relevant grade.
 

@@ -47,7 +47,7 @@ class Session:
         grades: the grades that are possible, lowest first.
         guideline: the version that the rater follows.
         left: the pairs to rate, the next one first.
-        given: the pairs whose rating counts, in the order in which they were rated.
+        given: the pairs with a rating that counts, in the order in which they were rated.
         total: pairs in all.
         now, clock: the time, for tests.
     """
@@ -228,7 +228,7 @@ class Rating(Session, Closing):
         documents: fields of the documents.
         guideline: the version that the rater follows.
         batch: only this batch of the pool.
-        seed: of the order, which says nothing of systems and ranks; each rater has one of their
+        seed: of the order, which does not reveal systems and ranks; each rater has one of their
             own.
 
     Raises:
@@ -285,7 +285,7 @@ class Rating(Session, Closing):
 
     @property
     def counted_pairs(self) -> int:
-        """Pairs whose rating counts."""
+        """Pairs with a rating that counts."""
         return len(self.given)
 
     @property

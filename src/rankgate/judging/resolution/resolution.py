@@ -33,7 +33,7 @@ Smoothing = Annotated[float, Range(0)]
 TIE = "tie"
 """The reason of an unresolved pair: as many raters for one grade as for another."""
 NO_GRADE = "no grade"
-"""The reason of an unresolved pair: nobody could tell."""
+"""The reason of an unresolved pair: no rater could grade it."""
 NOT_ADJUDICATED = "not adjudicated"
 """The reason of an unresolved pair: no grade by the adjudicator or by the other rule."""
 DIFFER = "raters differ"
@@ -398,7 +398,7 @@ def resolve_ratings(
         parameters: of the rule.
         transformer: what grades become before they are aggregated.
         scale: grades outside it are refused; without it, that of the ratings, if they have one,
-            where no transformer says what becomes of every grade.
+            where no transformer maps every grade.
         slots: how many grades a pair takes, the first ones.
 
     Raises:

@@ -100,7 +100,7 @@ def read_filled_sheets(
     Args:
         sheets: their cells.
         scale: the grades that are possible; without it, the one that the sheets name.
-        rater: who filled them, where they do not say so.
+        rater: who filled them, where they do not name one.
         pool: what was to be rated; other pairs are refused.
 
     Raises:

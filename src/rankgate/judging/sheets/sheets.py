@@ -324,7 +324,7 @@ class CollectedRatings(Result):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The ratings as plain values; a sheet tells no times."""
+        """The ratings as plain values; a sheet has no times."""
         return self.table.drop("at", "seconds").to_dicts()
 
     def add_to(self, path: str | Path) -> int:

@@ -48,7 +48,7 @@ class ImportedFile:
         label: the file.
         form: the name of its format.
         reason: the reason for this format.
-        losses: columns that nobody named.
+        losses: columns that were not named.
     """
 
     contents: FileContents
@@ -206,7 +206,7 @@ def project_for(connection: Connection, name: str, contents: FileContents) -> in
 def _add_unrated_pairs(
     connection: Connection, project: int, name: str, contents: FileContents
 ) -> int:
-    """Add the pairs that nobody has rated to a batch; return the number of new ones."""
+    """Add the unrated pairs to a batch; return the number of new ones."""
     pair = ["query_id", "doc_id"]
     tables = [unrated_pairs(contents)]
     for extra in contents.extra.values():

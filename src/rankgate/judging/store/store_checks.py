@@ -161,7 +161,7 @@ def drill(
         blobs: its place for blobs, as of `Store.create`.
 
     Raises:
-        InputError: the file is no backup, or damaged; a blob of the store is.
+        InputError: the file is not a backup, or is damaged; a blob of the store is.
         UsageError: a table differs from the backup (``restore-differs``); a store cannot be opened.
     """
     with TemporaryDirectory() as folder:

@@ -1,1 +1,1 @@
-"""Click models: what clicks say of documents, and of how users look at lists."""
+"""Click models: what clicks show about documents, and how users look at lists."""

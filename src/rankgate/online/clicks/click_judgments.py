@@ -54,7 +54,7 @@ RANKS = {
     "rank": pl.Int64,
     "perplexity": pl.Float64,
 }
-_MODELS_WITHOUT_DOCUMENTS = ("gctr", "rctr")  # models that do not tell documents apart
+_MODELS_WITHOUT_DOCUMENTS = ("gctr", "rctr")  # models that do not distinguish documents
 CURVES = {
     "name": pl.String,
     "place": pl.Int64,
@@ -143,7 +143,7 @@ class ClickJudgments(Result):
         return Qrels(table, name=f"clicks-{self.model}", made_by=self.made_by)
 
     def write(self, path: str | Path, to: str | None = None) -> Path:
-        """Write the judgments in a format that the name's suffix says, or that ``to`` names.
+        """Write the judgments in the format of the name's suffix, or of ``to``.
 
         Raises:
             InputError: no pair has enough evidence.

@@ -140,7 +140,7 @@ class ClickModel(Declared):
         conditional: the probability of each click, given the clicks above it.
         marginal: the probability of each click, given nothing but the list.
         formula: how it works, in signs.
-        of_documents: whether it tells documents apart, so that judgments can be made of it.
+        of_documents: whether it distinguishes documents, so that judgments can be made of it.
         prior: clicks and non-clicks that it adds to each pair by default.
     """
 
@@ -190,7 +190,7 @@ def perplexity_over_ranks(
 
     The model predicts each click from the list; its predictions are multiplied at each rank so that
     on the searches that it learned from they have the click-through rate of the rank. What is left
-    to differ from the rate of the rank is what it says of documents. Only pairs that the model
+    to differ from the rate of the rank is what it shows about documents. Only pairs that the model
     identifies count.
 
     Args:

@@ -43,7 +43,7 @@ _MIN_EXAMINATION = 1e-3  # examination of a rank
 
 
 def position_bias(searches: PackedSearches) -> Floats:
-    """(K,) how often each rank is looked at, relative to the first; NaN where nothing tells.
+    """(K,) how often each rank is looked at, relative to the first; NaN where it is not known.
 
     For every two ranks, the clicks of pairs that were shown at both are compared, each pair
     weighted by the lesser of its impressions (AllPairs); the logarithms of these ratios are brought

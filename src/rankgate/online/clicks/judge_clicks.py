@@ -140,8 +140,8 @@ def judgments(
         grading: how values become grades; relative to the highest of the query by default.
         prior: clicks and non-clicks that are added to each document; by default those of the model:
             1 in coec, dcm, dbn and ccm, else 0.
-        no_click: what searches without a click say to cascade models: nothing (drop), or that
-            everything was looked at (all_examined); by default what the model's paper says.
+        no_click: what searches without a click mean for cascade models: nothing (drop), or that
+            everything was looked at (all_examined); by default as in the model's paper.
         held_out: the share of searches on which models are compared, and on which a model must
             predict clicks better than their ranks alone; 0 compares on all searches, without this
             condition.

@@ -1,6 +1,6 @@
 """Searches with their lists and clicks as arrays, and click counts.
 
-Click counts say how often a list was shown for a query and clicked in the same places. They
+Click counts are how often a list was shown for a query and clicked in the same places. They
 are all that click models are estimated from, so that a log of any size is counted where it is
 (DuckDB, Spark or a warehouse), and the models are fitted to the counts on one machine.
 """
@@ -238,9 +238,9 @@ COLUMNS: dict[str, Any] = {
 def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
     """The searches with words and a list: one row each, as an expression.
 
-    A click counts at the rank that it logs, which tells apart the places of a document that a list
-    shows twice. Without a rank, or with one at which the search did not show the document, it
-    counts at the document's first rank. Of two documents at one rank the first by its id counts.
+    A click counts at the rank that it logs, so the places of a document that a list shows
+    twice are separate. Without a rank, or with one at which the search did not show the document,
+    it counts at the document's first rank. Of two documents at one rank the first by its id counts.
 
     Args:
         rows: the table of events.

@@ -2,7 +2,7 @@
 
 A log is counted once: impressions n and clicks k of every pair of query and document in every cell
 of examination (a rank, or a rank and the rank of the click before). Only products a e are seen in
-clicks, so that a and e are told apart only as far as documents were shown in several cells.
+clicks, so that a and e are distinguished only as far as documents were shown in several cells.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulate clicks on lists: for tests, and for plans of experiments with a known truth.
 
-Clicks of a click model are drawn on lists; a check says whether a simulator that was learned
+Clicks of a click model are drawn on lists; a check shows whether a simulator that was learned
 from a log behaves as its users do.
 """
 
@@ -187,7 +187,7 @@ def simulate(
     With several runs each search is answered by one of them at random, which is its variant.
 
     Args:
-        qrels: judgments that say what declared users click on.
+        qrels: judgments: what declared users click on.
         runs: what they are shown.
         user: who clicks: perfect, navigational or informational.
         learned_from: what users did, from which a click model is learned; its lists are shown

@@ -1,6 +1,6 @@
 """Declared users, and their clicks on lists, drawn for all lists at once.
 
-A declared user says how likely clicks and stops are, by the grade of what the user sees.
+A declared user defines how likely clicks and stops are, by the grade of what the user sees.
 """
 
 from __future__ import annotations

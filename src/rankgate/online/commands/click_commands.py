@@ -1,6 +1,6 @@
 """Commands of ``rankgate online`` on clicks: judgments, simulation, replay, policies.
 
-``judgments``: what clicks say of documents. ``simulate``: clicks with a known truth.
+``judgments``: grades from clicks. ``simulate``: clicks with a known truth.
 ``replay``: a candidate ranking on logged clicks. ``ope``: what another policy would have
 earned.
 """
@@ -197,7 +197,7 @@ def replay_command(
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
     ids in RUN are the texts of the queries. Exit code 3: the log shows too little
-    of the candidate, or nothing tells how often ranks are looked at.
+    of the candidate, or it is unknown how often ranks are looked at.
 
     \b
     rankgate online replay new.run events

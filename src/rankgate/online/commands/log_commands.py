@@ -194,7 +194,7 @@ def intents_command(events: Events, form: str, output: str | None, **arguments: 
 def personalization_command(
     events: Events, form: str, output: str | None, **arguments: Any
 ) -> None:
-    """Compare personal lists with lists that are the same for everybody, by group of users.
+    """Compare personal lists with lists that are the same for all users, by group of users.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
 

@@ -63,7 +63,7 @@ class Events(ByContent):
             Insights).
         without_bots: Leave out sessions with more than 50 searches, or 1,000 events and more.
         without_duplicates: Count an event once that is in the log several times.
-        success: The rules of which any means that a session reached its goal, instead of
+        success: The rules: any of them means that a session reached its goal, instead of
             add_to_cart and purchase: an action, with a value as in dwell>=30, or several together
             as in click and survey>=4.
         despite: Give figures that a fault forbids, too.
@@ -72,7 +72,7 @@ class Events(ByContent):
 
     Raises:
         InputError: A mapping that cannot be read.
-        UsageError: No log, a rule of success that cannot be read, a memory that is no size.
+        UsageError: No log, a rule of success that cannot be read, a memory that is not a size.
 
     >>> Events("ubi.ndjson", without_bots=True)
     Events('ubi.ndjson', without_bots=True)
@@ -254,7 +254,7 @@ def _view_of_source(base: Database, source: str, name: str) -> None:
 
 
 def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
-    """Leave rows out of ``events``; say what and how many."""
+    """Leave rows out of ``events``; return what and how many."""
     excluded = []
     if duplicates:
         count_before = base.first_value("SELECT count(*) FROM events")

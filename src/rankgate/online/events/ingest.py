@@ -171,10 +171,10 @@ def refuse_unusable(
 
 
 MANIFEST = "events.json"
-"""The file of the folder that says what was read, and how."""
+"""The file of the folder that records what was read, and how."""
 
 TIME_ZONE_KEY = "time_zone"
-"""Its key for the time zone of the mapping, whose days and weeks are those of the log."""
+"""Its key for the time zone of the mapping, for the days and weeks of the log."""
 
 _EXAMPLES = 5  # lines of each problem that are named
 
@@ -201,7 +201,7 @@ def ingest(
             default.
 
     Raises:
-        InputError: a file that cannot be read; records of which none is an event with a kind; a
+        InputError: a file that cannot be read; no record that is an event with a kind; a
             rank of 0 where earlier files began at 1.
         UsageError: the folder was made with another mapping or other privacy; no key for a hash.
         MissingExtraError: DuckDB is not installed.

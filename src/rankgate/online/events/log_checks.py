@@ -1,6 +1,6 @@
 """All checks of the log doctor.
 
-One check says what it looks for in a log, and what it spoils.
+One check states what it looks for in a log, and what it spoils.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Subject = Literal[
 
 @dataclass(frozen=True)
 class Check(Declared):
-    """A fault that a log can have; ``name`` is its code and ``title`` says what is wrong.
+    """A fault that a log can have; ``name`` is its code and ``title`` describes the fault.
 
     Attributes:
         faults: SQL over ``events`` and ``searches`` whose rows are the faults; the column
-            ``example`` says where the fault is, ``n`` how many one row counts for, and ``size``
+            ``example`` locates the fault, ``n`` how many one row counts for, and ``size``
             puts the worst first.
         total: SQL of the number that faults are a share of.
         spoils: what of the figures is wrong with it.

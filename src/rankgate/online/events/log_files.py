@@ -65,7 +65,7 @@ class LogMapping:
     """The columns of a log by field, and how its values are read.
 
     Attributes:
-        columns: by field its columns, of which the first that is not empty counts; parts of a
+        columns: by field its columns; the first that is not empty counts; parts of a
             nested value are joined by dots, and ``a+b`` joins two columns to one id.
         kinds: by action, in lower case and with ``_`` for blanks and hyphens, the kind of event.
         flags: by kind a column that is true where the row is also an event of this kind.
@@ -229,7 +229,7 @@ class LogFile:
     Attributes:
         path: of the file that DuckDB reads.
         label: what the user calls it: ``FILE``, or ``FILE:TABLE``.
-        format: the name of its format where the user or the file itself says it; else empty.
+        format: the name of its format where the user or the file itself states it; else empty.
     """
 
     path: Path
@@ -255,7 +255,7 @@ def list_log_files(logs: Source | Sequence[Source], folder: Path) -> list[LogFil
         folder: where tables that DuckDB does not read are written as Parquet.
 
     Raises:
-        InputError: a file that is not there, or that is no table; a folder without part files.
+        InputError: a file that is not there, or that is not a table; a folder without part files.
     """
     log_paths = [logs] if isinstance(logs, str | Path) else logs
     files: list[LogFile] = []
@@ -296,7 +296,7 @@ def format_of(file: LogFile, mapping: LogMapping) -> str:
     """``jsonl``, ``csv`` or ``parquet``.
 
     Raises:
-        InputError: a suffix that says nothing, and no format in the mapping.
+        InputError: an unknown suffix, and no format in the mapping.
     """
     if file.format or mapping.format:
         return file.format or mapping.format

@@ -43,7 +43,7 @@ class ArmComparison:
         measures: what is compared.
         method: how differences are computed.
         margins: of guardrails by name the relative loss that is allowed.
-        correction: of p-values of metrics that are no guardrails.
+        correction: of p-values of metrics that are not guardrails.
         power: of detectable differences.
         prior: standard deviation of relative effects, for the Bayesian view.
         halves: how often the control is compared with itself.
@@ -274,7 +274,7 @@ def _segment_rows(
 
 
 def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
-    """Compare random halves of the control: significant as often as the level says, if all is well.
+    """Compare random halves of the control: significant as often as the level, if all is well.
 
     The halves are drawn again each time; what they share makes the count vary more than that of
     independent tests.

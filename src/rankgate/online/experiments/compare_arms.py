@@ -188,7 +188,7 @@ def analyse_experiment(
         planned: by arm the planned share.
         comparison: what is compared, and how.
         unit: what was assigned.
-        settings: what the result says about how it was computed.
+        settings: how the result was computed.
         crossed: the tolerated share of units in several arms.
         despite: compute figures where a check blocks, too.
     """

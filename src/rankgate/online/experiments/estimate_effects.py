@@ -47,7 +47,7 @@ def bootstrap_effect(
 
     Each unit's weight in a resample is drawn from Poisson(1); all values of a unit have the weight
     of the unit. Percentiles of resamples are not taken: of few values they leave out the truth more
-    than twice as often as they say.
+    than twice as often as stated.
 
     Args:
         arms: of the control and the treatment ``unit``, ``value`` and, of ratios, ``per``.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 TUNED_TO = 10_000
-"""Units at which intervals that hold at every look are narrowest, unless a test says another
+"""Units at which intervals that hold at every look are narrowest, unless a test sets another
 number."""
 
 DesignLike: TypeAlias = "Design | str | Path"
@@ -57,7 +57,7 @@ class Design(ByContent):
         crossed: The share of units in several arms that is tolerated; they are left out.
 
     Raises:
-        UsageError: A unit that no event has, a day that is none, shares that are not above 0, a
+        UsageError: A unit that no event has, an invalid day, shares that are not above 0, a
             control without a share, CUPED of a table.
 
     >>> Design(control="old", split={"old": 0.9, "new": 0.1}).first_day
@@ -169,7 +169,7 @@ class ExperimentTest:
             as tea-tasting does; delta, as GrowthBook does. Guardrails take fieller.
         level: Of intervals.
         power: Of detectable differences.
-        correction: Of p-values of all metrics that are no guardrails.
+        correction: Of p-values of all metrics that are not guardrails.
         prior: The standard deviation of relative effects before the data, for the Bayesian view.
         halves: How often random halves of the control are compared with each other.
         seed: Of random halves and resamples.

@@ -125,7 +125,7 @@ class Experiment(Result):
         period: the first and the last day; empty without times.
         srm: ``statistic``, ``p_value`` and ``method`` of the test of units per arm.
         findings: faults; one that blocks leaves `metrics` empty.
-        metrics: one row for each metric and arm; ``why`` says what is wrong where figures are null.
+        metrics: one row for each metric and arm; ``why`` gives the reason where figures are null.
         daily: ``delta`` with always-valid ``low`` and ``high`` at the end of each day.
         segments: the same within segments; ``p_differ`` tests whether segments differ.
         against_itself: how often random halves of the control differ significantly.

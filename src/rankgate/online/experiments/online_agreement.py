@@ -58,7 +58,7 @@ UNITS = {
 }
 
 FEW = 10
-"""Units below which correlations say little."""
+"""Units below which correlations are uncertain."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class OnlineAgreement(Result):
             ``threshold``: the offline difference from which the KPI truly rises with ``chance``,
             its interval, and whether differences as large were ``tried``.
         best: for each ``kpi`` the ``metric`` with the most ``skill``, and ``honest_skill``: that of
-            choosing the best metric anew without each unit.
+            choosing the best metric again without each unit.
         units: what the pairs are made of, with the value that the others ``predicted``.
         chance: of the threshold.
         level: of the intervals.

@@ -192,7 +192,7 @@ def observations_of_log(
                     share @ (reciprocal_rank[is_query] - means[1]) ** 2,
                 ]
             )
-            floor = 0.25 / (total + 1)  # all searches alike do not show a spread of 0
+            floor = 0.25 / (total + 1)  # equal searches do not show a spread of 0
             error = np.sqrt(np.maximum(variance, floor) / total)
             mean = np.round(share @ scores[is_query], _DIGITS)  # equal lists have equal means
             rows.append((name, mean, means, error))

@@ -67,8 +67,8 @@ def plan(
     Args:
         events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
         kpis: the KPIs, such as search_ctr; all by default.
-        design: the experiment, of which the unit counts; or a TOML file with it.
-        test: how its arms would be tested, of which level and power count; days with CUPED and
+        design: the experiment; its unit counts; or a TOML file with it.
+        test: how its arms would be tested; level and power count; days with CUPED and
             with intervals for every look are shown beside those of one look.
         shares: shares of the traffic that the treatment would have.
         effect: the relative difference that should show.

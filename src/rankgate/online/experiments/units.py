@@ -216,7 +216,8 @@ def reasons_without_figures(
     Args:
         log: the open log.
         measures: KPIs of the catalogue.
-        events: how the log is read; what faults forbid is computed where it says so.
+        events: how the log is read; figures that faults forbid are computed if it asks for
+            them.
     """
     diagnosis = diagnose_events(log.base, log.manifest)
     kinds = log.kinds

@@ -31,7 +31,7 @@ class Kpi(Declared):
         unit: what the value is in.
         better: ``up`` or ``down``; empty where neither is better as such.
         formula: the definition, in words and signs.
-        needs: kinds of events, of which the log must have one for the figure to be known: a log
+        needs: kinds of events; the log must have one of them for the figure to be known: a log
             without purchases has no conversion rate, which is not 0.
         of_goal: whether it counts sessions that reached their goal; a log that names the actions
             of the goal itself needs no other events.

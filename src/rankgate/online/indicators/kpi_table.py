@@ -239,7 +239,7 @@ def kpi(
         names: the KPIs, such as search_ctr; all by default.
         by: what divides the log: day, variant, application, band of query frequency, position,
             page.
-        checks: whether the log doctor runs first; without it nothing is said of faults.
+        checks: whether the log doctor runs first; without it no faults are reported.
 
     Raises:
         InputError: a log that cannot be read; one that has nothing for any KPI.

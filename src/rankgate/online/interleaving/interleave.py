@@ -29,7 +29,7 @@ def interleave(
         request: the id of the request; clicks are logged with it.
         method: the interleaving method, such as team_draft.
         length: how many documents the mixed list has, all pages together.
-        seed: of the experiment: another one draws anew.
+        seed: of the experiment: another one gives another draw.
         query: the words or id of the query, for the log.
 
     Raises:

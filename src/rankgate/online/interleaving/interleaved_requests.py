@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 Unit = Literal["request", "session", "user", "query"]
-"""The unit whose clicks are one observation."""
+"""The unit of observation of clicks."""
 
 Shown = tuple[Assignment, Sequence[int]]
 """An assignment with the clicked slots, from 1."""
@@ -41,12 +41,12 @@ AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment] | Iterable[Shown
 
 @dataclass(frozen=True, slots=True)
 class InterleavedRequest:
-    """One request: what was shown, what was clicked, whose it is.
+    """One request: what was shown, what was clicked, and by which unit.
 
     Attributes:
         assignment: what was shown.
         clicked: slots from 0, each once, in order.
-        unit: whose clicks these are: a request, session, user or query.
+        unit: the unit that made these clicks: a request, session, user or query.
     """
 
     assignment: Assignment
@@ -60,10 +60,10 @@ def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[
     Args:
         assignments: a file of JSON lines as ``Assignment.to_dict`` makes them, with ``clicks``
             (slots from 1), ``session``, ``user`` where they are known; or assignments.
-        unit: whose clicks are one observation.
+        unit: the unit of observation of clicks.
 
     Raises:
-        InputError: a line that is no assignment, a request with two lists, clicks on slots that
+        InputError: a line that is not an assignment, a request with two lists, clicks on slots that
             were not shown, several methods or systems in one log.
     """
     requests_by_id: dict[str, InterleavedRequest] = {}

@@ -29,7 +29,7 @@ class Assignment:
         systems: names of the systems, in the order of their lists.
         docs: ids of the documents by slot.
         teams: by slot, the system (from 0) whose turn filled it (of optimised interleaving: that
-            ranks it higher); None counts for nobody.
+            ranks it higher); None if it counts for no system.
         ranks: by slot, the document's rank from 1 in the list of each system; None where it is
             not in it.
         lengths: how many documents each system returned.
@@ -122,7 +122,7 @@ def refuse_lists(lists: Sequence[Sequence[str]], max_lists: int | None, method: 
 
 Lists = Sequence[Sequence[str]]
 Drawn = tuple[list[str], list[int | None]]
-"""Documents by slot, and the system whose turn filled each slot."""
+"""Documents by slot, and the system that filled each slot."""
 
 
 @dataclass(frozen=True)

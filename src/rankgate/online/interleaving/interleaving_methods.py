@@ -29,7 +29,7 @@ from rankgate.online.interleaving.interleaving_method import (
 
 
 def draw_team_draft(lists: Lists, length: int, random: Random) -> Drawn:
-    """Mix the lists; a round that is unfair because a list runs out counts for nobody.
+    """Mix the lists; a round that is unfair because a list runs out counts for no system.
 
     Without that rule a user who clicks at random would prefer the longer list.
     """
@@ -92,7 +92,7 @@ TEAM_DRAFT = Interleaving(
 
 
 def draw_balanced(lists: Lists, length: int, random: Random) -> Drawn:
-    """One coin says who is first; the one whose next rank is lower adds, if it is not there yet.
+    """One coin decides who is first; the system with the lower next rank adds it if it is new.
 
     The mixed list ends where a list ends, as in the paper.
     """
@@ -161,7 +161,7 @@ ClickWorth = Callable[[int, int], float]
 """The worth of a click to the first system, from the ranks in both lists."""
 
 MAX_SLOTS = 10
-"""Slots at most: there are up to 2^(slots - 1) lists whose probabilities are sought."""
+"""Slots at most: up to 2^(slots - 1) lists need a probability."""
 
 _CACHE_SIZE = 4096
 _MIN_PROBABILITY = 1e-12  # a probability
@@ -209,7 +209,7 @@ def mixed_list_probabilities(
 
     For every k up to that many slots, a user who clicks on any of the top k at random must give
     both systems the same expected credit; of such probabilities those with the largest expected
-    squared credit of a random click, which tells systems apart best, are taken. All slots count
+    squared credit of a random click, which distinguishes systems best, are taken. All slots count
     where probabilities satisfy every k; else, as with lists of unequal length, the first ones.
     """
     import numpy as np
@@ -318,7 +318,7 @@ def rank_weights(length: int) -> tuple[float, ...]:
 def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: bool = False) -> Drawn:
     """For each slot a system is drawn, then one of its documents that are left.
 
-    Where a list has run out, what others add counts for nobody.
+    Where a list has run out, what others add counts for no system.
 
     Args:
         lists: documents by system.

@@ -56,10 +56,10 @@ class Preference(Result):
     Attributes:
         method: how lists were mixed.
         systems: their names.
-        unit: whose clicks are one observation: request, session, user or query.
+        unit: the unit of observation of clicks: request, session, user or query.
         requests: how many lists were shown.
         units: how many observations there are.
-        clicked: how many of them have a click; the others say nothing.
+        clicked: how many of them have a click; the others show no preference.
         clicks: on slots.
         competitive: the share of shown slots whose document the systems rank differently.
         pairs: ``one``, ``other``; ``wins_one``, ``wins_other``, ``ties`` of units with a click;

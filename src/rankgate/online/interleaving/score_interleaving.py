@@ -164,7 +164,7 @@ def preference(
             are in its key clicks (slots from 1), or in events.
         events: what users did: a folder of events, a table of them, files of logs, or ``Events``;
             query_event_id is the request.
-        unit: whose clicks are one observation; the unit must be independent of others, so that
+        unit: the unit of observation of clicks; the unit must be independent of others, so that
             users are safest where they come back.
         level: of intervals and tests.
 

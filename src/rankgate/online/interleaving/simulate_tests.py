@@ -52,7 +52,7 @@ def sensitivity(
     """Count the searches that interleaving and A/B tests need to tell two runs from each other.
 
     Args:
-        qrels: judgments that say what simulated users click on.
+        qrels: judgments: what simulated users click on.
         runs: two runs.
         methods: interleaving methods; by default all.
         user: who clicks: perfect, navigational or informational.

@@ -43,10 +43,10 @@ class Contribution:
 
     Attributes:
         value: the estimate.
-        parts: (S,) whose mean it is and whose spread is its error, to first order.
+        parts: (S,) its mean is the estimate and its spread the error, to first order.
         weight: (S, K), or (S, 1) for all slots: by how much ``parts`` grows with a reward, which
-            says how much a reward that the log has missed could add; None where the estimator
-            does not say it, and the weights of decisions are taken.
+            shows how much a reward that the log has missed could add; None where the estimator
+            does not give it, and the weights of decisions are taken.
         has_interval: False where the error is not known.
         with_fixed_model: (S,) as ``parts``, with the model of rewards taken as known, which the
             test against another estimator compares: the fit of both is the same; None where

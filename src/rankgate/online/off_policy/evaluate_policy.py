@@ -370,7 +370,7 @@ def _reported_estimator(
 ) -> str | None:
     """The smallest error among the estimators that suppose least and have enough rewards.
 
-    A test that does not reject an assumption is no reason to suppose it: an estimator with an
+    A test that does not reject an assumption does not prove it: an estimator with an
     assumption is taken only where those without one have too few rewards, or where it was named.
     """
     candidates: dict[str, float] = {

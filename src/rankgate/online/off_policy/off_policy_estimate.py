@@ -52,7 +52,7 @@ class OffPolicyEstimate(Result):
         depth: slots of a slate; 1 without slates.
         logged: the mean reward of a decision or slate in the log, with ``logged_low`` and
             ``logged_high``.
-        estimator: whose estimate is reported: the smallest error among those that suppose nothing,
+        estimator: the reported one: the smallest error among those that suppose nothing,
             or what a call named; None where the log cannot answer, or contradicts what it supposes.
         estimates: ``estimator``, ``value``, ``low``, ``high``, standard ``error``; ``delta`` to
             the logged reward with ``delta_low``, ``delta_high``; its ``assumption``,

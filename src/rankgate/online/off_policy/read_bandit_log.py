@@ -269,8 +269,8 @@ COLUMN_ALIASES: Mapping[str, tuple[str, ...]] = {
     "time": ("time", "timestamp", "datetime", "date"),
     "probability": ("probability",),
 }
-"""Our columns, and what they are called where ``columns`` does not say it. ``probability`` is of
-the target's table, whose action and position are called as in the log."""
+"""Our columns, and their names by default. ``probability`` is of the target's table; its action and
+position have the names of the log."""
 
 _REQUIRED_COLUMNS = ("action", "reward", "propensity")
 

@@ -52,7 +52,7 @@ class FittedClickModel:
     Attributes:
         looks: (P,) how often each pair was looked at, as expected.
         attractive: (P,) P(click | look); 0 where it was never looked at.
-        curve: (K,) examination of each rank, relative to the first; NaN where nothing tells.
+        curve: (K,) examination of each rank, relative to the first; NaN where it is not known.
         clicks: from lists the (N, K) chance of each click.
     """
 
@@ -230,7 +230,7 @@ def measure_misfit(searches: PackedSearches, estimated: ReplayEstimate) -> tuple
     """Measure how far clicks are from the model: p of chi-squared, mean error of click rates.
 
     Cells are documents at ranks. Users who stop after a click, for instance, click less below good
-    documents than examination of the rank alone says.
+    documents than examination of the rank alone predicts.
 
     Args:
         searches: with their clicks.

@@ -129,7 +129,7 @@ class PersonalizationImpact(Result):
 
 
 KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")
-"""The KPIs whose lifts are given by default."""
+"""The KPIs with a lift by default."""
 
 _Z = 1.959963984540054
 _LISTS = (
@@ -157,7 +157,7 @@ def personalization(
     groups: Source | Frame | None = None,
     ranks: Count = 10,
 ) -> PersonalizationImpact:
-    """Compare personal lists with lists that are the same for everybody, by group of users.
+    """Compare personal lists with lists that are the same for all users, by group of users.
 
     Args:
         events: what users did: a folder of events, a table of them, files of logs, or ``Events``.

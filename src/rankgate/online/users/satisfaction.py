@@ -269,7 +269,7 @@ def weeks(
     Raises:
         InputError: a log that cannot be read, or without times or users; a fault that makes users
             or times wrong.
-        UsageError: no such KPI, or one that is no mean; none that the log has values for.
+        UsageError: no such KPI, or one that is not a mean; none that the log has values for.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
     events = Events.of(events)

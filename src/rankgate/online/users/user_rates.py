@@ -67,7 +67,7 @@ def select_rate_kpis(
     """The KPIs of these names that are rates over users, without those that the log cannot have.
 
     Raises:
-        UsageError: no such KPI, or one that is no mean over searches, clicks or sessions.
+        UsageError: no such KPI, or one that is not a mean over searches, clicks or sessions.
     """
     kpis = [KPIS.find(name) for name in names]
     for kpi in kpis:

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 _BINS = 1 << 14  # of times, counted at once
-_EXACT_BINS = 1 << 16  # times, of which each has a bin
+_EXACT_BINS = 1 << 16  # times; each has a bin
 
 States = Mapping[tuple[int, int], Any]
-"""A generator's state by its purpose and by the partition before whose first draw it is taken."""
+"""A generator's state by its purpose and partition, before the first draw of the partition."""
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ class _FoldFigures:
 
     Attributes:
         parts: of each part the rows, users, first and last time, and True if a time or a grade
-            is no whole number.
+            is not a whole number.
         leaks: the sums of `LeakCount`.
         relevant: judgments of the test above 0.
         short: users with fewer items to draw from than were to be drawn.
@@ -333,7 +333,7 @@ class FoldTotals:
 
     @property
     def broken(self) -> frozenset[int]:
-        """The parts whose times, or grades, are no whole numbers."""
+        """The parts whose times, or grades, are not whole numbers."""
         return frozenset(
             int(part_number)
             for figures in self._found

@@ -269,7 +269,7 @@ def sort_log(
         spark: the session.
         rows: the log.
         unit: as of `Sorting`, like the next.
-        same: as there.
+        same: as of `Sorting`.
         rule: the rule by which interactions become judgments; the log must have its kinds.
         partitions: the number of partitions.
         items: True to number the items.

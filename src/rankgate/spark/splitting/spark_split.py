@@ -58,7 +58,7 @@ class SparkFold:
         judgments: ground truth of the test: ``query_id``, ``doc_id`` and ``grade``.
         tuning: ground truth of the validation.
         candidates: the sampled ones, with their mark, where they were requested.
-        broken: the parts whose times, or grades, are no whole numbers.
+        broken: the parts whose times, or grades, are not whole numbers.
     """
 
     train: DataFrame

@@ -130,7 +130,7 @@ class Folder:
         name = hashlib.sha256(content).hexdigest()
         path = self._path(name)
         if path.is_file():
-            os.utime(path)  # so that nobody deletes what is about to be used
+            os.utime(path)  # so that no process deletes a blob in use
         else:
             try:
                 self.folder.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)

@@ -92,7 +92,7 @@ def add_run(
 
     Raises:
         UsageError: the name is another run's.
-        InputError, DuplicateError: rows that are no run.
+        InputError, DuplicateError: rows that are not a run.
     """
     run_name = name or run.name
     existing = find_run(connection, project, run_name)

@@ -108,9 +108,9 @@ class Client:
 
         Args:
             task: its number.
-            grade: on the project's scale; None is that it cannot be told.
+            grade: on the project's scale; None if it cannot be graded.
             reason: why not.
-            comment: what else there is to say.
+            comment: any further remark.
             rating_id: your own, to send it again later.
 
         Returns:

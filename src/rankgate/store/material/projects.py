@@ -33,7 +33,7 @@ _GRADES = (
 )
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _DELETED_PREFIX = "/"
-"""The prefix of a deleted project's name, whose row the audit log needs; no other name has it."""
+"""The prefix of a deleted project's name; the audit log needs its row. No other name has it."""
 _IS_NOT_DELETED = sa.not_(projects.c.name.startswith(_DELETED_PREFIX))
 
 
@@ -105,7 +105,7 @@ def add(
         settings: of the pages.
 
     Raises:
-        UsageError: the name is taken, or is no name; a scale without a list of grades.
+        UsageError: the name is taken, or is not a valid name; a scale without a list of grades.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(

@@ -97,7 +97,7 @@ class ModelRule:
     """The rule of a project.
 
     Attributes:
-        project: whose.
+        project: its number.
         settings: the endpoint, how the model is asked, limits of each run, and the depth.
         after_run: the number of the last run that was looked at.
     """
@@ -175,7 +175,7 @@ def read_counting_ratings(
 
     Args:
         connection: of a store.
-        project: whose.
+        project: its number.
         batch: of one batch only.
         name: of the table.
         models: how those that are admitted count.

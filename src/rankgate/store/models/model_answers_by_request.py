@@ -25,7 +25,7 @@ class ModelAnswer:
 
     Attributes:
         id: the number.
-        job, rater, task: of which job, by which model, on which task.
+        job, rater, task: their numbers; the rater is the model.
         request: the hash of what was asked, and of the scale.
         rating_id: of the rating that it is; None where the model did not answer.
         answered: True if the model answered, readable or not.
@@ -74,7 +74,7 @@ def record_answer(
 ) -> str | None:
     """Record an answer, and the rating that it is, in one transaction.
 
-    A request that failed is recorded for what it cost, and is no rating.
+    A request that failed is recorded for what it cost, and is not a rating.
 
     Args:
         connection: of a store, to write.
@@ -90,7 +90,7 @@ def record_answer(
         more: ``input_tokens``, ``output_tokens``, ``cost``, ``attempts``, ``seconds``, ``answer``.
 
     Returns:
-        The id of the rating; None where it is none.
+        The id of the rating; None if the request failed.
     """
     review = job.settings.get("review") or {}
     name = None

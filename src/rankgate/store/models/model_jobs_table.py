@@ -1,6 +1,6 @@
 """Jobs of models, and their requests until the answer is kept.
 
-Requests to models are held from before they are sent until their answer is kept. Jobs say
+Requests to models are held from before they are sent until their answer is kept. Jobs record
 which tasks a model rates, how far it is, and which process works on it.
 """
 
@@ -58,7 +58,7 @@ def delete_requests(connection: Connection, job: int, task: int) -> None:
 
 
 def count_unread(connection: Connection, job: Job) -> None:
-    """Record the requests whose process ended as answers that nobody read: they may have cost."""
+    """Record the requests whose process ended as answers that were not read: they may have cost."""
     is_job_request = open_requests.c.job == job.id
     rows = connection.execute(
         sa.select(open_requests).where(is_job_request).order_by(open_requests.c.id)
@@ -289,7 +289,7 @@ def end(connection: Connection, job: int, state: str, problem: str = "") -> None
 
 
 def is_free(job: Job) -> bool:
-    """True if no living process has a job: nobody took it, or it gives no sign of life."""
+    """True if no living process has a job: no process took it, or it gives no sign of life."""
     if job.until is None or not timedelta(0) <= job.until - now() <= MAX_AHEAD:
         return True
     host, _, number = job.owner.rpartition(":")

@@ -141,7 +141,7 @@ def _invalid_error() -> UsageError:
 
 
 def list_open(connection: Connection, project: int | None = None) -> list[Invitation]:
-    """Invitations that nobody has used, the oldest first."""
+    """Unused invitations, the oldest first."""
     statement = sa.select(invitations).where(
         invitations.c.used_at.is_(None),
         invitations.c.revoked_at.is_(None),

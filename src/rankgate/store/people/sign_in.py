@@ -230,7 +230,7 @@ class Token:
 
     Attributes:
         id: the number.
-        user: whose.
+        user: the number of its user.
         project: the only project that it is for, if any.
         name: what it is used for.
         scopes: of ``SCOPES``.
@@ -343,7 +343,7 @@ _NOW: sa.BindParameter[Any] = sa.bindparam("now", type_=Moment)
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Somebody whose secret is valid.
+    """The holder of a valid secret.
 
     Attributes:
         owner: their session, or their token.

@@ -71,7 +71,7 @@ def add(
         subject: whom the issuer knows them as.
 
     Raises:
-        UsageError: the name is taken, or is no name.
+        UsageError: the name is taken, or is not a valid name.
     """
     login = name.strip().lower()
     if not _NAME.fullmatch(login):
@@ -311,7 +311,7 @@ class Rater:
 def rater_of_user(connection: Connection, user: int) -> Rater:
     """The rater of a user, added if there is none.
 
-    Ratings under the user's name that were imported become theirs: who adds users says who they
+    Ratings under the user's name that were imported become theirs: who adds users decides who they
     are.
 
     Raises:

@@ -44,9 +44,9 @@ class Batch:
 
     Attributes:
         id: the number.
-        project: of which project.
+        project: the number of its project.
         name: unique in the project.
-        kind: ``rating``; ``training``, with feedback, asked first and of everybody;
+        kind: ``rating``; ``training``, with feedback, asked first and of all raters;
             ``documents`` or ``lists``, side by side.
         strategy: how many people grade a pair: 1, 2, 3, or until two ``agree``.
         most: after so many answers without a result a task is disputed.
@@ -190,7 +190,7 @@ def add_pairs(
 
     Args:
         connection: of a store, to write.
-        batch: of which batch.
+        batch: the number of its batch.
         pairs: ``query_id`` and ``doc_id``, with what a pool knows of them.
         gold: pairs whose grade is known, mixed among the others; also those not in ``pairs``.
 

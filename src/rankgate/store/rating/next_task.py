@@ -121,7 +121,7 @@ def take(
 
     Args:
         connection: of a store, to write.
-        project: whose tasks.
+        project: the project of the tasks.
         rater: for whom.
         batch: of one batch only.
         lease: how long the task is kept.

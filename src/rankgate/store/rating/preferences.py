@@ -84,7 +84,7 @@ def prefer(
         choice: the better side.
         swapped: True if the second one was shown on the left.
         reason: why the rater cannot tell; needed with ``none``.
-        comment: what else they say.
+        comment: any further remark.
         seconds: how long it took.
         guideline: the version that they followed.
         at: when, by the client's clock; by default now.

@@ -180,7 +180,7 @@ def list_pairs(
 
     Args:
         connection: of a store.
-        project: whose.
+        project: its number.
         task_filter: which tasks.
         after: the number of the last task seen.
         most: how many.
@@ -251,8 +251,8 @@ def withdraw_answers(
 
     Args:
         connection: of a store, to write.
-        project: whose tasks.
-        rater: whose answers.
+        project: the project of the tasks.
+        rater: the rater of the answers.
         task_filter: which tasks.
         most: how many at most.
     """

@@ -74,7 +74,7 @@ class Rating:
         grade: None where the rater could not tell.
         reason: why not.
         comment, seconds, guideline: what else is known.
-        at: when it was given; None where nobody knows.
+        at: when it was given; None where it is not known.
         recorded_at: when the store got it.
         corrects: the ``rating_id`` of the rater's rating before, if there is one.
         final: True for the final word on a disagreement.
@@ -145,7 +145,7 @@ def rate(
         rating_id: made by the client, and the same in every retry.
         grade: on the project's scale; None is that the rater cannot tell.
         reason: why they cannot tell; needed then.
-        comment: what else they say.
+        comment: any further remark.
         seconds: how long it took.
         guideline: the version that they followed; by default that of the batch, or the current.
         at: when, by the client's clock; by default now.
@@ -214,7 +214,7 @@ def add(
     reason: str | None = None,
     **more: Any,
 ) -> RatingResult:
-    """Record a rating of a pair that is no task; ``more`` are other fields of `Rating`.
+    """Record a rating of a pair that is not a task; ``more`` are other fields of `Rating`.
 
     Raises:
         UsageError: as `rate`.
@@ -358,7 +358,7 @@ def read_ratings(
 
     Args:
         connection: of a store.
-        project: whose.
+        project: its number.
         batch: of one batch only.
         kind: of people or models only (``person``, ``model``).
         only: of raters with these numbers only.

@@ -168,7 +168,7 @@ _UPDATE = sa.update(tasks).where(tasks.c.id == _NUMBER)
 def settle(connection: Connection, task: int) -> str:
     """Recount people's answers to a task; return its new state.
 
-    Models do not count, but where one doubts, or is far from what people said, the task is
+    Models do not count, but where one doubts, or is far from people's grades, the task is
     disputed, so that somebody has the final word.
     """
     number = {"number": task}
@@ -201,7 +201,7 @@ def with_models(
     """The state of a task that models rated too.
 
     Args:
-        state: by what people said.
+        state: by people's answers.
         grades: that people gave.
         models: with ``grade``, ``doubt``, and ``distance``, from which on a difference is a
             disagreement (None: never).

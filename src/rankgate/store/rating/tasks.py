@@ -65,7 +65,7 @@ class Task:
 
     Attributes:
         id: the number.
-        batch: of which batch.
+        batch: the number of its batch.
         query: for which query.
         document: what to grade; with ``other_document`` the first of two.
         other_document: the second of two.
@@ -284,7 +284,7 @@ def disputes(
 
     Args:
         connection: of a store.
-        project: whose.
+        project: its number.
         batch: of one batch only.
         after: the number of the last task seen, to turn pages.
         most: how many tasks.

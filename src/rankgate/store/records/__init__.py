@@ -1,1 +1,1 @@
-"""Recorded evaluations, what people say about them, alerts, and scheduled jobs."""
+"""Recorded evaluations, comments on them, alerts, and scheduled jobs."""

@@ -1,6 +1,6 @@
 """Alerts that fired, and their notifications.
 
-There is one unresolved alert for each key. Notifications say what is to be sent, what was
+There is one unresolved alert for each key. Notifications record what is to be sent, what was
 sent, and what failed.
 """
 
@@ -39,7 +39,7 @@ class Alert:
         rule: its name in the project's rules.
         message: one sentence.
         record: the number of the record that fired it last, if one did.
-        metric, system, slice: of which series, if of one.
+        metric, system, slice: the series, if it is of one.
         first_at, last_at: when it fired first and last.
         count: how often it fired.
         state: ``open``, ``acknowledged`` or ``resolved``.
@@ -103,9 +103,9 @@ def fire_alert(
         rule: its name.
         message: one sentence.
         record: the record that fired it.
-        metric: of which series, with system and slice.
-        system: of which series.
-        slice: of which series.
+        metric: of the series, with system and slice.
+        system: of the series.
+        slice: of the series.
         evidence: the figures.
         at: when; by default now.
     """

@@ -190,10 +190,10 @@ class Comment:
         comment_id: made by the client, and the same in every retry.
         subject_kind: ``query``, ``document``, ``record``, ``comparison`` or ``alert``.
         subject: which, such as the id of the query or the number of the record.
-        text: what is said.
+        text: the comment.
         at: when.
         user: who, if a user.
-        actor: the name of who said it then.
+        actor: the author's name at that time.
         withdrawn: True if it was withdrawn; its text is empty then.
     """
 

@@ -36,7 +36,7 @@ class Value:
         value: null where it is undefined.
         low, high: its interval.
         n: queries, or units of a KPI.
-        slice: of which queries; empty is all.
+        slice: the queries; empty is all.
         higher_is_better: the direction.
     """
 

@@ -60,7 +60,7 @@ class SeriesName:
     Attributes:
         metric, system, slice: which.
         points: how many figures.
-        first_at, last_at: of which time.
+        first_at, last_at: the first and the last time.
     """
 
     metric: str

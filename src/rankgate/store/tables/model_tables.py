@@ -65,7 +65,7 @@ open_requests = sa.Table(
     sa.Index(None, "task"),
 )
 """Requests whose answers are not kept yet, with the most that each can take; what a process that
-ended leaves here counts as an answer that nobody read."""
+ended leaves here counts as an unread answer."""
 
 model_answers = sa.Table(
     "model_answers",

@@ -65,7 +65,7 @@ documents = sa.Table(
     of.optional_text("sha256"),
     sa.UniqueConstraint("project", "doc_id", "of_query"),
 )
-"""Documents as raters see them; ``of_query`` is a query whose fields differ, or empty; ``sha256``
+"""Documents as raters see them; ``of_query`` is a query with other fields, or empty; ``sha256``
 of the fields and links, null where there are none."""
 
 
@@ -136,10 +136,10 @@ preferences = sa.Table(
     of.index_of_some("preferences", "task"),
     sa.Index(None, "query"),
 )
-"""Preferences: the better of two documents or lists; ``none`` if nobody can tell."""
+"""Preferences: the better of two documents or lists; ``none`` without a decision."""
 
 APPEND_ONLY = ("ratings", "preferences", "audit_log")
-"""Tables whose rows are never changed, and removed only by `store.deletion`; triggers hold it."""
+"""Tables with rows that never change, and are removed only by `store.deletion`; triggers ensure it."""
 
 
 STRATEGIES = ("1", "2", "3", "agree")
@@ -205,7 +205,7 @@ tasks = sa.Table(
         for name in ("document", "other_document", "run", "other_run")
     ),
 )
-"""Tasks; ``place`` is a seeded hash, in whose order they are asked. ``grades`` and ``answers``
+"""Tasks; ``place`` is a seeded hash; they are asked in its order. ``grades`` and ``answers``
 count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
 batch has it once."""
 

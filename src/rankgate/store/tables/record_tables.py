@@ -148,7 +148,7 @@ alerts = sa.Table(
         postgresql_where=sa.text("state <> 'resolved'"),
     ),
 )
-"""Alerts that fired; ``key`` says which are the same, and one of a key is unresolved at a time."""
+"""Alerts that fired; ``key`` identifies the same ones, and one of a key is unresolved at a time."""
 
 notifications = sa.Table(
     "notifications",

@@ -47,7 +47,7 @@ class Attribution(Result):
 
     Attributes:
         metric: which.
-        system: of which system.
+        system: its name.
         old, new: the hashes of the two records.
         before, after: their values.
         parts: ``cause`` (system, ids, corpus, judge, judgments, queries, convention), ``changed``
@@ -122,7 +122,7 @@ def attribute(
     the parts add up to the difference. Grades of common pairs are the judge's where the labels
     ``judge`` differ, else the judgments'. Where runs share no documents, the ids changed; where
     the labels ``corpus`` differ and the revision does not, the corpus did; where both differ, one
-    run shows the sum of both only. What is not kept or cannot be told is unknown.
+    run shows the sum of both only. What is not kept or cannot be determined is unknown.
 
     Args:
         old: a record: its number, the first letters of its hash, or its date.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 HIGH_CORRELATION = 0.5
-"""From this correlation of neighbouring evaluations on, a notice says that few changes are
+"""From this correlation of neighbouring evaluations on, a notice warns that few changes are
 found; independent values of `MAX_SPAN` evaluations hardly ever reach it."""
 
 SERIES_SCHEMA = {
@@ -103,7 +103,7 @@ class History(Result):
 
     Attributes:
         metric: which.
-        slice: of which queries; empty is all.
+        slice: the queries; empty is all.
         place: where the records are.
         higher_is_better: the direction.
         series: a row for each evaluation: ``system``, ``at``, ``value``, ``low``, ``high``, ``n``,
@@ -361,7 +361,7 @@ def find_differences(before: Point | Record, after: Point | Record) -> tuple[str
 def _point_row(point: Point, segment: int) -> dict[str, Any]:
     fields = vars(point)
     row = {name: fields[name] for name in SERIES_SCHEMA if name in fields}
-    if point.low is None or point.high is None:  # half of an interval says nothing
+    if point.low is None or point.high is None:  # half of an interval is useless
         row |= {"low": None, "high": None}
     return {**row, "at": point.evaluated_at.isoformat(), "segment": segment}
 

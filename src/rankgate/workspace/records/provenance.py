@@ -108,8 +108,8 @@ def judge_label(judged: Qrels | None) -> dict[str, str]:
     """The label ``judge`` of judgments; empty if it is not recorded who made them.
 
     Args:
-        judged: judgments that `resolve` made, or that were read from a file that it wrote. What its
-            ``FILE.meta.json`` says counts only if the file has the same judgments still.
+        judged: judgments that `resolve` made, or that were read from a file that it wrote. Its
+            ``FILE.meta.json`` counts only if the file has the same judgments still.
     """
     if judged is None:
         return {}

@@ -1,7 +1,7 @@
 """Record results: figures, values per query, provenance, and what they were made of.
 
 The recorded evaluations are the result of ``record``. A command that has ``--record`` records
-its result with its inputs. Annotations of a history say what happened, and when.
+its result with its inputs. Annotations of a history record what happened, and when.
 """
 
 from __future__ import annotations

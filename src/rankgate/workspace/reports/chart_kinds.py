@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChartKind:
-    """A kind of picture; the result's class says how it is drawn (`Result.charts`).
+    """A kind of picture; the result's class defines how it is drawn (`Result.charts`).
 
     Attributes:
         name: as ``rankgate plot`` takes it.

@@ -23,7 +23,7 @@ class ReportBlock(Declared):
         title: its heading.
         of: the kinds of results that it is about, such as ``comparison``.
         blocks: from such a result its paragraphs, tables and charts, the most important first;
-            nothing where there is nothing to say.
+            nothing where there is nothing to show.
     """
 
     of: tuple[str, ...]

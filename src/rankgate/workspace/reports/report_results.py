@@ -173,8 +173,8 @@ def gather_results(
         baseline: a run.
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names or metrics; without any those of the policy, else those of ``evaluate``.
-        convention: whose rules the numbers follow; a policy's own holds for its verdict.
-        policy: what is demanded of the first candidate; None is no verdict.
+        convention: the rules that the numbers follow; a policy's own holds for its verdict.
+        policy: what is demanded of the first candidate; None for no verdict.
         test: of the comparison.
         depth: the depth to which lists are compared.
 

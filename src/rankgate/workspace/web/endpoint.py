@@ -90,7 +90,7 @@ _STORE_FAULTS = frozenset(
         "missing-blob",
     }
 )
-"""Faults of the store, whose messages name its place; clients may send again (503)."""
+"""Faults of the store; their messages name its place. Clients may send again (503)."""
 
 _STORE_MESSAGE = (
     "The server cannot use its store at the moment, and nothing of this request was saved; try "

@@ -2,7 +2,7 @@
 
 Checks look at the database, the version of the schema, and the space on disk. The server's
 measurements about itself are in Prometheus' format; ``/metrics`` is for Prometheus on this
-machine, or with a token; never for everybody. Every request is numbered, timed, counted and
+machine, or with a token; never for all. Every request is numbered, timed, counted and
 logged.
 """
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageReply:
-    """A page, whose data are its JSON.
+    """A page; its data are its JSON.
 
     Attributes:
         template: its file.

@@ -95,7 +95,7 @@ def refuse_unpermitted(route: Route, identity: Identity) -> None:
     """Refuse a request without permission.
 
     Raises:
-        Refused: nobody is signed in (401); no such project, or not theirs (404); not their role,
+        Refused: no user is signed in (401); no such project, or not theirs (404); not their role,
             or not the scope of their token (403); a change of a project that is archived (409).
     """
     if route.needs == ANYONE:

@@ -78,7 +78,7 @@ REQUEST_NUMBER: ContextVar[str] = ContextVar("rankgate_request", default="")
 """The number of the request that is answered."""
 
 DETAILS_KEY = "rankgate"
-"""The key of ``extra`` whose values a line has as its own keys."""
+"""The key of ``extra``; its values become keys of a log line."""
 
 
 class JsonLines(logging.Formatter):

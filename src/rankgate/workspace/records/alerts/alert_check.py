@@ -1,6 +1,6 @@
 """Check alert rules against the history, and manage rules and alerts.
 
-The check says which alerts fire, persist or are resolved. Managing sets the rules of a
+The check decides which alerts fire, persist or are resolved. Managing sets the rules of a
 project, and lists and acknowledges its alerts; every change is in the audit log.
 """
 
@@ -45,7 +45,8 @@ class RuleState:
         rule: its name.
         metric, system, slice: which series.
         status: ``fail`` while there is an alert, ``pass``, or ``inconclusive``.
-        change: ``fired`` now, fired ``again`` with other figures, ``resolved`` now; empty is none.
+        change: ``fired`` now, fired ``again`` with other figures, ``resolved`` now;
+            empty if there is no change.
         reason: why, with the figures.
         alert: the number of the alert; None without one.
     """
@@ -108,7 +109,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
         rules = read_rules(str(stored_project.settings.get("alerts", "")), f"alerts of {project}")
         reader = _SeriesReader(store, connection, stored_project.id, checked_at)
         outcomes = [outcome for rule in rules.rules for outcome in reader.outcomes_of_rule(rule)]
-    with store.write() as connection:  # short, as nobody else writes meanwhile
+    with store.write() as connection:  # short, as no other process writes meanwhile
         projects.lock(connection, stored_project.id)
         projects.refuse_archived(connection, stored_project.id)
         notes = _AlertWriter(connection, stored_project.id, rules, checked_at)

@@ -54,8 +54,8 @@ class AlertKind(Declared):
         takes: its own parameters, in addition to those that every rule has.
         decide: a rule and a series to its outcome: an alert is there while it fails, and over when
             it passes.
-        one_of: parameters of which exactly one must be given.
-        any_of: parameters of which one or more must be given.
+        one_of: parameters; exactly one must be given.
+        any_of: parameters; one or more must be given.
     """
 
     takes: tuple[Parameter, ...]

@@ -29,7 +29,7 @@ class JobKind(Declared):
         takes: its parameters.
         commands: the name of the project and the values to commands of rankgate, each as its words.
         files: the parameters that name files, which lie in the folder of jobs.
-        good: exit codes of the last command that are no failure.
+        good: exit codes of the last command that are not failures.
     """
 
     takes: tuple[Parameter, ...]

@@ -2,7 +2,7 @@
 
 Each record is a file of JSON named by its date and the hash of its content; its values per query
 are in a file of Parquet of the same name. Nothing is ever changed, so two branches only add files.
-A record says how many of its second there were before it: of one moment, the later one counts.
+A record states how many of its second there were before it: of one moment, the later one counts.
 Annotations are files too; judgments and runs that are kept are in ``inputs/`` by their hash.
 """
 

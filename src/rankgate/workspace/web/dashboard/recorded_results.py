@@ -173,7 +173,7 @@ def record_address(request: WebRequest, record: Record) -> str:
 
 
 def query_address(request: WebRequest, query: str, record: Record | None = None) -> str:
-    """The address of a query's page, with what a record says of it."""
+    """The address of a query's page, with what a record has on it."""
     parameters = {"query": query} | ({} if record is None else {"record": record.sha256})
     query_string = urlencode(parameters, quote_via=quote)
     return f"{request.config.base}{request.project_path('query')}?{query_string}"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 MAX_EVALUATIONS = 10
-"""Evaluations whose median is the level."""
+"""Evaluations for the level, which is their median."""
 
 
 @dataclass(frozen=True)

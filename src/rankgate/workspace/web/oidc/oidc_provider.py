@@ -48,7 +48,7 @@ _CACHE_SECONDS = 3_600.0
 """Seconds after which the provider's description is read again."""
 
 _KEY_REFRESH_SECONDS = 60.0
-"""Seconds before keys are read again for a token whose key is not known."""
+"""Seconds before keys are read again for a token with an unknown key."""
 
 _MAX_ANSWER_BYTES = 1_000_000
 
@@ -98,7 +98,7 @@ class Provider:
             code: of the provider.
             sign_in_secrets: from `begin`.
             redirect: the address to which the browser was sent back.
-            issuer: who sent it, if the answer says so.
+            issuer: who sent it, if the answer names one.
 
         Raises:
             Refused: the provider refuses the code; a token that proves nothing.

@@ -250,7 +250,7 @@ def find_user(
 
 
 def _verified_email(settings: OidcSettings, claims: Mapping[str, Any]) -> str | None:
-    """The address, in lower case, if the provider says that it is theirs."""
+    """The address, in lower case, if the provider has verified it."""
     verified_claim, email = claims.get("email_verified"), claims.get("email")
     is_verified = verified_claim is True or verified_claim == "true" or settings.emails_are_verified
     is_address = is_verified and isinstance(email, str) and "@" in email

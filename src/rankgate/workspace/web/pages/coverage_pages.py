@@ -195,7 +195,7 @@ def _pool_pairs(
     metric: str | None,
     depth: int | None = None,
 ) -> pl.DataFrame:
-    """Pairs of runs that nobody graded, in order; those of ``first`` come first.
+    """Ungraded pairs of runs, in order; those of ``first`` come first.
 
     Raises:
         InputError: there is no run.
@@ -232,7 +232,7 @@ def _list_rankings(connection: Connection, request: WebRequest, first: Sequence[
 
 
 def add_next_batch(request: WebRequest) -> ActionReply:
-    """A batch of what runs rank first and nobody graded, the most influential first."""
+    """A batch of ungraded documents that runs rank first, the most influential first."""
     fields = request.values
     chosen_runs = (fields["first"], fields["second"])
     pairs = _pool_pairs(

@@ -126,7 +126,7 @@ def _read_pairs(path: Path) -> Sides:
 def _pairs_of_runs(request: WebRequest, two_runs: list[StoredRun], kind: str) -> tuple[Sides, int]:
     """For each query in both runs both lists, or the documents at the rank at which they part.
 
-    Queries whose lists are alike are left out, and counted.
+    Queries with the same lists are left out, and counted.
     """
     top_documents = [_top_documents(read_rankings(request.store, run.id)) for run in two_runs]
     sides: Sides = []

@@ -2,7 +2,7 @@
 
 An answer to a task, as a request sends it, is recorded once, with the feedback of a training.
 The rating page comes next, with what it sends. Last comes every pair with what each rater
-said, page by page, by filters; and asking somebody again.
+answered, page by page, by filters; and asking somebody again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A task as a rater sees it: without systems, ranks, known answers, and what others said."""
+"""A task as a rater sees it: without systems, ranks, known answers, and others' answers."""
 
 from __future__ import annotations
 

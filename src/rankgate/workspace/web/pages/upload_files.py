@@ -186,7 +186,7 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
 def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, Any]]:
     """The columns of a sheet, with a few values and the field of each, named or guessed.
 
-    Empty for a file that is no sheet.
+    Empty for a file that is not a sheet.
     """
     start = upload.content[:_START_BYTES].lstrip(b"\xef\xbb\xbf \r\n")
     if start[:1] in (b"{", b"[", b"") or b"\0" in start:
@@ -223,7 +223,7 @@ def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> l
 
 
 def _match_columns(names: list[str], columns: str | None, final: str | None) -> Mapping[str, str]:
-    """The field of each column: as the user says, or by its usual names."""
+    """The field of each column: as named by the user, or by its usual names."""
     try:
         column_map = ColumnMap.read(columns)
     except UsageError:

@@ -170,7 +170,7 @@ def _read_policy(text: str | None) -> Policy:
     """The policy that a request states, which names no file; the default one without any.
 
     Raises:
-        InputError: what no policy can say; with its line.
+        InputError: an invalid policy; with its line.
         Refused: a table, a setting or a rule that names files.
     """
     if text is None:

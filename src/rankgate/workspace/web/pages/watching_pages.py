@@ -1,7 +1,7 @@
 """Pages of alerts, of scheduled jobs, and of the server's health.
 
 Alerts of a project show what fired, who acknowledged it, and the rules. Scheduled jobs show
-their times, the results of the last runs, and changes. Checks of health say that the server
+their times, the results of the last runs, and changes. Checks of health report that the server
 runs, and that it can work.
 """
 
