@@ -43,7 +43,7 @@ _PAIR = ["query_id", "doc_id"]
 
 
 def coverage_page(request: WebRequest) -> PageReply:
-    """The share of each run's first documents that somebody graded, and answers to known grades."""
+    """The share of each run's first documents with a grade, and answers to known grades."""
     project = request.project.id
     with request.store.read() as connection:
         graded_pairs = list_graded_pairs(connection, project)
@@ -73,7 +73,7 @@ def coverage_page(request: WebRequest) -> PageReply:
 
 
 def list_graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
-    """The pairs of a project that somebody graded."""
+    """The graded pairs of a project."""
     rows = ratings.graded_pairs(connection, project)
     return pl.DataFrame(rows, schema=dict.fromkeys(_PAIR, pl.String), orient="row")
 
