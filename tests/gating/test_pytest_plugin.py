@@ -142,7 +142,7 @@ def test_a_call_that_says_too_little_names_what_is_missing(project):
             rankgate_gate("qrels.txt")
     """,
     )
-    assert "say baseline, candidate" in out.stdout.str() + out.stderr.str()
+    assert "give baseline, candidate" in out.stdout.str() + out.stderr.str()
 
 
 def test_verdicts_of_workers_are_summarised(project):
