@@ -84,4 +84,4 @@ def test_what_cannot_be_a_rating_is_named(read):
     with raises("missing-key"):
         read({**record({}), "metadata": {}})
     other = read(record({"a": said(("u1", 1)), "tags": said(("u1", ["x"]))}))
-    assert [each.what for each in other.notes] == ["questions that are no grade, left out"]
+    assert [each.what for each in other.notes] == ["questions that are not a grade, left out"]

@@ -73,7 +73,7 @@ def test_sizes_of_queries_beside_the_file(tmp_path):
     result = {note.what: (note.count, note.examples) for note in found.notes}
     assert result == {
         "queries from the file of sizes next to it, numbered from 1": (2, ()),
-        "rows without a document's id, which have the numbers of their lines": (3, ("1", "2", "3")),
+        "rows without a document id; their line numbers are the ids": (3, ("1", "2", "3")),
     }
     (tmp_path / "rank.train.query").write_text("2\n2\n")
     with raises("wrong-shape", InputError):
@@ -121,7 +121,7 @@ def test_judgments_from_elsewhere():
     data, lost = again(FileContents(qrels=Qrels(table)))
     assert data == b"0.5 qid:1 # a red shoes\n"
     assert [(loss.what, loss.examples) for loss in lost] == [
-        ("ids of queries, which have blanks and are numbered", ("red shoes",))
+        ("ids of queries with blanks; they are numbered", ("red shoes",))
     ]
 
 

@@ -128,7 +128,7 @@ def test_a_redirection_to_another_host_gets_no_secret(tmp_path, status):
     with serving() as other, serving() as server:
         server.plan = {"*": [(status, "", [("Location", f"{other.url}/search")])]}
         result = snapshot(engine(tmp_path, server), QUERIES)
-        assert "redirections are not followed" in result.problem
+        assert "redirects are not followed" in result.problem
         assert result.states["not_run"] == len(QUERIES)
         assert not other.seen
 

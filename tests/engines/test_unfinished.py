@@ -171,7 +171,7 @@ def test_an_index_that_changed_under_way_is_named_wherever_it_is_used(engine, tm
         result = snapshot(engine, QUERIES, tmp_path / "new.csv")
     assert "index-changed" in {each.code for each in result.notices}
     scores = rankgate.evaluate(QRELS, tmp_path / "new.csv", ["R@10"])
-    assert "changed under way" in str(scores.notices)
+    assert "changed during the snapshot" in str(scores.notices)
 
 
 @pytest.mark.parametrize("name", ["new.run", "new.csv", "new.jsonl"])
@@ -193,7 +193,7 @@ def test_a_snapshot_without_an_answer_exits_with_3(api, server, run, tmp_path):
     words = ("snapshot", api, tmp_path / "queries.tsv", "-o", tmp_path / "new.run")
     done = run(*words)
     assert done.code == 3
-    assert "changes only where the cause is gone" in " ".join(done.out.split())
+    assert "--again helps only after the cause is fixed" in " ".join(done.out.split())
     server.plan = {"red": [(400, "no")]}
     assert run(*words, "--again").code == 0
 

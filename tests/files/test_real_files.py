@@ -193,7 +193,7 @@ def test_cranfield_s_queries_are_numbered_differently(shared, original):
 def test_cranfield_s_own_file_of_queries(shared, file):
     folder = shared / "cranfield"
     result = named(validate(folder / file, folder / "cranqrel.trec.txt").problems)["query-file"]
-    assert "the judgments count them through from 1 to 225" in result.what
+    assert "the judgments number them from 1 to 225" in result.what
     assert "365" in result.what
     assert "3 = " in result.mend
 

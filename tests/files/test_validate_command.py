@@ -28,7 +28,7 @@ def test_errors_exit_with_2_and_all_are_reported(run, wrong):
         "       example: query 1, document a\n"
         "       mend: remove all but one of them; rankgate resolve does that for ratings\n"
         "         of several people\n"
-        "error  line 3: no finite number for a grade in 1 row (nan) [no-grade]\n"
+        "error  line 3: 1 row with a grade that is not a finite number (nan) [no-grade]\n"
         "       example: query 1, document b\n"
         "       mend: write a number such as 2, or leave the row out where there is no\n"
         "         grade\n"
@@ -108,7 +108,7 @@ def test_no_such_file_among_others(run, small, tmp_path):
 def test_judgments_are_needed_to_hold_against(run, small):
     done = run("validate", small[1], "--against", small[1])
     assert done.code == 2
-    assert "no judgments in it to hold the others against" in done.out
+    assert "it has no judgments to compare the others with" in done.out
 
 
 def test_the_list_has_every_check(run):

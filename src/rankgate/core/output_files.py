@@ -86,7 +86,7 @@ def replace_file(
         final = target.resolve()
     except (OSError, RuntimeError):
         raise UsageError(
-            f"{path}: links that lead to each other; name the file.", code="cannot-write"
+            f"{path}: the symbolic links form a loop; name the file itself.", code="cannot-write"
         ) from None
     _remove_leftovers(final)
     partial = final.with_name(f".{final.name}.{os.getpid()}")
@@ -117,8 +117,8 @@ def _open_new_file(path: Path, mode: int | None) -> int:
 def _check_version(path: Path, expected_version: FileVersion | None) -> None:
     if expected_version is not None and FileVersion.read_version(path) != expected_version:
         raise UsageError(
-            f"{path}: another process wrote it meanwhile, and its file stays; see whether that is "
-            "the right one, and run this again if not.",
+            f"{path}: another process wrote this file in the meantime, and it was kept; check it, "
+            "and run this again if it is the wrong one.",
             code="file-changed",
         )
 
@@ -267,7 +267,7 @@ def find_form(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
     expected = suffixes[0] if len(suffixes) == 1 else f"one of {', '.join(suffixes)}"
     reason = f"cannot be written as '{suffix}'" if suffix else "has no suffix"
     raise UsageError(
-        f"{path}: {reason}; let the name end in {expected}{hint}.", code="unknown-format"
+        f"{path}: {reason}; use a name that ends in {expected}{hint}.", code="unknown-format"
     )
 
 

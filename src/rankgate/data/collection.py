@@ -138,8 +138,8 @@ def _refuse_spark(**tables: object) -> None:
     for name, table in tables.items():
         if is_on_spark(table):
             raise UsageError(
-                f"{name}: {table!r:.80} is on Spark, where only judgments and runs are; give a "
-                "file, or a frame such as frame.toArrow(), which is sent to executors.",
+                f"{name}: {table!r:.80} is on Spark, but only judgments and runs can be there; "
+                "give a file, or a frame such as frame.toArrow(), which is sent to executors.",
                 code="on-spark",
             )
 
@@ -366,7 +366,7 @@ class Collection(_FieldValue):
         if not isinstance(source, Mapping) or is_ranking(source):
             return read_run(source, name)
         if len(source) > 1:
-            problem = f"{len(source)} runs, where one is taken: {', '.join(map(str, source))}."
+            problem = f"{len(source)} runs, where one is needed: {', '.join(map(str, source))}."
             raise UsageError(problem, code="wrong-run-count")
         ((name, rankings),) = source.items()
         return replace(read_run(rankings, name), name=str(name))

@@ -116,7 +116,7 @@ class ColumnGuess:
             column, names = next(iter(self.alternatives.items()))
             return f"{' and '.join(names)} could both be {_SHORT.get(column, column)}; add one of:"
         unknown = UNKNOWN in self.columns.values() or None in self.grades.values()
-        hint = f", with what is right in place of {UNKNOWN}" if unknown else ""
+        hint = f", with the right value in place of {UNKNOWN}" if unknown else ""
         file_list = f" for {', '.join(files)}" if len(files) > 1 else ""
         return f"if this guess is right{file_list}, add{hint}:"
 

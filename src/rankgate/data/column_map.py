@@ -100,7 +100,9 @@ class ColumnMap:
             )
         column_map = cls(column_of_name)
         if column_map.has_raters and "rater" in column_of_name:
-            problem = "columns: several columns of grades are raters already; leave out rater."
+            problem = (
+                "columns: several columns of grades already stand for raters; leave out rater."
+            )
             raise UsageError(problem, code="conflicting-options")
         return column_map
 
@@ -299,10 +301,10 @@ def _map_file(
         return _read_kind(input_file, kind, name, grades)
     form = _table_format(input_files[0], name, separator)
     if form is None:
-        problem = "columns can be named of tables with a header; leave --columns out."
+        problem = "columns can be named only in tables with a header; leave --columns out."
         raise InputError(problem, source=input_file.label, line=1, code="wrong-type")
     if input_files[0] is not input_file:
-        problem = "columns can be named of one file, not of part files; rename them there."
+        problem = "columns can be named in one file, not in part files; rename them in the files."
         raise InputError(problem, source=input_file.label, code="is-a-folder")
     table = _rename_columns(input_file, how, kind_map, form, (separator, names), kind)
     return _read_kind(replace(table, renamed=how.theirs), kind, None, grades)
@@ -484,7 +486,7 @@ def _find_columns(
         if not matching_indexes:
             name_list = ", ".join(names[:_MAX_SHOWN]) + (", …" if len(names) > _MAX_SHOWN else "")
             hint = (
-                f"; write COLUMN{NAME_SEPARATOR}{word} if it is of answers of an engine"
+                f"; write COLUMN{NAME_SEPARATOR}{word} if the file holds answers of an engine"
                 if "." in word
                 else ""
             )

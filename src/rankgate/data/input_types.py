@@ -164,7 +164,7 @@ class SparkTable:
             )
         if self.format is not None and (not is_file_source or str(source).startswith("table:")):
             raise UsageError(
-                f"format {self.format!r} is of files, and this table has none; leave it out.",
+                f"format {self.format!r} is for files, and this table has no file; leave it out.",
                 code="conflicting-options",
             )
 
@@ -219,8 +219,8 @@ def refuse_on_spark(source: object) -> None:
     if is_on_spark(source):
         verbs = ", ".join(name for name in ON_SPARK if name != "click_counts")
         raise UsageError(
-            f"{source!r:.80} is on Spark, and this is read on one machine; on Spark there are "
-            f"{verbs}, whose scores gate and reports take. Give a file, or a frame such as "
+            f"{source!r:.80} is on Spark, but this is read on one machine; on Spark use "
+            f"{verbs}; gate and reports take their scores. Give a file, or a frame such as "
             "frame.toArrow().",
             code="on-spark",
         )

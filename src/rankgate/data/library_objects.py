@@ -460,7 +460,7 @@ def _tuple_names(row: Sequence[Any], label: str) -> Sequence[str]:
     """
     if len(row) not in {_PAIR, _TRIPLE}:
         problem = (
-            f"tuples of {len(row)}, whose cells could be anything; give (query, document, number) "
+            f"tuples of {len(row)}, without names for the cells; give (query, document, number) "
             "or dictionaries."
         )
         raise InputError(problem, source=label, code="wrong-shape")
@@ -647,4 +647,4 @@ OBJECTS: tuple[ObjectKind, ...] = (
         rankings=True,
     ),
 )
-"""The classes whose objects are read as judgments, runs or tables."""
+"""The classes of objects that are read as judgments, runs or tables."""

@@ -413,7 +413,8 @@ def _parse_levels(label: str) -> dict[str, str]:
         facet, colon, level = word.strip().partition(":")
         if not (facet and colon and level) or facet in levels:
             raise UsageError(
-                f"{label!r}: say FACET:LEVEL, several between commas, as in judge:A,prompt:1.",
+                f"{label!r}: write FACET:LEVEL, several separated by commas, as in "
+                "judge:A,prompt:1.",
                 code="invalid-syntax",
             )
         levels[facet] = level

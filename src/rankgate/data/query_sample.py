@@ -322,15 +322,16 @@ def check_predicted_sample(predicted: object | None, sample: Sample | None) -> N
     """
     if predicted is not None and sample is None:
         raise UsageError(
-            "predicted judgments correct nothing unless the queries that people judged are a "
-            "random sample; say how it was drawn: --sample random, or --sample FILE with "
+            "predicted judgments help only if the queries that people judged are a random "
+            "sample; state how it was drawn: --sample random, or --sample FILE with "
             "query_inclusion, as rankgate pool --queries writes it.",
             code="missing-input",
         )
     if predicted is None and sample is not None and sample.documents is not None:
         raise UsageError(
             f"{sample.source}: documents were sampled too, so that most of each list is unjudged; "
-            "with judgments of a model (--predicted) people's correct it, in compare and gate; "
-            "without one estimate with rankgate eval -m infAP (rankgate pool --rest).",
+            "with a model's judgments (--predicted), people's judgments correct it in compare "
+            "and gate; without a model, estimate with rankgate eval -m infAP (rankgate "
+            "pool --rest).",
             code="sampled-documents",
         )

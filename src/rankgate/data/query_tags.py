@@ -91,7 +91,7 @@ def read_tags_file(path: str | Path, tag_names: Sequence[str] = ()) -> pl.DataFr
     """``query_id`` and a column of strings for each tag.
 
     Args:
-        path: CSV or TSV whose first line names the columns; JSONL (``.jsonl``), one object a
+        path: CSV or TSV with column names in the first line; JSONL (``.jsonl``), one object a
             query; or a file of features, whose tag ``feature_7`` is the quarter of the queries
             by the mean of feature 7 over a query's documents.
         tag_names: the needed tags; a file of features has no others.

@@ -351,7 +351,7 @@ def read_ratings(
         content = contents_of(table, from_)
         if content.ratings is None:
             problem = (
-                "it does not say who rated what; ratings need a column rater besides query_id, "
+                "it does not name the raters; ratings need a column rater besides query_id, "
                 "doc_id and grade."
             )
             label = table.label if isinstance(table, InputFile) else str(table)
@@ -362,7 +362,7 @@ def read_ratings(
 
 def _ratings_of_frame(table: Any, name: str) -> Ratings:
     if not is_frame(table):
-        problem = f"a {type(table).__name__} is no table of ratings; give a path or a frame."
+        problem = f"a {type(table).__name__} is not a table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")
     frame = lazy_frame(table, name)
     columns = frame.collect_schema().names()

@@ -178,7 +178,7 @@ class EngineCheck(Result):
             notices.append(Notice("no-results", "no document matches; try another --query"))
         elif not self.scored:
             notices.append(
-                Notice("no-scores", "there are no scores; the run's come from the ranks")
+                Notice("no-scores", "there are no scores; the run gets its scores from the ranks")
             )
         notices += [
             Notice("missing-field", f"no document has the field {name}", name)

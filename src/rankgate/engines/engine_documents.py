@@ -173,7 +173,7 @@ def engine_comparison_document(result: EngineComparison) -> Document:
         Table("latency in ms", _latency_of_both(result)),
         Table("states", _states(result)),
         Table("engines", _engines(result)),
-        f"Each query was asked of both engines, one right after the other; {baseline} was first in "
+        f"Each query was sent to both engines, one right after the other; {baseline} was first in "
         f"{first:,} of {len(result.queries):,}. Differences are over {result.pairs:,} pairs; "
         f"intervals ({result.level:.0%}) are from {result.resamples:,} resamples of the pairs.",
         Warnings(tuple(notice.text for notice in result.notices)),

@@ -90,7 +90,7 @@ def split_command(
 @shared_options.runs
 @metric_options.metrics_option(
     "A metric of rankings or of lists; may be given several times. Without it: "
-    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those whose inputs are given."
+    f"{', '.join(ACCURACY)}, and of {', '.join(LISTS)} those with all their inputs given."
 )
 @metric_options.convention
 @verb_options(scorecard, "slices BY --slice", "level", "resamples")

@@ -198,7 +198,7 @@ def scorecard(
     """
     if not 0 < level < 1 or resamples < 1:
         raise UsageError(
-            "level lies between 0 and 1, and resamples are 1 or more.", code="out-of-range"
+            "level must be between 0 and 1, and resamples 1 or more.", code="out-of-range"
         )
     rules, collection = chosen_convention(convention), Collection.of(collection)
     if any_on_spark(collection.judgments, runs):

@@ -142,7 +142,7 @@ def column_of(name: str, tables: Tables) -> tuple[DescribedTable, str]:
         return having[0], name
     if having:
         raise UsageError(
-            f"users and items both have '{name}'; say users.{name} or items.{name}.",
+            f"users and items both have '{name}'; write users.{name} or items.{name}.",
             code="ambiguous-input",
         )
     slice_names = [ACTIVITY, POPULARITY, HISTORY]

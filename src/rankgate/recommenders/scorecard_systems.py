@@ -373,7 +373,7 @@ def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
         yield (
             f"{count_with_verb(without, 'user')} without a relevant item: accuracy counts them "
             "as the "
-            "convention says, metrics of lists as any other user."
+            "convention defines, metrics of lists like any other user."
         )
     repeated_count = 0 if history is None else count_shared(relevant, history)
     if repeated_count:
@@ -417,7 +417,7 @@ def catalogue_warnings(
         yield from (f"{notice}." for notice in catalogue_notice(facts))
     long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
     if long:
-        yield f"{', '.join(long)}: lists cannot be so long, as there are only {size:,} items."
+        yield f"{', '.join(long)}: lists cannot be so long: there are only {size:,} items."
     missing_count = 0 if table is None else size - int(item_ids.is_in(table.ids.implode()).sum())
     if missing_count:
         yield (

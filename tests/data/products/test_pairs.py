@@ -64,7 +64,7 @@ def test_elasticsearch_to_opensearch_to_trec(carry, tmp_path):
     end, losses = carry(place, "opensearch-judgments", "trec")
     assert losses[0] == {
         "fields that only rank-eval knows": (3, ("request", "requests", "indices")),
-        "ids of queries, which are called by their texts": (1, ("r1",)),
+        "ids of queries; their texts are the ids": (1, ("r1",)),
     }
     assert losses[1] == {
         "fields that only opensearch-judgments knows": (1, ("list",)),

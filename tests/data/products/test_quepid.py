@@ -68,7 +68,9 @@ def test_the_guard_against_formulas_is_one_blank(held, grades, written):
 
 def test_a_blank_that_would_be_read_as_a_guard_is_reported(held, written):
     contents = held('{"queries": [{"query": " -x", "ratings": {"1": 1}}]}')
-    assert written(contents, "quepid-csv")[1] == {"ids whose first blank is read as a guard": 1}
+    assert written(contents, "quepid-csv")[1] == {
+        "ids with a first blank, which is read as a guard": 1
+    }
 
 
 def test_cells_with_commas_quotes_and_newlines(held, grades, written):
@@ -107,7 +109,7 @@ def test_lines_of_ranklib_without_features(held, grades, written):
     assert contents.queries.rows() == [("1", "star trek")]
     data, losses = written(held("query,docid,rating\nstar trek,7,2\nx,8,0.5\n"), "quepid-ltr")
     assert data == b"2 qid:1 # 7 star trek\n0.5 qid:2 # 8 x\n"
-    assert losses == {"ids of queries, which are numbered and kept as texts": 2}
+    assert losses == {"ids of queries; they are numbered and kept as texts": 2}
     with raises("invalid-syntax", InputError, line=2):
         held("3 qid:1 # 1370\nx\n", "quepid-ltr")
     with raises("invalid-id", InputError):
@@ -118,7 +120,7 @@ def test_numbers_of_queries_become_their_texts_again(held, written):
     contents = held("3 qid:1 # 1370 star trek\n")
     data, losses = written(contents, "quepid-csv")
     assert data == b"query,docid,rating\nstar trek,1370,3"
-    assert losses == {"ids of queries, which are called by their texts": 1}
+    assert losses == {"ids of queries; their texts are the ids": 1}
     same = held("3 qid:1 # 1 jaguar\n2 qid:2 # 1 jaguar\n")
     data, losses = written(same, "quepid-csv")
     assert data == b"query,docid,rating\n1,1,3\n2,1,2"
@@ -182,7 +184,7 @@ def test_a_run_becomes_a_snapshot(held, written):
     data, losses = written(run, "quepid-snapshot")
     found = json.loads(data)
     assert (found["name"], [doc["id"] for doc in found["docs"]["1"]]) == ("bm25", ["b", "a"])
-    assert losses == {"scores, of which the ranks are kept": 2}
+    assert losses == {"scores (ranks are kept)": 2}
     with raises("no-rankings", InputError):
         written(held("query,docid,rating\na,1,2\n"), "quepid-snapshot")
 

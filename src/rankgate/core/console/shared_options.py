@@ -338,7 +338,7 @@ def backend_options(function: Callable[..., Any]) -> Callable[..., Any]:
             with find_hook("on_spark")(master, options) as tables:
                 return function(*args, **tables)
         if master is not None:
-            problem = "--master is of --backend spark; give both or none."
+            problem = "--master needs --backend spark; give both or neither."
             raise UsageError(problem, code="unused-option")
         return function(*args, **options)
 

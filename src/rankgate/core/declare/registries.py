@@ -38,7 +38,7 @@ API_VERSION = 1
 """The version of the extension points; it changes when a plug-in would have to."""
 
 API_GROUP = "rankgate.api"
-"""Entry points whose names are the versions of the extension points that a package is for."""
+"""Entry points, named by the versions of the extension points that a package supports."""
 
 T = TypeVar("T")
 
@@ -227,7 +227,7 @@ def _declared_versions(values: Mapping[str, object]) -> tuple[str, ...]:
 def _incompatible_message(origin: PluginOrigin) -> str:
     return (
         f"{origin} is for version {' or '.join(origin.versions)} of the extension points, and this "
-        f"rankgate has version {API_VERSION}; install a version of both that fit."
+        f"rankgate has version {API_VERSION}; install matching versions of both."
     )
 
 
@@ -311,7 +311,9 @@ class Declared:
         accepted = self.accepted
         if name not in accepted:
             matches = get_close_matches(name, accepted, n=1)
-            parameter_hint = f"it takes {', '.join(accepted)}" if accepted else "it takes none"
+            parameter_hint = (
+                f"it takes {', '.join(accepted)}" if accepted else "it has no parameters"
+            )
             hint = f"did you mean {matches[0]}?" if matches else f"{parameter_hint}."
             raise UsageError(
                 f"{self.name}: no parameter {name!r}; {hint}", code="unknown-parameter"

@@ -288,6 +288,6 @@ def result_class(kind: str) -> type[Result]:
     """
     classes = load_upper("kinds_of_results")
     if kind not in classes:
-        raise UsageError(f"no result is of kind {kind!r}.", code="unknown-kind")
+        raise UsageError(f"there is no result of kind {kind!r}.", code="unknown-kind")
     result: type[Result] = load_name(f"rankgate.{classes[kind]}")
     return result

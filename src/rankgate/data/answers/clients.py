@@ -277,7 +277,9 @@ def refuse_without_queries(answer: Any) -> None:
         InputError: one answer, or the answer to several queries; with the line to write.
     """
     if isinstance(answer, list | tuple) and answer and all(map(_is_unnamed, answer)):
-        problem = "the answers to several queries, without these; give dict(zip(queries, answers))."
+        problem = (
+            "the answers to several queries, without the queries; give dict(zip(queries, answers))."
+        )
         raise InputError(problem, source="answers", code="wrong-type")
     if declared := _find_answer_kind(answer):
         kind, path = declared
@@ -294,7 +296,7 @@ def refuse_without_queries(answer: Any) -> None:
         ):
             key = ".".join(product.several or ())
             problem = (
-                f"the answers of {product.title} to several queries, without these; give "
+                f"the answers of {product.title} to several queries, without the queries; give "
                 f"dict(zip(queries, answer[{key!r}]))."
             )
             raise InputError(problem, source="answers", code="wrong-type")

@@ -128,7 +128,7 @@ class Answer:
         """The answer; a failure if there are documents and none has an id."""
         if self.doc_ids or not self.unusable:
             return self
-        return Failure("refused", f"no good id in any document, but {self.unusable[0]}")
+        return Failure("refused", f"no document has a usable id, but {self.unusable[0]}")
 
 
 class Row(NamedTuple):
@@ -175,7 +175,7 @@ def make_answer(
             continue
         number = _parse_number(score)
         if number is None and score is not MISSING and score is not None:
-            return Failure("refused", f"the score of document {rank} is no number: {score!r}")
+            return Failure("refused", f"the score of document {rank} is not a number: {score!r}")
         ids[id_text] = origin
         if number is not None:
             scores.append(number)
@@ -283,7 +283,7 @@ class Shape:
         for path in self.partial:
             if (flag := value_at_path(value, path)) not in _NO_ERROR and flag != 0:
                 path_text = ".".join(path)
-                return Failure("again", f"the answer is not whole: {path_text} is {flag}")
+                return Failure("again", f"the answer is incomplete: {path_text} is {flag}")
         if documents is MISSING and self.total_in(value) == 0:
             return []  # some products leave the list out where nothing matches
         if not isinstance(documents, list):

@@ -226,4 +226,4 @@ TYPESENSE = Product(
     errors=(("error",), ("message",)),
 )
 PRODUCTS = (ELASTICSEARCH, SOLR, ALGOLIA, VESPA, QDRANT, WEAVIATE, MEILISEARCH, TYPESENSE)
-"""Every product whose answers are read as they are."""
+"""Every product with answers that can be read directly."""

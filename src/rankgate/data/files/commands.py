@@ -93,7 +93,7 @@ def convert_command(
     check_paths((source,), target)
     if target == "-" and form != "text" and output in (None, "-"):
         raise UsageError(
-            "OUT is standard output, where the report would go; give it a file by -o.",
+            "OUT is standard output, which the report would use too; give a file with -o.",
             code="output-is-input",
         )
     stream = sys.stdout.buffer if target == "-" else target
@@ -178,7 +178,7 @@ def validate_command(
         print_result(make_checklist(), form, output)
         return
     if not files:
-        raise UsageError("no file to look at; give at least one, or --list.", code="missing-input")
+        raise UsageError("no file to check; give at least one, or --list.", code="missing-input")
     with TerminalProgress(len(files) + bool(settings["against"])):
         result = validate(list(files), **settings)
     print_result(result, form, output)

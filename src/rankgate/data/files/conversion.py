@@ -72,7 +72,7 @@ def choose_format(
         raise UsageError(
             f"several formats end in {suffix}: choose with --to: {names}.", code="ambiguous-input"
         )
-    reason = f"nothing is known to end in '{suffix}'" if suffix else "the target has no suffix"
+    reason = f"no format has the suffix '{suffix}'" if suffix else "the target has no suffix"
     raise UsageError(f"{reason}; choose a format with --to: {names}.", code="unknown-format")
 
 
@@ -80,7 +80,8 @@ def _find_writer(format_name: str, part_name: str | None, writers: list[Format])
     format_ = registry.find_format(format_name)
     if format_.write is None:
         raise UsageError(
-            f"{format_.name} is read, not written; see rankgate formats.", code="format-not-written"
+            f"{format_.name} can be read, but not written; see rankgate formats.",
+            code="format-not-written",
         )
     if part_name is not None and part_name not in format_.holds:
         names = ", ".join(format_.name for format_ in writers)

@@ -144,7 +144,7 @@ class Reanchored(Result):
 
 
 _WORD_PATTERN = r"\p{L}{2}[^\s\p{L}]*\s[^\s\p{L}]*\p{L}{2}|[^\x00-\u{24F}\s\p{P}]"
-"""Two words in a row, or a letter beyond Latin, whose scripts may have no spaces."""
+"""Two words in a row, or a letter outside Latin, in a script that may have no spaces."""
 
 
 def reanchor(

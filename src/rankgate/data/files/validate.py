@@ -213,7 +213,7 @@ def validate(
     inputs: list[Any] = list(files) if isinstance(files, list | tuple) else [files]
     inputs = map_columns(inputs, columns, grades=grades)
     if not inputs:
-        raise UsageError("no file to look at; give at least one.", code="missing-input")
+        raise UsageError("no file to check; give at least one.", code="missing-input")
     input_kind = parse_input_kind(as_)
     graded_by = parse_scale(scale) if scale else None
     judgment_files = [] if against is None else [_read_judgments(against, graded_by)]
@@ -251,7 +251,7 @@ def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
     ):
         return seen_file
     error = InputError(
-        "no judgments in it to hold the others against; give judgments.", code="no-judgments"
+        "it has no judgments to compare the others with; give judgments.", code="no-judgments"
     )
     problems = _run_checks_for("failure", error, seen_file.looked.file, None)
     return replace(seen_file, problems=(*problems, *seen_file.problems))

@@ -33,7 +33,7 @@ def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...
     ):
         return contents, ()
     losses = (
-        *Loss.of("ids of queries, which are called by their texts", text_of_query),
+        *Loss.of("ids of queries; their texts are the ids", text_of_query),
         *column_losses("queries", table, ("query_id", "text")),
     )
     if not text_of_query:

@@ -162,7 +162,7 @@ def read_svmlight(source: InputFile) -> FileContents:
     rows, line_numbers, notes = _read_rows(source)
     numbered_count = rows["given"].null_count()
     if numbered_count:
-        note_text = "rows without a document's id, which have the numbers of their lines"
+        note_text = "rows without a document id; their line numbers are the ids"
         examples = tuple(rows.filter(pl.col("given").is_null())["doc_id"].head(3).to_list())
         notes = (*notes, Note(note_text, numbered_count, examples))
     location = RowLocation(source.label, _make_line_lookup(line_numbers))
@@ -204,7 +204,8 @@ def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     invalid_ids = qrels.table.filter(pl.col("doc_id").str.contains(r"\s"))
     if len(invalid_ids):
         problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, which ends it here."
+            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id "
+            "in this format."
         )
         raise InputError(problem, code="invalid-id")
     ids = qrels.table["query_id"].unique(maintain_order=True)
@@ -231,7 +232,7 @@ def write_svmlight(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         format_grade(), pl.lit(" qid:"), "qid", feature_text, pl.lit(" # "), comment, pl.lit("\n")
     )
     out.writelines(line_text.encode() for line_text in table.select(line).to_series())
-    loss_text = "ids of queries, which have blanks and are numbered"
+    loss_text = "ids of queries with blanks; they are numbered"
     return (
         *find_losses(contents, _SVMLIGHT_NAME, "qrels", "queries"),
         *column_losses("queries", contents.queries, ("query_id", "text")),
@@ -263,7 +264,7 @@ def _with_queries(
         first_missing_line = int(line_numbers[int(is_missing.arg_max() or 0)])
         raise InputError(problem, source=source.label, line=first_missing_line, code="wrong-shape")
     if int(sizes.sum()) != len(rows):
-        problem = f"{len(rows)} rows, and the file of sizes next to it adds up to {sizes.sum()}."
+        problem = f"{len(rows)} rows, but the file of sizes next to it adds up to {sizes.sum()}."
         raise InputError(problem, source=source.label, code="wrong-shape")
     names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
     note_text = "queries from the file of sizes next to it, numbered from 1"
@@ -292,7 +293,7 @@ def _find_sizes(source: InputFile) -> NDArray[np.int64] | None:
 def _read_sizes(companion: Path) -> NDArray[np.int64]:
     number_texts = source_of(companion).everything(1 << 26).split()
     if not all(word.isdigit() and len(word) < len("1000000000") for word in number_texts):
-        problem = "no whole number of rows a line, as sizes of queries are."
+        problem = "a line is not a whole number of rows (the size of a query)."
         raise InputError(problem, source=str(companion), code="not-a-whole-number")
     return np.array([int(word) for word in number_texts], np.int64)
 
@@ -423,7 +424,8 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     invalid_ids = table.filter(pl.col("doc_id").str.contains(r"\s"))
     if len(invalid_ids):
         problem = (
-            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, which ends it here."
+            f"document '{invalid_ids['doc_id'][0]}' has a blank in its id, and a blank ends an id "
+            "in this format."
         )
         raise InputError(problem, code="invalid-id")
     names = queries.to_list()
@@ -446,7 +448,7 @@ def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     out.write("".join(f"{line}\n" for line in line_texts.to_series()).encode())
     query_losses = column_losses("queries", contents.queries, ("query_id", "text"))
     id_losses = Loss.of(
-        "ids of queries, which are numbered and kept as texts", [] if has_numeric_ids else names
+        "ids of queries; they are numbered and kept as texts", [] if has_numeric_ids else names
     )
     return (*find_losses(contents, _QUEPID_LTR_NAME, "qrels", "queries"), *query_losses, *id_losses)
 
@@ -459,7 +461,7 @@ QUEPID_LTR_FORMAT = Format(
     read=read_quepid_ltr,
     write=write_quepid_ltr,
     holds=("qrels", "queries"),
-    loses="raters, scales, queries without judgments, ids that are no numbers",
+    loses="raters, scales, queries without judgments, ids that are not numbers",
     detail=(
         "Lines such as 3 qid:1 # 1370 star trek: grade, number of the query, and in the comment "
         "the document and the text of the query, as Quepid exports for learning to rank. A header "

@@ -37,7 +37,7 @@ def format_of_parts(format_: Format, folder: InputFile) -> Format:
     """
     if not format_.streams:
         problem = (
-            f"a folder of files of {format_.name}, which are no parts of a table; name one file."
+            f"a folder of files of {format_.name}, which are not parts of one table; name one file."
         )
         raise InputError(problem, source=folder.label, code="is-a-folder")
     part_reader = _PartReader(format_)

@@ -152,6 +152,6 @@ def _read_inclusion(row: CsvRow, label: str) -> float:
     except ValueError:
         inclusion = 0.0
     if not 0 < inclusion <= 1:
-        problem = f"inclusion '{cell}' is no probability above 0 and at most 1."
+        problem = f"inclusion '{cell}' is not a probability above 0 and at most 1."
         raise InputError(problem, source=label, line=row.line, code="not-a-number")
     return inclusion

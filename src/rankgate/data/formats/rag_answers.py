@@ -77,7 +77,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
         )
         task = identifier(topic_id, "topic_id", source.label, line)
         if task in answers_by_task:
-            problem = f"topic '{task}' is in a line before already; keep one."
+            problem = f"topic '{task}' is already in an earlier line; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         answers_by_task[task], tag = value, value_and_metadata.get("run_id", tag)
         references = [
@@ -152,7 +152,8 @@ def _read_citations(
         if isinstance(citation, int) and not isinstance(citation, bool):
             if not 0 <= citation < len(references):
                 problem = (
-                    f"citation {citation}, and there are {len(references)} references (from 0)."
+                    f"citation {citation} is out of range: there are {len(references)} references, "
+                    "counted from 0."
                 )
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
             doc_ids.append(references[citation])
@@ -231,7 +232,7 @@ def read_nuggets(source: InputFile) -> FileContents:
     for line, value in read_json_objects(source):
         query = identifier(value.get("qid"), "qid", source.label, line)
         if query in queries:
-            problem = f"query '{query}' is in a line before already; keep one."
+            problem = f"query '{query}' is already in an earlier line; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         queries[query] = value.get("query")
         qrels.ask(query)

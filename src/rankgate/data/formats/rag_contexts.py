@@ -91,7 +91,7 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
         text = next((value[name] for name in _QUESTION if value.get(name)), None)
         query = identifier(value.get("query_id", text), "the question", source.label, line)
         if query in queries:
-            problem = f"question '{query}' is in a line before already; keep one."
+            problem = f"question '{query}' is already in an earlier line; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         text_fields = {
             name: field_value for name, field_value in value.items() if isinstance(field_value, str)
@@ -118,7 +118,7 @@ def _read(source: InputFile, *, normalize: bool) -> FileContents:
         raise InputError("there are no samples in it.", source=source.label, code="no-queries")
     if has_references and unreferenced_line:
         problem = (
-            "the sample has no reference_contexts, and others have; add them, or [] if no context "
+            "the sample has no reference_contexts, but others have; add them, or [] if no context "
             "is relevant."
         )
         raise InputError(problem, source=source.label, line=unreferenced_line, code="missing-key")
@@ -262,7 +262,7 @@ RAGAS_FORMAT = Format(
         "file can be both: rankgate eval samples.jsonl samples.jsonl. Without ids, questions and "
         "contexts are their own ids: a context retrieved is relevant only if a reference has its "
         "exact text; give ids where spellings differ, or convert the file --from ragas-normalized. "
-        "All samples have references, or none; [] says that nothing is relevant. "
+        "Either all samples have references, or no sample has; [] means that nothing is relevant. "
         "query_id is kept if it is there."
     ),
 )
@@ -321,7 +321,7 @@ def read_trajectories(source: InputFile) -> FileContents:
     for line, value in read_json_objects(source):
         task = identifier(value.get("query_id"), "query_id", source.label, line)
         if task in queries:
-            problem = f"question '{task}' is in a line before already; keep one."
+            problem = f"question '{task}' is already in an earlier line; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         queries[task] = value.get("query")
         cited = _require_list(value.get("cited") or [], "cited", source, line)

@@ -256,7 +256,7 @@ RANX_JSON_FORMAT = Format(
     detail=(
         'An object of queries, each an object of documents: {"q1": {"d1": 2}}; it is the form of '
         "ranx, of BEIR's files of results and of pytrec_eval. It holds judgments if all numbers "
-        "are written as whole ones, otherwise a run, as ranx writes them; --as says otherwise. A "
+        "are written as whole ones, otherwise a run, as ranx writes them; --as overrides this. A "
         "query with an empty object has no judgments, or nothing was found for it."
     ),
 )
@@ -321,7 +321,7 @@ def _read_value(source: InputFile) -> Any:
     data, frame = source.everything(json_text.LIMIT), _load_lz4()
     if not data.startswith(_MAGIC):
         raise InputError(
-            "no LZ4 file; check whether this is the right file.",
+            "not an LZ4 file; check whether this is the right file.",
             source=source.label,
             code="invalid-syntax",
         )

@@ -90,7 +90,7 @@ def read(path: str | Path) -> pl.DataFrame:
         row = _parse_row(value, input_file.label, line)
         first_line = line_of_query.setdefault(row["query_id"], line)
         if first_line != line:
-            problem = f"query {row['query_id']!r} is in line {first_line} already; keep one."
+            problem = f"query {row['query_id']!r} is already in line {first_line}; keep one."
             raise InputError(problem, source=input_file.label, line=line, code="duplicate-query")
         rows.append(row)
     if not rows:
@@ -132,7 +132,7 @@ RESULT = ".snapshot.json"
 """The suffix of the snapshot itself."""
 
 WRITTEN_KEY = "written"
-"""The key of the last line of a snapshot whose run is written, and that can be continued."""
+"""The key of the last line of a snapshot that has written its run and can be continued."""
 
 CAUTIONS_KEY = "cautions"
 """The key of the cautions for every result of the run's scores."""

@@ -136,14 +136,14 @@ class _AnswerReader:
         cautions = _cautions(answers)
         if named_by == _ORDER_LABEL:
             cautions[NUMBERED] = (
-                "no answer names its query, so that queries are numbers, in the order of the "
+                "no answer names its query, so queries are numbered in the order of the "
                 'answers; write an answer in each line, with "query_id", or one in each file of a '
                 "folder"
             )
         return replace(run, cautions=cautions), (
             Note(f"queries, named by {named_by}", len(query_ids), tuple(query_ids[:3])),
             *Note.of(
-                "queries whose scores do not fall, so that the order of the results counts",
+                "queries with scores that do not fall; the order of the results counts",
                 [
                     query
                     for query, answer in pairs
@@ -151,7 +151,7 @@ class _AnswerReader:
                 ],
             ),
             *Note.of(
-                "queries with a document twice, of which the first one counts",
+                "queries with a document twice; the first one counts",
                 [query for query, answer in pairs if answer.repeated],
             ),
             *Note.of(
@@ -184,7 +184,7 @@ class _AnswerReader:
             if path.is_file() and not path.name.startswith(("_", ".")) and not path.stat().st_size:
                 query = replace(folder, path=path).stem
                 problem = (
-                    "an empty file, where an answer is needed; ask again, or take it away and add "
+                    "an empty file, where an answer is needed; ask again, or remove it and add "
                     f"to {folder.path}{SUFFIX}, so that the query counts as failed:"
                 )
                 raise InputError(
@@ -197,8 +197,8 @@ class _AnswerReader:
                 raise InputError(unsupported_problem, source=part_file.label, code="unknown-format")
             if first_bytes.removeprefix(BOM).lstrip()[:1] not in _JSON_BEGINS:
                 problem = (
-                    f"it is no JSON, in a folder with answers of {title} ({parts[0].label}); move "
-                    "it to another folder."
+                    f"it is not JSON, but in a folder with answers of {title} "
+                    f"({parts[0].label}); move it to another folder."
                 )
                 raise InputError(problem, source=part_file.label, code="mixed-formats")
 
@@ -247,7 +247,7 @@ class _AnswerReader:
         matching_products = [reader.product for reader in readers if reader._is_answer(value)]  # noqa: SLF001
         other_product = next(iter((*marked_products, *matching_products)), None)
         description = (
-            f"an answer of {other_product.title}" if other_product else "JSON that is no answer"
+            f"an answer of {other_product.title}" if other_product else "JSON that is not an answer"
         )
         hits_path = ".".join(self.product.shape.hits)
         problem = (
@@ -280,7 +280,7 @@ class _AnswerReader:
             suggestion = "--columns doc=_source.sku"
         else:
             problem += (
-                f"; ask again, or take the answer away and add to {label}{SUFFIX}, so that the "
+                f"; ask again, or remove the answer and add to {label}{SUFFIX}, so that the "
                 "query counts as failed:"
             )
             suggestion = _failed_line(query)
@@ -322,7 +322,7 @@ class _AnswerReader:
         if any(query is not None for query in named_queries):
             for reply in replies:
                 if reply.query is None:
-                    problem = 'no query_id in this answer, and in others; add "query_id": "…".'
+                    problem = 'no query_id in this answer, but in others; add "query_id": "…".'
                     raise self._location_at(problem, reply, "missing-key")
             return self._check_once([str(query) for query in named_queries], replies), "a field"
         file_labels = [reply.file.label for reply in replies]
@@ -376,7 +376,7 @@ def _cautions(answers: Sequence[Answer]) -> dict[str, str]:
     cautions: dict[str, str] = {}
     if repeated_count := sum(answer.repeated for answer in answers):
         cautions["repeated-documents"] = (
-            f"{repeated_count:,} documents came again in one answer; the first place counts"
+            f"{repeated_count:,} documents appear again in one answer; the first position counts"
         )
     if unusable_count := sum(len(answer.unusable) for answer in answers):
         cautions["unusable-ids"] = (
@@ -458,7 +458,7 @@ def _make_format(product: Product) -> Format:
             "folder, the text that the answer repeats, or the number of the answer. Another field "
             "of documents can hold the id: --columns doc=sku, or a path as in doc=_source.sku. "
             "Where scores do not fall the "
-            "order counts. An answer that is an error, or not whole, is not read. "
+            "order counts. An answer that is an error, or incomplete, is not read. "
             f"{product.source}"
         ),
     )

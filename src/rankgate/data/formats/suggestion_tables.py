@@ -50,7 +50,7 @@ def read_completions(source: InputFile) -> FileContents:
     for line, row in _read_rows(source, _COMPLETIONS):
         target, prefix = row["target"], row["prefix"]
         if not target.lower().startswith(prefix.lower()):
-            problem = f"'{prefix}' is no beginning of '{target}'."
+            problem = f"'{prefix}' is not a prefix of '{target}'."
             raise InputError(problem, source=source.label, line=line, code="wrong-shape")
         if target not in qrels.asked:
             qrels.add(target, target, 1, f"line {line}", "")
@@ -235,8 +235,9 @@ CORRECTIONS = _make_format(
     read_corrections,
     ("runs", "qrels"),
     "Columns query (as it was typed), correction, expected (several between bars) and perhaps "
-    "rank; an empty correction, or the query itself, is no change. Corrections are a run, expected "
-    "texts are judgments: rankgate eval table.csv table.csv -m CorrectionP -m CorrectionR.",
+    "rank; an empty correction, or the query itself, means no change. Corrections are a run, "
+    "expected texts are judgments: rankgate eval table.csv table.csv -m CorrectionP -m "
+    "CorrectionR.",
 )
 FACETS = _make_format(
     "facets",
@@ -245,7 +246,7 @@ FACETS = _make_format(
     read_facets,
     ("runs",),
     "Columns query, facet, documents (ids between bars) and perhaps rank. Each facet is a ranking "
-    "of its documents, and the query is their task: with judgments of documents EvidenceR@3 says "
-    "what the first three facets reach, FirstUseful which facet first leads to something relevant, "
-    "Redundancy how much facets overlap.",
+    "of its documents, and the query is their task: with judgments of documents EvidenceR@3 "
+    "measures what the first three facets reach, FirstUseful which facet first leads to "
+    "something relevant, Redundancy how much facets overlap.",
 )

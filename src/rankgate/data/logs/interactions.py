@@ -76,7 +76,7 @@ def parse_instants(
     if is_number.any():
         row, number_row = int(is_number.arg_min() or 0), int(is_number.arg_max() or 0)
         problem = (
-            f"time '{raw[row]}' is a date or no time, and '{raw[number_row]}' on line "
+            f"time '{raw[row]}' is a date or not a time, but '{raw[number_row]}' on line "
             f"{location.line(number_row) or number_row + 1} is a number; write all times in one "
             "form."
         )
@@ -127,7 +127,7 @@ def _parse_epoch_times(
         row = int(microseconds.argmax())
         problem = (
             f"time {numbers[row]:.0f} would be after the year 2100 in {_NAMES[unit]}; "
-            "say its unit, or write dates as 2026-01-31T12:00:00Z."
+            "give its unit, or write dates as 2026-01-31T12:00:00Z."
         )
         raise InputError(
             problem, source=location.file(row), line=location.line(row), code="not-a-time"

@@ -46,7 +46,7 @@ _NULLABLE = frozenset({"kind", "at"})
 
 
 def read_delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """CSV or TSV whose first line names the columns.
+    """CSV or TSV with column names in the first line.
 
     Raises:
         InputError: a missing column, a value that is not a number; with its line.
@@ -279,7 +279,7 @@ LOG_FORMATS = (
     ),
     LogFormat(
         "csv",
-        "CSV or TSV whose first line names the columns (MovieLens' ratings.csv too)",
+        "CSV or TSV with column names in the first line (MovieLens' ratings.csv too)",
         lambda _, line: bool(re.search(rb"[,;|\t]", line)),
         read_delimited,
     ),
@@ -442,7 +442,7 @@ def detect_format(input_file: InputFile) -> LogFormat:
     for log_format in LOG_FORMATS:
         if log_format.fits(first_bytes, first_line):
             return log_format
-    problem = "the first line is that of no known log; say its format, or name columns in it."
+    problem = "the first line is not that of a known log; give its format, or name its columns."
     raise InputError(problem, source=input_file.label, line=1, code="unknown-format")
 
 

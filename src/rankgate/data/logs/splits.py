@@ -288,7 +288,7 @@ def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
     if needed_times and (unit == "none" or (needed_times == "clock" and unit == "place")):
         need_text = "times that hold for all users" if needed_times == "clock" else "times"
         raise UsageError(
-            f"{plan.way} needs {need_text}, and {name} has none; name their column with "
+            f"{plan.way} needs {need_text}, which {name} does not have; name their column with "
             "at=COLUMN, or choose random.",
             code="missing-input",
         )

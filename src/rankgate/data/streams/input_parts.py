@@ -45,7 +45,7 @@ def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
     names = {path.name for path in paths}
     for log, name in _LOG_FOLDERS.items():
         if log in names:
-            problem = f"a {name} table, whose log says which files count; read it with Spark."
+            problem = f"a {name} table, where a log lists the valid files; read it with Spark."
             raise InputError(problem, source=folder.label, code="is-a-folder")
     if _UNCOMMITTED_FOLDER in names:
         problem = (

@@ -108,7 +108,7 @@ class Journal(Closing):
         if written_bytes < len(data):
             os.ftruncate(self._handle, size_before)
             raise UsageError(
-                f"{self.path}: cannot be written: {reason}; the last is not kept.",
+                f"{self.path}: cannot be written: {reason}; the last record was not saved.",
                 code="cannot-write",
             )
         self.rows.extend(map(dict, rows))

@@ -99,12 +99,12 @@ MAX_UNPACKED_BYTES = 1 << 30
 """Bytes that are unpacked into memory at most, where a format cannot be read in pieces."""
 
 MAX_JUDGMENTS_MB = 2048
-"""Megabytes of judgments that are read, unpacked, unless RANKGATE_MAX_JUDGMENTS_MB says; all of
+"""Megabytes of judgments that are read, unpacked, unless RANKGATE_MAX_JUDGMENTS_MB is set; all of
 them are kept in memory, which takes about five times as much."""
 
 MAX_EXPANSION = 100
 """The factor by which a compressed file may grow, unless RANKGATE_MAX_EXPANSION is set: runs
-that show everybody the same list reach 90 with zstd, files made to fill the memory 1,000 and more.
+that show all users the same list reach 90 with zstd, files made to fill the memory 1,000 and more.
 It is a factor, not a size, as real runs have many GB."""
 
 _SMALL = 64 << 20  # bytes that any compressed file may unpack to

@@ -62,7 +62,7 @@ def read(path: str | Path | InputFile) -> Cells:
     header = next(iter(lines), None)
     if header is None:
         raise InputError(
-            "the sheet is empty; see whether it was saved.",
+            "the sheet is empty; check whether it was saved.",
             source=input_file.label,
             code="empty-file",
         )

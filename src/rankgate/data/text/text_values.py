@@ -30,7 +30,7 @@ def refuse_surrogates(ids: Iterable[str], label: str) -> None:
         try:
             id_.encode()
         except UnicodeEncodeError:
-            problem = f"id {id_!a} holds half of a surrogate pair, which is no character."
+            problem = f"id {id_!a} holds half of a surrogate pair, which is not a character."
             raise InputError(problem, source=label, code="invalid-id") from None
 
 

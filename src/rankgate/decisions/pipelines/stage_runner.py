@@ -190,7 +190,7 @@ class StageRunner:
         if not result.finished:
             problem = (
                 f"{result.states['not_run']:,} of {len(queries):,} queries were not asked "
-                f"({result.problem or 'interrupted'}); the same command again goes on."
+                f"({result.problem or 'interrupted'}); run the same command again to continue."
             )
             raise self._error(stage, problem, code="unfinished-snapshot")
         assert result.run is not None

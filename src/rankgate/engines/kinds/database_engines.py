@@ -246,7 +246,7 @@ class Sqlite(Engine):
     def check(self) -> None:
         """Refuse neither, or both, of a table and a statement."""
         if (self.table is None) == (self.sql is None):
-            raise UsageError("say either table or sql.", code="invalid-engine")
+            raise UsageError("give either table or sql.", code="invalid-engine")
         self.refuse_unknown(template_names(self.weights))
 
     def connect(self) -> Connection:

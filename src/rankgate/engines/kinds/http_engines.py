@@ -215,9 +215,9 @@ class OpenSearch(Engine):
     def check(self) -> None:
         """Refuse several kinds of query, names without a value, several kinds of login."""
         if sum(map(bool, (self.search, self.body, self.template))) != 1:
-            raise UsageError("say one of search, body and template.", code="invalid-engine")
+            raise UsageError("give one of search, body and template.", code="invalid-engine")
         if sum(map(bool, (self.user, self.api_key, self.bearer))) > 1:
-            raise UsageError("say one of user, api_key and bearer.", code="invalid-engine")
+            raise UsageError("give one of user, api_key and bearer.", code="invalid-engine")
         if bool(self.user) != bool(self.password):
             raise UsageError("user and password belong together.", code="invalid-engine")
         used_names = {*template_names(self.body or {}), *template_names(self.params)}

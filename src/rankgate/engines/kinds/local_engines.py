@@ -115,7 +115,7 @@ class Process(Connection):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
-            return Failure("refused", "the answer is no line of JSON")
+            return Failure("refused", "the answer is not a line of JSON")
         if isinstance(value, dict) and isinstance(value.get("error"), str):
             return Failure("refused", value["error"])
         return self._shape.read(value, depth)

@@ -152,7 +152,7 @@ def resolve_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]:
     for name, value in resolved.items():
         if not value.isascii() or not value.isprintable():
             raise UsageError(
-                f"the value of {name} holds what no header can; set it again.",
+                f"the value of {name} holds characters that a header cannot contain; set it again.",
                 code="invalid-key",
             )
     return resolved

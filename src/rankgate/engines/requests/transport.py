@@ -155,8 +155,8 @@ class Transport:
         ):
             return FailedRequest("again", "no connection to the endpoint")
         if isinstance(error, urllib3_errors.SSLError):
-            return FailedRequest("fatal", f"no safe connection: {error}")
-        problem = "the answer breaks off"
+            return FailedRequest("fatal", f"no secure connection: {error}")
+        problem = "the answer is cut off"
         if isinstance(error, urllib3_errors.TimeoutError):
             problem = f"no answer within {self._timeout:g} seconds"
         return FailedRequest("again", problem, status=status, sent=True)
@@ -179,7 +179,7 @@ class Transport:
             problem = f"HTTP {status}: the endpoint refuses access; check the key and the account"
             return FailedRequest("fatal", problem, status=status)
         if status in _REDIRECT_STATUSES:
-            problem = f"HTTP {status}: the endpoint is elsewhere, and redirections are not followed"
+            problem = f"HTTP {status}: the endpoint redirects, and redirects are not followed"
             return FailedRequest("fatal", problem, status=status)
         message = _message(data)
         problem = f"HTTP {status}" + (f": {message}" if message else "")
@@ -225,7 +225,7 @@ def refuse_invalid_url(url: str) -> None:
         )
     if base.username or base.password or base.query or base.fragment:
         raise UsageError(
-            "the URL of the endpoint holds more than host and path; a secret belongs into an "
+            "the URL of the endpoint holds more than host and path; put a secret into an "
             "environment variable.",
             code="invalid-url",
         )

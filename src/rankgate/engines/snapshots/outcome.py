@@ -119,7 +119,7 @@ class Outcomes:
         except (KeyError, TypeError):
             journal.close()
             raise InputError(
-                "this is no snapshot under way; name another file.",
+                "this is not an unfinished snapshot; name another file.",
                 source=str(path),
                 code="invalid-json",
             ) from None
@@ -222,5 +222,5 @@ def _other_snapshot_problem(path: Path, stored_head: Any, head: Mapping[str, Any
     ]
     return (
         f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; "
-        "finish it, name another output, or use force to begin anew."
+        "finish it, name another output, or use force to start again."
     )

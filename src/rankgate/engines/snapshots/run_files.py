@@ -99,7 +99,7 @@ class RunTarget:
         ]
         raise UsageError(
             f"{self.path}: {self.format.name} cannot hold the id of {id_label}; add --to with one "
-            f"of {', '.join(names)}, and the same command goes on.",
+            f"of {', '.join(names)}, and run the same command again to continue.",
             code="invalid-id",
         )
 

@@ -184,15 +184,17 @@ def _notices(result: Snapshot) -> list[Notice]:
             Notice(
                 "unfinished-snapshot",
                 f"unfinished: {states['not_run']:,} of {len(result.queries):,} queries were not "
-                f"asked ({result.problem or 'interrupted'}); the same command again goes on",
+                f"asked ({result.problem or 'interrupted'}); run the same command again to "
+                "continue",
             )
         )
     if result.changed:
         notices.append(
             Notice(
                 "index-changed",
-                f"the engine or its index changed under way ({'; '.join(result.changed)}), so that "
-                "queries were not all asked of the same index",
+                "the engine or its index changed during the snapshot "
+                f"({'; '.join(result.changed)}), so that queries were not all asked of the same "
+                "index",
             )
         )
     if states["failed"]:
@@ -239,8 +241,8 @@ def _failure_advice(result: Snapshot) -> str:
     """The advice on failed queries; a refused query will be refused again."""
     failed_count, refused_count = result.states["failed"], result.lists.refused
     if refused_count == failed_count:
-        return "; they were refused, which --again changes only where the cause is gone"
-    return "; --again asks them anew"
+        return "; they were refused, and --again helps only after the cause is fixed"
+    return "; --again sends them again"
 
 
 def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
@@ -262,18 +264,18 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
         pairs = ", ".join(f"{count:,} of {names}" for names, count in lists.shared.items())
         yield Notice(
             "shared-ids",
-            f"{shared_count:,} documents lost their place, as two indices have the same id "
+            f"{shared_count:,} documents were left out, as two indices have the same id "
             f"({pairs}); set id to a field that is different in each",
         )
     if repeated := lists.repeated - shared_count:
         yield Notice(
             "repeated-documents",
-            f"{repeated:,} documents came again in one answer; the first place counts",
+            f"{repeated:,} documents appear again in one answer; the first position counts",
         )
     if lists.unusable:
         yield Notice(
             "unusable-ids",
-            f"{lists.unusable:,} documents lost their place, as they have no id that a file can "
+            f"{lists.unusable:,} documents were left out, as they have no id that a file can "
             f"hold (such as {lists.unusable_example})",
         )
 

@@ -298,7 +298,7 @@ def configuration_of(engine: EngineLike) -> Configuration:
         name = getattr(engine, "__name__", "function")
         return Configuration(name, FunctionEngine(function=engine), Pace())
     raise UsageError(
-        f"{type(engine).__name__} is no engine; give a TOML file or a function.",
+        f"{type(engine).__name__} is not an engine; give a TOML file or a function.",
         code="wrong-type",
     )
 

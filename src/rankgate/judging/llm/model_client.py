@@ -233,7 +233,7 @@ class Client:
     ) -> None:
         if key is not None and (not key.isascii() or not key.isprintable() or not key.strip()):
             raise UsageError(
-                "the key is empty or holds what no header can; set it again.",
+                "the key is empty or holds characters that a header cannot contain; set it again.",
                 code="invalid-key",
             )
         self._wire, self._secrets = wire, Secrets(_KEY_MASK)

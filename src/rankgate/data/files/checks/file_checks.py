@@ -36,9 +36,9 @@ _GUARDS = {
 def _find_byte_order_mark(file_start: FileStart) -> Iterator[Found]:
     if file_start.head.startswith(BOM):
         yield Found(
-            "the file begins with a byte order mark, which is passed over",
+            "the file begins with a byte order mark, which is ignored",
             1,
-            "nothing needs to be done here; other tools take it for a part of the first name",
+            "nothing needs to be done here; other tools read it as part of the first name",
             line=1,
         )
 
@@ -61,7 +61,7 @@ def _find_line_ends(file_start: FileStart) -> Iterator[Found]:
     "guessed-format",
     "warning",
     "bytes",
-    "The number of fields says what the file is, and its name or its contents speak against it.",
+    "The number of fields suggests one kind of file, but its name or its contents suggest another.",
 )
 def _find_guessed_format(file_start: FileStart) -> Iterator[Found]:
     lines = enumerate(file_start.head.removeprefix(BOM).split(b"\n"), start=1)
@@ -79,12 +79,11 @@ def _find_guessed_format(file_start: FileStart) -> Iterator[Found]:
     doubts = [f"its name ends in .{suffix}"] if suffix in _OTHER_SUFFIXES else []
     unusual_fields = [text for text in fields if _UNUSUAL_ID.fullmatch(text)]
     doubts += [
-        f"{text.decode(errors='replace')!r} is no usual id or number" for text in unusual_fields
+        f"{text.decode(errors='replace')!r} is not a usual id or number" for text in unusual_fields
     ]
     if doubts:
         yield Found(
-            f"{file_start.guess}, so that it is taken for judgments or a run; "
-            f"{' and '.join(doubts)}",
+            f"{file_start.guess}, so it is read as judgments or a run, but {' and '.join(doubts)}",
             1,
             "check whether this is the right file; name its format with --from, or what it is "
             "with --as",
@@ -121,7 +120,7 @@ def _find_apostrophes(file_start: FileStart) -> Iterator[Found]:
         yield Found(
             f"{count_noun(count, 'cell')} with an apostrophe before a sign that begins a formula",
             count,
-            "take the apostrophe away: it is read as a part of the id or text, which then matches "
+            "remove the apostrophe: it is read as a part of the id or text, which then matches "
             "nothing",
             example,
             line=line,
@@ -136,7 +135,7 @@ def _find_blanks(file_start: FileStart) -> Iterator[Found]:
     if count and file_start.guarded:
         yield Found(
             f"{count_noun(count, 'cell')} with a blank before a sign that begins a formula, as "
-            "Quepid guards them; the blank is taken away in reading",
+            "Quepid guards them; the blank is removed when the file is read",
             count,
             "nothing needs to be done here",
             example,
@@ -148,7 +147,7 @@ def _find_blanks(file_start: FileStart) -> Iterator[Found]:
             f"{count_noun(count, 'cell')} with a blank before a sign that begins a formula, a "
             "guard that stays a part of the id or text",
             count,
-            "take the blank away, or read the file as --from quepid-csv if it is from Quepid",
+            "remove the blank, or read the file as --from quepid-csv if it is from Quepid",
             example,
             line=line,
         )
@@ -172,7 +171,7 @@ _RATED_ONLY = "rated only"
 _REPORTED_ELSEWHERE = "without judgments"  # by the checks of judgments
 
 
-@check("unreadable", "error", "failure", "The file cannot be read as what it is.")
+@check("unreadable", "error", "failure", "The file cannot be read in its format.")
 def _find_unreadable(error: InputError) -> Iterator[Found]:
     if error.suggestions:
         problem, mend = error.problem.split(";")[0], f"add {error.suggestions[0]} if this is right"

@@ -46,7 +46,7 @@ def _find_query_twins(qrels: RawQrels) -> Iterator[Found]:
             "case of "
             "letters or form of Unicode",
             len(same_key),
-            "make one query of them if they are one; each counts as its own query",
+            "merge them if they are one query; each counts as its own query now",
             " and ".join(repr(query_id) for query_id in first_group.head(2)),
         )
 
@@ -116,7 +116,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
             f"none of {count_noun(len(judged), 'judged query', 'judged queries')} is in the run, "
             "so that nothing can be scored",
             len(judged),
-            "see whether both belong together and call the queries by the same ids",
+            "check whether both belong together and use the same query ids",
             f"{first_few(judged.head(3))} in the judgments; {first_few(ranked.head(3))} in the run",
             severity="error",
         )
@@ -128,7 +128,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
             f"{'are' if len(missing_queries) > 1 else 'is'} not in the run"
             + (": the ids barely overlap" if barely_overlaps else ""),
             len(missing_queries),
-            "see whether they returned nothing, which counts as 0, or were not run",
+            "check whether they returned nothing, which counts as 0, or were not run",
             f"queries {first_few(missing_queries, 3)}",
         )
     unjudged_count = len(ranked) - common_count
@@ -151,7 +151,7 @@ def _find_no_common_document(scored_run: ScoredRun) -> Iterator[Found]:
         yield Found(
             "no document among the first 1,000 of any query is judged: all values would be 0",
             int(is_common.sum()),
-            "see whether both are of one collection and call the documents by the same ids",
+            "check whether both are of one collection and use the same document ids",
             f"{scored_run.judged.graded['doc_id'][0]} in the judgments, "
             f"{scored_run.ranked.table['doc_id'][0]} in the run",
         )
@@ -195,9 +195,9 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     )
     yield Found(
         "the queries are numbered differently: "
-        f"{best_count:,} relevant documents are among the first {_DEPTH} when queries go together "
+        f"{best_count:,} relevant documents are among the first {_DEPTH} when queries are matched "
         f"{best_description}, "
-        f"{hits_by_id:,} by their ids as they are",
+        f"{hits_by_id:,} when they are matched by id",
         len(renumbered),
         f"renumber the run: judgments = run is {examples}, and so on {best_description}",
         f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the run",
@@ -268,7 +268,7 @@ def _find_renumbered_queries(query_file: RawQueries) -> Iterator[Found]:
         yield Found(
             message,
             len(missing_queries),
-            "see whether both belong together and call the queries by the same ids",
+            "check whether both belong together and use the same query ids",
             f"query {missing_queries[0]}",
         )
         return
@@ -278,12 +278,12 @@ def _find_renumbered_queries(query_file: RawQueries) -> Iterator[Found]:
         f"{judged_query} = {file_query}" for judged_query, file_query in renumbered.head(5).rows()
     )
     yield Found(
-        f"the queries are numbered differently: {message}; the judgments count them through from "
+        f"the queries are numbered differently: {message}; the judgments number them from "
         f"{judged_by_number[0]} to {judged_by_number[-1]}, and the file has its own numbers from "
         f"{queries_by_number[0]} to "
         f"{queries_by_number[-1]}",
         len(renumbered),
-        f"take the position in the file for the number: judgments = file is {examples}, and so on",
+        f"use the position in the file as the number: judgments = file is {examples}, and so on",
         f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the file",
     )
 
@@ -314,5 +314,5 @@ def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
             f"higher grades are lower in the lists (mean correlation {mean:.2f} over "
             f"{len(finite_correlations):,} queries): the scale or the scores look reversed",
             len(finite_correlations),
-            "see whether 1 is the best grade, or the scores are distances; turn one round",
+            "check whether 1 is the best grade, or the scores are distances; reverse one of them",
         )

@@ -71,7 +71,7 @@ def _find_invalid_grades(qrels: RawQrels) -> Iterator[Found]:
     if len(rows):
         invalid_texts = rows["written"] if "written" in rows.columns else rows["grade"]
         yield Found(
-            f"no finite number for a grade in {count_noun(len(rows), 'row')} "
+            f"{count_noun(len(rows), 'row')} with a grade that is not a finite number "
             f"({first_few(invalid_texts.unique().sort())})",
             len(rows),
             "write a number such as 2, or leave the row out where there is no grade",
@@ -141,7 +141,7 @@ def _find_without_positive(qrels: RawQrels) -> Iterator[Found]:
         yield Found(
             f"{count_noun(len(queries), 'query', 'queries')} of {len(highest_grades):,} without a "
             "document of "
-            "a positive grade: what they count as differs from tool to tool",
+            "a positive grade: tools count them differently",
             len(queries),
             "judge more documents of them, or see without_relevant in rankgate conventions axes",
             f"query {queries[0]}",
@@ -159,7 +159,7 @@ def _find_negative_grades(qrels: RawQrels) -> Iterator[Found]:
             "pool, never "
             "relevant; tools differ over whether such a document is judged",
             count,
-            "see to it that they mean spam or unjudged, and are not part of the scale",
+            "make sure that they mean spam or unjudged, and are not part of the scale",
             row=_first_row(qrels, pl.col("grade") < 0),
         )
 
@@ -177,7 +177,7 @@ def _find_huge_grades(qrels: RawQrels) -> Iterator[Found]:
         gain = (
             f"2^{highest:g} = {2.0**highest:.2g}"
             if highest <= _MAX_EXPONENT
-            else f"2^{highest:g}, no number"
+            else f"2^{highest:g}, too large for a number"
         )
         yield Found(
             f"{count_noun(count, 'grade')} above {_HIGHEST_USUAL_GRADE}, up to {highest:g}: "
@@ -198,7 +198,7 @@ def _find_fractions(qrels: RawQrels) -> Iterator[Found]:
         yield Found(
             f"{count_noun(count, 'grade')} with a fraction ({_format_grades(grades['grade'])}): "
             "trec_eval and "
-            "its like cut fractions off",
+            "similar tools cut fractions off",
             count,
             "nothing needs to be done here; round them for tools that read whole grades",
             row=_first_row(qrels, pl.col("grade") != pl.col("grade").round()),
@@ -218,7 +218,7 @@ def _find_grades_off_scale(qrels: RawQrels) -> Iterator[Found]:
             f"{count_noun(count, 'grade')} ({_format_grades(grades['grade'])}) not on the scale "
             f"from {scale.lowest:g} to {scale.highest:g}",
             count,
-            "fix the grades, or the scale that is said of them",
+            "fix the grades, or the scale that is given for them",
             row=_first_row(qrels, is_off_scale),
         )
 
@@ -260,7 +260,7 @@ def _find_reversed_scale(qrels: RawQrels) -> Iterator[Found]:
         f"no grade is 0, and of the grades {_format_grades(grades)} the lowest is the rarest: "
         f"perhaps {grades[0]:g} means best, as a school mark does",
         int(table["len"][0]),
-        "read how the grades are defined; if 1 is best, turn them round",
+        "check how the grades are defined; if 1 is best, reverse them",
         row=_first_row(qrels, pl.col("grade") == grades[0]),
     )
 
@@ -271,7 +271,7 @@ def _find_single_grade(qrels: RawQrels) -> Iterator[Found]:
         count, grade = int(qrels.grades["len"][0]), qrels.grades["grade"][0]
         yield Found(
             f"all {count_noun(count, 'judgment')} have grade {grade:g}: nothing is known to be "
-            "irrelevant, so that what is unjudged decides",
+            "irrelevant, so unjudged documents decide the values",
             count,
             "nothing needs to be done; read metrics over judged documents only, such as bpref, "
             "with care",
@@ -297,10 +297,10 @@ def _find_stray_grade(qrels: RawQrels) -> Iterator[Found]:
     ):
         return
     yield Found(
-        f"grade {highest:g} is at {count:,} of {total:,} judgments, and the next below it is "
-        f"{table['grade'][-2]:g}: perhaps a slip",
+        f"grade {highest:g} is at {count:,} of {total:,} judgments, and the next lower grade is "
+        f"{table['grade'][-2]:g}: perhaps a typing error",
         count,
-        "look at the line; one stray grade moves the ideal ranking of its query",
+        "check the line; one wrong grade changes the ideal ranking of its query",
         row=_first_row(qrels, pl.col("grade") == highest),
     )
 
@@ -328,8 +328,8 @@ def _find_copied_judgments(qrels: RawQrels) -> Iterator[Found]:
     query_lists = _hash_queries(qrels, _JUDGMENTS_HASH).filter(pl.col("n") >= _MIN_DOCUMENTS)
     yield from _find_same_key(
         query_lists.filter(pl.col("key").is_duplicated()),
-        "the very documents and grades of another: copied, or one question twice",
-        "judge each for itself, or make one query of them: each counts as one more",
+        "the same documents and grades as another: copied, or one question twice",
+        "judge each separately, or merge them: each counts as a separate query",
     )
 
 
@@ -363,8 +363,8 @@ def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
     )
     yield from _find_same_key(
         rare_lists.filter(pl.col("key").is_duplicated()),
-        "the grades of another in the same order, for other documents",
-        "see whether a column of grades was pasted twice",
+        "the same grades as another in the same order, for other documents",
+        "check whether a column of grades was pasted twice",
     )
 
 
@@ -434,19 +434,19 @@ def _find_copied_ratings(ratings: Ratings) -> Iterator[Found]:
             f"all {count_noun(len(shared), 'pair')} with grades of two people or more have one "
             "grade: people never agree on everything, so they look copied",
             len(shared),
-            "ask how the second grades came about; see rankgate agree",
+            "find out how the second grades were made; see rankgate agree",
             "query {}, document {}".format(*shared.row(0)[:2]),
         )
 
 
-@check("rated-again", "note", "ratings", "Somebody rated a pair more than once.")
+@check("rated-again", "note", "ratings", "A rater rated a pair more than once.")
 def _find_rated_again(ratings: Ratings) -> Iterator[Found]:
     repeated_rows = ratings.table.with_row_index("row").filter(
         ~pl.struct([*PAIR, "rater"]).is_first_distinct()
     )
     if len(repeated_rows):
         yield Found(
-            f"{count_noun(len(repeated_rows), 'rating')} of a pair by somebody who rated it "
+            f"{count_noun(len(repeated_rows), 'rating')} of a pair by a rater who rated it "
             "before: the later "
             "one counts",
             len(repeated_rows),
@@ -463,7 +463,8 @@ def _find_missing_grades(ratings: Ratings) -> Iterator[Found]:
         reasons = table["reason"].drop_nulls().unique().sort()
         reason_text = f" ({first_few(reasons)})" if len(reasons) else ""
         yield Found(
-            f"{count_noun(len(table), 'rating')} without a grade{reason_text}: nobody's 0",
+            f"{count_noun(len(table), 'rating')} without a grade{reason_text}: unrated, "
+            "not grade 0",
             len(table),
             "nothing needs to be done; rankgate resolve leaves them out",
             row=int(table["row"][0]),

@@ -133,9 +133,7 @@ def _with_rows(
     file_subject: Subject, input_file: InputFile, raw_rows: FileRows, scale: Scale | None
 ) -> Subject:
     if raw_rows.table.is_empty():
-        raise InputError(
-            "there is nothing in it but its head.", source=input_file.label, code="empty-file"
-        )
+        raise InputError("it has a header and no rows.", source=input_file.label, code="empty-file")
     if raw_rows.part == "qrels":
         return replace(file_subject, judged=RawQrels(raw_rows.table, scale, (), raw_rows.place))
     return replace(file_subject, ranked=(RawRun(input_file.stem, raw_rows.table, raw_rows.place),))

@@ -69,7 +69,7 @@ def _find_invalid_scores(run: RawRun) -> Iterator[Found]:
     )
     query, document = invalid_rows.select(PAIR).row(0)
     yield Found(
-        f"no finite number for a score in {count_noun(len(rows), 'row')} "
+        f"{count_noun(len(rows), 'row')} with a score that is not a finite number "
         f"({first_few(invalid_texts.fill_null('empty').unique().sort())})",
         len(rows),
         "look where the system computes them (0/0, log 0); write finite numbers or leave the "
@@ -162,7 +162,7 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
         yield Found(
             f"{count_noun(count, 'document')} in {count_noun(queries, 'query', 'queries')} with "
             "a higher "
-            "score than the rank above: metrics follow the score, and pass over the rank",
+            "score than the rank above: metrics follow the score and ignore the rank",
             count,
             "write scores that fall with the rank, such as 1/rank, if the rank is what was meant",
             _format_neighbours(run, rows[position - 1], rows[position]),
@@ -172,10 +172,10 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
     has_repeated_rank[1:] = (rank[1:] == rank[:-1]) & run.follows
     if has_repeated_rank.any():
         yield Found(
-            f"{count_noun(int(has_repeated_rank.sum()), 'row')} whose rank another document of the "
-            "query has",
+            f"{count_noun(int(has_repeated_rank.sum()), 'row')} with the rank of another document "
+            "of the query",
             int(has_repeated_rank.sum()),
-            "nothing needs to be done, as the score decides; but see how the ranks came about",
+            "nothing needs to be done, as the score decides; but check how the ranks were made",
             row=int(rows[int(has_repeated_rank.argmax())]),
             severity="note",
         )
@@ -192,7 +192,8 @@ def _find_file_order(run: RawRun) -> Iterator[Found]:
     position = int(is_rising.argmax())
     yield Found(
         f"{count_noun(count, 'row')} in {count_noun(queries, 'query', 'queries')} with a higher "
-        "score than the row before: the file is not in the order of its scores, which decide",
+        "score than the row before: the file is not in the order of its scores, which decide "
+        "the ranking",
         count,
         "nothing needs to be done if the scores are right; sort the file for tools that take its "
         "order",
@@ -212,9 +213,9 @@ def _find_rising_scores(run: RawRun) -> Iterator[Found]:
     yield Found(
         f"the scores rise down the lists of {count_noun(list_count, 'query', 'queries')}: they "
         "look like "
-        "distances, of which the smallest is best, and the highest score counts as best",
+        "distances (the smallest is best), but the highest score counts as best",
         int(is_rising.sum()),
-        "write them with the other sign",
+        "write them with the opposite sign",
         _format_neighbours(run, run.rows[position - 1], run.rows[position]),
         row=int(run.rows[position]),
     )

@@ -100,7 +100,7 @@ def read(source: InputFile) -> FileContents:
         extra={_NAME: format_extra} if format_extra else {},
         notes=(
             *Note.of("records without responses, left unrated", unrated),
-            *Note.of("questions that are no grade, left out", found_in_records.others),
+            *Note.of("questions that are not a grade, left out", found_in_records.others),
         ),
     )
 
@@ -155,7 +155,7 @@ def _add_answer(
         found_in_records.others.setdefault(question)
     elif found_in_records.question not in ("", question):
         problem = (
-            f"{json_path} is a second question whose answers are numbers, after "
+            f"{json_path} is a second question with numbers as answers, after "
             f"'{found_in_records.question}'; "
             "export one of them."
         )
@@ -252,7 +252,7 @@ FORMAT = Format(
         "A list of records, as Argilla 2 exports (dataset.records.to_json) and imports them. The "
         "metadata, or else the fields, name the query and the document (query_id, doc_id or their "
         "other names); query is the query's text, other fields are of the document. The responses "
-        "of a user are one rating: the one question whose answers are numbers is the grade; "
+        "of a user are one rating: the one question with numbers as answers is the grade; "
         "questions named comment and reason are kept, others are left out and counted. "
         "Suggestions are ratings by their agent and are written as suggestions again."
     ),

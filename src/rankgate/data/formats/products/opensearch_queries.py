@@ -178,7 +178,7 @@ def write_query_set(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return (
         *find_losses(contents, _QUERY_SET_NAME, "queries"),
         *column_losses("queries", queries, ("query_id", "text", "reference_answer")),
-        *Loss.of("ids of queries, which are called by their texts", renamed_ids),
+        *Loss.of("ids of queries; their texts are the ids", renamed_ids),
     )
 
 

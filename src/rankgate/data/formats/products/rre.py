@@ -109,7 +109,7 @@ def read(source: InputFile) -> FileContents:
     if qrels is None:
         raise InputError("there are no queries in it.", source=label, code="no-queries")
     renumbered_notes = Note.of(
-        "queries whose words are asked before with other judgments, numbered", renumbered
+        "queries that repeat an earlier text with other judgments, numbered", renumbered
     )
     return FileContents(
         qrels=qrels,

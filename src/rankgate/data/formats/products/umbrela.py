@@ -68,7 +68,7 @@ def read_umbrela_requests(source: InputFile) -> FileContents:
     for line, value in read_json_objects(source):
         query, text = _read_query(value.get("query"), source, line)
         if query in queries:
-            problem = f"query '{query}' is in a line before already; keep one."
+            problem = f"query '{query}' is already in an earlier line; keep one."
             raise InputError(problem, source=source.label, line=line, code="duplicate-query")
         queries[query] = text
         candidates = value.get("candidates")
@@ -381,8 +381,8 @@ UMBRELA_FORMAT = Format(
     loses="runs; times, guidelines, grades other than 0 to 3",
     detail=(
         "An object a line with model, query, passage, judgment and result_status. A result_status "
-        "of 0 says that the model's answer could not be parsed and that the judgment 0 is in "
-        "for it: it is read as no grade, with that reason. The texts are the ids, unless qid and "
-        "docid are there too. The model is the rater; prompt and prediction come back."
+        "of 0 means that the model's answer could not be parsed and the judgment 0 is a "
+        "placeholder: it is read as no grade, with that reason. The texts are the ids, unless qid "
+        "and docid are there too. The model is the rater; prompt and prediction come back."
     ),
 )

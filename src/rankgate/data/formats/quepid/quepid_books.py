@@ -81,7 +81,7 @@ def read_book(source: InputFile) -> FileContents:
         )
         if (query, doc) in raw_pairs:
             problem = (
-                f"{json_path} is the pair of query '{query}' and document '{doc}' again; merge the "
+                f"{json_path} repeats the pair of query '{query}' and document '{doc}'; merge the "
                 "two."
             )
             raise InputError(problem, source=label, code="duplicate-document")
@@ -425,7 +425,7 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             "ratings without a grade, written as unrated", map(" ".join, without_grade.iter_rows())
         ),
         *Loss.of(
-            "pairs that a rater rated more than once, of which the last is kept", corrected_pairs
+            "pairs that a rater rated more than once; the last rating is kept", corrected_pairs
         ),
     )
 

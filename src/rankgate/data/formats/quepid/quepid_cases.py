@@ -172,7 +172,7 @@ def write_case(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         *find_losses(contents, _CASE_NAME, "qrels", "unjudged", "ratings", "queries"),
         *column_losses("queries", contents.queries, ("query_id", "text", *NOTE_COLUMNS)),
         *rating_losses(contents, ()),
-        *Loss.of("ids of queries, which are called by their texts", renamed_queries),
+        *Loss.of("ids of queries; their texts are the ids", renamed_queries),
     )
 
 
@@ -202,7 +202,7 @@ CASE_FORMAT = Format(
     detail=(
         "A case with its queries, their information needs, notes and ratings, each with the "
         "address of its rater, and the settings of the engine (try), which come back as they "
-        "were. A rating whose rater is null is of 'Anonymous'."
+        "were. A rating without a rater is by 'Anonymous'."
     ),
 )
 
@@ -287,7 +287,9 @@ def write_ratings_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]
     return (
         *pool_losses(contents, "quepid-csv"),
         *query_losses,
-        *Loss.of("ids whose first blank is read as a guard", guarded_rows["query_id"].to_list()),
+        *Loss.of(
+            "ids with a first blank, which is read as a guard", guarded_rows["query_id"].to_list()
+        ),
     )
 
 
@@ -353,7 +355,7 @@ def write_information_need(contents: FileContents, out: BinaryIO) -> tuple[Loss,
     return (
         *find_losses(contents, _INFORMATION_NEED_NAME, "queries"),
         *column_losses("queries", queries, ("query_id", "text", "information_need")),
-        *Loss.of("ids of queries, which are called by their texts", renamed_queries),
+        *Loss.of("ids of queries; their texts are the ids", renamed_queries),
     )
 
 

@@ -204,7 +204,7 @@ def score_losses(contents: FileContents) -> tuple[Loss, ...]:
     rank = -pl.int_range(1, pl.len() + 1).over("query_id").cast(pl.Float64)
     scores = run.table.filter(pl.col("score") != rank)
     examples = [str(score) for score in scores["score"].head(3)]
-    losses = [Loss("scores, of which the ranks are kept", len(scores), tuple(examples))]
+    losses = [Loss("scores (ranks are kept)", len(scores), tuple(examples))]
     tag = Loss.of("tag of a run", [run.tag] if run.tag else [])
     return (*(losses if len(scores) else ()), *tag)
 

@@ -104,7 +104,7 @@ def read_snapshot(source: InputFile) -> FileContents:
         notes=(
             *notes,
             *qrels_notes,
-            *Note.of("queries whose documents are not in it", queries_without_docs),
+            *Note.of("queries without documents in the file", queries_without_docs),
         ),
     )
 
@@ -203,9 +203,7 @@ def write_snapshot(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         out, {**header, "docs": docs, "queries": queries, "scores": format_extra.get("scores", [])}
     )
     value_parts = ("values",) if "scores" in format_extra else ()
-    notes = (
-        [] if format_extra else list(Loss.of("ids of queries, which are numbered", list(grades)))
-    )
+    notes = [] if format_extra else list(Loss.of("ids of queries; they are numbered", list(grades)))
     tagless = replace(contents, runs=(replace(run, tag=None), *contents.runs[1:]))
     return (
         *find_losses(

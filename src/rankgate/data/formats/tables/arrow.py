@@ -259,7 +259,7 @@ def collect_frame(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
         return frame.collect(engine="streaming")
     except _DAMAGE_ERRORS as error:
         if isinstance(error, pl.exceptions.InvalidOperationError):
-            problem = f"a column holds what it should not: {str(error).splitlines()[0]}."
+            problem = f"a column has invalid values: {str(error).splitlines()[0]}."
             raise InputError(problem, source=source.label, code="wrong-type") from None
         raise _damaged_error(source) from None
 

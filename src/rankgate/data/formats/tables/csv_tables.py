@@ -256,7 +256,7 @@ def _line_of(source: InputFile, row: int) -> int | None:
 
 FORMAT = Format(
     name="csv",
-    title="CSV whose first line names the columns",
+    title="CSV with column names in the first line",
     suffixes=(".csv",),
     sniff=sniff,
     read=read,
@@ -276,14 +276,14 @@ FORMAT = Format(
         "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
         "that the pair is unrated, not that its grade is 0. Judgments may have subtopic with "
         "subtopic_weight (what it weighs among those of its query), inclusion (the probability of "
-        "being drawn to be judged) and stratum. Of a run latency_ms and state (ok, zero, failed, "
-        "not_run) say how long each query took and how it ended."
+        "being drawn to be judged) and stratum. In a run, latency_ms and state (ok, zero, "
+        "failed, not_run) give the time that each query took and how it ended."
     ),
 )
 TSV = replace(
     FORMAT,
     name="tsv",
-    title="TSV whose first line names the columns",
+    title="TSV with column names in the first line",
     suffixes=(".tsv", ".tab"),
     sniff=sniff_tabs,
     write=partial(write, separator="\t"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t\S+:\w+)+\r?$")
-# judgments of TREC may have four numbers between tabs too, of which the last is no time
+# judgments of TREC may have four numbers between tabs too, but the last is not a time
 _U_DATA = re.compile(rb"^\d+\t\d+\t\d(\.\d)?\t\d{8,}\r?$")
 _RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
 _USER_LIST = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)+[ \t]*\r?$")

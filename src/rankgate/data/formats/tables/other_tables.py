@@ -165,7 +165,7 @@ def json_table(source: InputFile) -> pl.DataFrame:
             return _make_frame([dict(zip(names, row, strict=True)) for row in data], source)
     elif isinstance(value, list) and all(isinstance(row, dict) for row in value):
         return _make_frame(value, source)
-    problem = "JSON that is no table: an array of objects, or columns and data of equal lengths."
+    problem = "JSON that is not a table: an array of objects, or columns and data of equal lengths."
     raise InputError(problem, source=source.label, code="wrong-type")
 
 
@@ -173,7 +173,7 @@ def _make_frame(rows: list[dict[str, Any]], source: InputFile) -> pl.DataFrame:
     try:
         return pl.DataFrame(rows, infer_schema_length=None)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
-        problem = f"a column mixes types: {str(error).splitlines()[0]}; write them alike."
+        problem = f"a column mixes types: {str(error).splitlines()[0]}; use one type."
         raise InputError(problem, source=source.label, code="wrong-type") from None
 
 

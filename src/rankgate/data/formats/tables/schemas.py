@@ -470,8 +470,8 @@ def read_query_states(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFram
     if len(systems) > 1:
         names = ", ".join(map(repr, systems))
         problem = (
-            f"several runs by the column system ({names}); read the file into a frame, whose "
-            "systems are runs, or give a file for each."
+            f"several runs by the column system ({names}); read the file into a frame, where "
+            "each system is a run, or give a file for each."
         )
         raise InputError(problem, source=label, code="several-runs")
     if not rows["state"].drop_nulls().is_in(STATES).all():

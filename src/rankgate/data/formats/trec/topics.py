@@ -141,6 +141,6 @@ FORMAT = Format(
         "SMART's .I and .W; or a number, a tab and a text a line. The title, or else the query or "
         "the question, is the text of a query; description, narrative and others are kept too, "
         "those of one name in lines. rankgate validate TOPICS --against QRELS checks whether the "
-        "judgments number the queries likewise."
+        "judgments number the queries in the same way."
     ),
 )

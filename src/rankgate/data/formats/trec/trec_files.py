@@ -274,8 +274,8 @@ FORMAT = Format(
     detail=(
         "Judgments have 4 fields (query_id iteration doc_id grade) or 3; runs have 6 (query_id Q0 "
         "doc_id rank score tag), 3 (query_id doc_id score, or rank where it counts 1, 2, 3, … in "
-        "each query, as in MS MARCO's runs) or 2, best first. Three fields are taken for "
-        "judgments if all their numbers are whole and no ranks, else for a run. Tabs, runs of "
+        "each query, as in MS MARCO's runs) or 2, best first. Three fields are read as "
+        "judgments if all their numbers are whole and not ranks, else as a run. Tabs, runs of "
         "blanks, blank lines and lines that begin with # are fine. Rankings follow the score, "
         "not the rank column, as in trec_eval; what is written has ranks that follow the score "
         "and keeps the run's tag and order of lines."

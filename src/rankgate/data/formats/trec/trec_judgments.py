@@ -253,7 +253,8 @@ PRELS_FORMAT = Format(
     detail=(
         "Lines of 5 fields: query_id doc_id grade method probability. The method (0, 1 or 2: which "
         "of two algorithms chose the document, or both) is kept as the stratum, the probability as "
-        "inclusion; 0 and nan are no probability. Metrics over judgments use the grade alone."
+        "inclusion; 0 and nan mean that the probability is not known. Metrics over "
+        "judgments use the grade alone."
     ),
 )
 

@@ -163,7 +163,7 @@ class _WritableIds:
 
 def _merged_id_error(column: str, original_id: str, written_id: str) -> InputError:
     problem = (
-        f"{column} {original_id!r} would be written as {written_id}, which another one is; "
+        f"{column} {original_id!r} would be written as {written_id}, like another one; "
         "TREC ids have no blanks: choose csv or jsonl."
     )
     return InputError(problem, code="invalid-id")
