@@ -112,7 +112,7 @@ class FunctionError(UsageError):
 
 
 class MissingExtraError(RankgateError, ImportError):
-    """A feature whose optional dependency is not installed; names the extra."""
+    """A feature that needs an optional dependency that is not installed; names the extra."""
 
     default_code = "missing-extra"
 

@@ -80,7 +80,7 @@ def _hash(self: Any) -> int:  # noqa: ANN401
 
 
 class ByContent:
-    """A base of frozen classes whose objects are equal where tables and arrays in them are."""
+    """A base of frozen classes: objects are equal if the tables and arrays in them are."""
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -119,7 +119,7 @@ def _members(value: Any) -> tuple[Any, list[Any]] | None:  # noqa: ANN401
 
 
 def _is_table(value: object) -> bool:
-    """True of frames, columns and arrays, whose == compares item by item."""
+    """True for frames, columns and arrays, where == compares item by item."""
     return hasattr(value, "equals") or hasattr(value, "__array__")
 
 

@@ -1,6 +1,6 @@
-"""Write output files: replaced in one step, in the form and compression that the name says.
+"""Write output files: replaced in one step, in the form and compression of the name.
 
-First comes a file that is replaced in one step, compressed if its name says so. Then comes the
+First comes a file that is replaced in one step, compressed if its suffix asks for it. Then comes the
 output form that a file's suffix names, one rule for every command and for Python. Last comes
 the function that saves an output to a file.
 """
@@ -251,7 +251,7 @@ def find_form(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
     Args:
         path: the file.
         forms: what can be written, by the names of `SUFFIXES`.
-        hint: what an error says after the suffixes.
+        hint: the end of an error, after the suffixes.
 
     Raises:
         UsageError: another suffix, or none.

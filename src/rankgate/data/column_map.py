@@ -217,8 +217,8 @@ def map_columns(
 
     A file needs every column that is named for its kind: grades and raters of judgments, scores
     and ranks of runs. Where only queries and documents are named, a run without any of these
-    columns is read as it is; so are runs and judgments of other formats that the map says nothing
-    about.
+    columns is read as it is; so are runs and judgments of other formats that the map does not
+    mention.
 
     Args:
         table: a path, a frame, or several.
@@ -227,8 +227,8 @@ def map_columns(
         grades: the grade of each label, where files hold labels.
 
     Raises:
-        InputError: a column that is not there, or is there twice; a grade that is no number, an
-            empty id, in a table of several raters; a label without a grade; with file and line.
+        InputError: a column that is not there, or is there twice; a grade that is not a number,
+            an empty id, in a table of several raters; a label without a grade; with file and line.
         UsageError: what is wrong with the map.
     """
     column_map = ColumnMap.read(columns)
@@ -542,7 +542,7 @@ def _melt_raters(
     separator: str,
     input_file: InputFile,
 ) -> bytes:
-    """A row for each rating of a sheet with a column for each rater; empty cells are no ratings.
+    """A row for each rating of a sheet with a column for each rater; empty cells are not ratings.
 
     Raises:
         InputError: as of `map_columns`.

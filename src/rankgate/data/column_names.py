@@ -98,7 +98,7 @@ def name_fit(name: str, column: str) -> int:
 
 
 def names_columns(names: Sequence[str]) -> bool:
-    """True if at least two of three names say what a column holds, and none is a number."""
+    """True if at least two of three names describe a column's content, and none is a number."""
     if len(names) < 3 or len({*names}) < len(names) or any(map(_NUMBER.match, names)):
         return False
     roles = ("query_id", "doc_id", "grade", "rank")

@@ -6,7 +6,7 @@ nothing in time. A path may be ``NAME:PATH``, which names its format, and ``-`` 
 input.
 
 Tables on Apache Spark may stand in the place of judgments, runs, logs and events. A property
-of the source tells whether it is on Spark, and verbs check it. The makers in `rankgate.spark`
+of the source is true if it is on Spark, and verbs check it. The makers in `rankgate.spark`
 import PySpark; the check never does.
 """
 

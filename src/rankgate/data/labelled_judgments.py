@@ -1,4 +1,4 @@
-"""Judgments whose grades are labels, in a file, a frame or dictionaries."""
+"""Judgments with labels as grades, in a file, a frame or dictionaries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def graded_judgments(
     judgments: QrelsLike, columns: ColumnsLike | None, grades: Mapping[str, float]
 ) -> Qrels:
-    """Judgments with the grade of each label; an empty label is no judgment.
+    """Judgments with the grade of each label; an empty label is not a judgment.
 
     Args:
         judgments: a file that is a table, a frame, or ``{query: {doc: label}}``.

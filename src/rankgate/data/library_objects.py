@@ -248,7 +248,7 @@ def _are_results(row: Any, doc_field: str | None, query_field: str | None) -> bo
 
 
 def _rows_by_query(source: Mapping[Any, Any], runs: Sequence[Any]) -> pl.DataFrame | None:
-    """One table from ``{query: rows}``, whose rows repeat their query; None for runs by name."""
+    """One table from ``{query: rows}`` with rows that repeat their query; None for runs by name."""
     if not all(isinstance(run, pl.DataFrame) for run in runs):
         return None
     from rankgate.data.answers.clients import QUERY_KEYS
@@ -434,7 +434,7 @@ def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> p
     """Rows as a frame; columns of lists or dictionaries are dropped.
 
     Raises:
-        InputError: no rows, rows of several kinds, tuples that are no pairs or triples.
+        InputError: no rows, rows of several kinds, tuples that are not pairs or triples.
     """
     first = next(rows, None)
     if first is None:
@@ -518,7 +518,7 @@ def _has_index(value: Any) -> bool:
 
 
 def _reset_index(value: Any) -> Any:
-    """A frame whose index became columns; two levels without names are query and document."""
+    """A frame with its index as columns; two levels without names are query and document."""
     if len(value.index.names) == _PAIR and not any(value.index.names):
         value = value.rename_axis(index=list(_IDS))
     if value.ndim == 1:
@@ -568,7 +568,7 @@ def _read_item_lists(collection: Any, input_kind: Part) -> Any:
 
 
 def _refuse_splits(splits: Any, _: Part) -> Any:
-    """Refuse a dictionary of splits, of which one is the table.
+    """Refuse a dictionary of splits: one of them is the table.
 
     Raises:
         InputError: always.

@@ -73,14 +73,14 @@ def from_arrays(
         labels: ``(Q, D)``, or ``(D,)`` for one query.
         scores: the same shape.
         mask: the same shape; true where a candidate is there.
-        padding: the label that says that there is no candidate; None for none.
+        padding: the label that means that there is no candidate; None if no label does.
         query_ids: ``Q`` ids; 0, 1, … if not given.
         doc_ids: ``D`` ids for columns that are one document in all rows; if not given, ids are
             the places 0, 1, … in the row.
         names: what to call the two.
 
     Raises:
-        InputError: no numbers, other shapes, infinite labels or scores, ids that are not as many.
+        InputError: no numbers, other shapes, infinite labels or scores, a wrong number of ids.
     """
     label, score = _dense_array(labels, names[0]), _dense_array(scores, names[1])
     is_candidate = np.ones(label.shape, np.bool_)
@@ -217,7 +217,7 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
         label: the name of their origin in errors; the name if not given.
 
     Raises:
-        InputError: not such a table, ids that are not strings, grades that are no numbers.
+        InputError: not such a table, ids that are not strings, grades that are not numbers.
     """
     table = read_rankings(table, "qrels")
     if is_source(table):
@@ -242,7 +242,7 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
     returned nothing. Arguments as of `qrels_of`.
 
     Raises:
-        InputError: not such a table, ids that are not strings, scores that are no numbers.
+        InputError: not such a table, ids that are not strings, scores that are not numbers.
     """
     table = read_rankings(table, "run")
     if is_source(table):
@@ -400,7 +400,7 @@ def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
     """Ids as a column.
 
     Raises:
-        InputError: one is no string, or no text.
+        InputError: one is not a string, or not text.
     """
     try:
         return pl.Series(name, ids, dtype=pl.String)

@@ -53,7 +53,7 @@ class Qrels(ByContent):
             that the document was in the pool and was not judged); and of the columns in
             ``OPTIONAL`` those that are known.
         name: what to call the set.
-        scale: the grades that were possible, where the source says so.
+        scale: the grades that were possible, where the source gives them.
         unjudged: queries that were asked about and have no judgments at all.
         made_by: rule and parameters, where the grades were resolved from ratings.
         place: where the rows come from.
@@ -269,13 +269,13 @@ _REQUIRED = ("query_id", "doc_id", "rater")
 
 @dataclass(frozen=True)
 class Ratings(ByContent):
-    """What raters said, one row a rating; a correction is a later row.
+    """The ratings of raters, one row a rating; a correction is a later row.
 
     Attributes:
         table: the columns of ``SCHEMA``; those that are missing are added as null. A null
-            grade says that the rater gave none, with the ``reason`` where there is one.
+            grade means that the rater gave none, with the ``reason`` where there is one.
         name: what to call the set.
-        scale: the grades that were possible, where the source says so.
+        scale: the grades that were possible, where the source gives them.
         place: where the rows come from.
 
     Raises:

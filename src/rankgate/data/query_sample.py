@@ -52,7 +52,7 @@ class Sample:
             drawn, null where it is not known), ``stratum`` (null without strata); None where
             every query had the same chance and counts as much as any other.
         population: what all queries that could be drawn count, for Horvitz and Thompson's estimate
-            instead of Hájek's; None where it is not said.
+            instead of Hájek's; None where it is not given.
         documents: ``query_id``, ``doc_id`` and ``inclusion`` of the documents drawn to be judged,
             where people judged a part of those of each query; the document is null where none of
             a query was drawn. None where they judged all.
@@ -73,12 +73,12 @@ class Sample:
         what all queries count, the same in all rows). Rows of one query agree.
 
         A table with ``doc_id`` has one row a document that was drawn, with the chance of that
-        document in ``inclusion`` (or probability); a query of which none was drawn has one row
+        document in ``inclusion`` (or probability); a query without drawn documents has one row
         without a document.
 
         Raises:
-            InputError: a table that cannot be read, or that says nothing of how queries were
-                drawn; probabilities outside (0, 1], weights or shares below 0.
+            InputError: a table that cannot be read, or that does not contain how queries
+                were drawn; probabilities outside (0, 1], weights or shares below 0.
         """
         if isinstance(source, Sample):
             return source
@@ -115,7 +115,7 @@ class Sample:
         names = sampled_rows["stratum"].fill_null("")
         codes = names.rank("dense").to_numpy().astype(np.int64) - 1
         stratum_shares = sampled_rows["share"].to_numpy()
-        if not np.isnan(stratum_shares).any():  # each stratum counts as its share says
+        if not np.isnan(stratum_shares).any():  # each stratum counts by its share
             all_weights = self.weights(self.table["query_id"].to_list())[0] if part else None
             if all_weights is not None:
                 return all_weights[self._places(query_ids)], codes
@@ -177,7 +177,7 @@ def _read_table(source_table: TableLike) -> tuple[str, pl.DataFrame]:
 
 
 def _query_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """One row for each query, from a table of documents whose inclusion is the document's."""
+    """One row for each query, from a table of documents with the inclusion of each document."""
     names = (
         "query_id",
         "population",

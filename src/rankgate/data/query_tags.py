@@ -72,7 +72,7 @@ def matching_tags(
     """As `read_tags`, for a table that has some of the queries.
 
     Raises:
-        InputError: it has none of them; as of `read_tags_file`.
+        InputError: it has no query of them; as of `read_tags_file`.
         UsageError: as of `read_tags`.
     """
     table = read_tags(tags, query_ids, tag_names)

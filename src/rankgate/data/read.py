@@ -180,8 +180,8 @@ def read_run(
 
     Args:
         table: as of ``read_qrels``.
-        name: as there.
-        from_: as there.
+        name: as of ``read_qrels``.
+        from_: as of ``read_qrels``.
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure (EEL, EED, EER).
         noise: other answers of the same system to the same queries, which show its noise.
@@ -342,7 +342,7 @@ def read_ratings(
         from_: the name of the file's format; found by looking into it if not given.
 
     Raises:
-        InputError: what is wrong, with file and line; or that nobody knows who rated what.
+        InputError: what is wrong, with file and line; or that raters are missing.
         UsageError: no such format.
     """
     if isinstance(table, Ratings):

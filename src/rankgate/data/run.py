@@ -61,7 +61,7 @@ class Rankings:
             finite: True if a score that is not finite is an error.
 
         Raises:
-            InputError: an id that is no string, a score that is not a finite number.
+            InputError: an id that is not a string, a score that is not a finite number.
         """
         query_ids, rows = list(table), list(table.values())
         for query, row in zip(query_ids, rows, strict=True):
@@ -89,7 +89,7 @@ def lengths_and_values(
         label: the name of the source in errors.
 
     Raises:
-        InputError: a value that is no number.
+        InputError: a value that is not a number.
     """
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     values = chain.from_iterable(row.values() for row in rows)
@@ -167,7 +167,7 @@ class Run:
         by_row: whether rows are those of the judgments' file in its order, as models write their
             scores; ids are then numbers of rows until `of_rows` replaces them.
         readings: the rows by the column of ids, where several columns could hold the ids of
-            documents; judgments say which does (`JudgmentIndex.ranked`).
+            documents; judgments decide which does (`JudgmentIndex.ranked`).
         cautions: by code what the reader should know of how the rows were read.
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure.
@@ -231,7 +231,7 @@ class Run:
         return hash_table(self.table.sort(order, descending=[False, True, True]))
 
     def batches(self, duplicates: Duplicates = "error") -> Iterator[Batch]:
-        """Rows in batches of whole queries, checked, for files whose queries are together.
+        """Rows in batches of whole queries, checked, for files with adjacent rows of each query.
 
         Args:
             duplicates: what a document ranked twice is.

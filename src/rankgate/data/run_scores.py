@@ -107,7 +107,7 @@ class GroupSums:
         """From `to_dict`.
 
         Raises:
-            ValueError: not as many groups as there are.
+            ValueError: a wrong number of groups.
         """
         n, sums = np.array(values["n"], np.int64), np.array(values["sums"], np.float64)
         if n.shape != (GROUPS,) or sums.shape != (GROUPS,):
@@ -156,13 +156,13 @@ class Counts:
         unknown_queries: queries of the run without judgments; they are left out.
         ties_broken: groups of equal scores within a query evaluated.
         judged_at: share of judged documents among the first k, mean over queries, by k.
-        against_scores: queries ranked by the order of rows in the file, as the convention says,
-            where scores would rank them otherwise.
+        against_scores: queries ranked by the order of rows in the file, as the convention
+            defines, where scores would rank them otherwise.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
-        served_unjudged: users without judgments whose lists count in metrics of lists.
+        served_unjudged: users without judgments; their lists count in metrics of lists.
         catalogue: of metrics of lists, the number of ``items``, whether the user ``stated`` them,
             and how many are known only from training, judgments or lists (``outside``).
-        states: how many of the queries are ok, zero, failed and not_run, where the run says it.
+        states: how many of the queries are ok, zero, failed and not_run, where the run has states.
         cautions: by code what the reader should know of the judgments and the run.
     """
 
@@ -215,7 +215,7 @@ class RunScores(ByContent):
         tag: the name in the run's file.
         query_ids: ``(T,)``, the judged queries that count, in byte order.
         values: by metric as written, ``(T,)``; NaN where a value is undefined. A metric that is
-            about all lists together has none, and only a mean.
+            about all lists together has only a mean.
         why: by metric, why values are undefined or are substituted: ``(T,)`` places in ``REASONS``.
         means: by metric; NaN where there is nothing to take a mean of.
         counts: the counts behind the means.
@@ -225,7 +225,7 @@ class RunScores(ByContent):
         high: no grades of them give higher values.
         all_irrelevant: the same with all unjudged documents irrelevant.
         all_best: the same with all of them of the best grade.
-        parts: what the means are made of; empty where nobody made them of parts.
+        parts: what the means are made of; empty where they are not made of parts.
         groups: by metric its sums over groups of queries, where values of single queries are not
             kept; else empty.
     """

@@ -54,7 +54,7 @@ class Need:
     Attributes:
         part: its name.
         depth: the number of first documents of each list, if the part is lists; 0 is any.
-        metric: the metric whose values are needed; empty is any.
+        metric: the metric with the needed values; empty is any.
     """
 
     part: Part

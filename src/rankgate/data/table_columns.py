@@ -25,7 +25,7 @@ def is_frame(table: object) -> bool:
 
 
 def refuse_series(table: object, label: str) -> None:
-    """Check that something is not a pandas Series, whose rows would lack the ids.
+    """Check that something is not a pandas Series, as its rows would lack the ids.
 
     Raises:
         InputError: it is one.

@@ -92,7 +92,7 @@ class FileRows:
     Attributes:
         part: judgments or a run.
         table: ``query_id``, ``doc_id`` and ``grade`` or ``score`` (Float64; null where the field
-            is empty or no number); ``rank`` (Float64) or ``iteration`` where the file has that
+            is empty or not a number); ``rank`` (Float64) or ``iteration`` where the file has that
             column; ``written`` where a number is not finite anywhere.
         place: where rows are.
     """

@@ -29,7 +29,7 @@ class EngineKind(Declared):
     """A kind of engine.
 
     Attributes:
-        declaration: the class whose fields are the keys of ``[engine]``.
+        declaration: the class with the keys of ``[engine]`` as fields.
     """
 
     declaration: type[Engine]

@@ -86,7 +86,7 @@ def _scrub_connections(connect: Callable[[Any], Connection]) -> Callable[[Any], 
 
 
 class _ScrubbedConnection(Connection):
-    """A connection whose texts are without secrets: all texts of a server pass here."""
+    """A connection without secrets in its texts: all texts of a server pass here."""
 
     def __init__(self, connection: Connection, secrets: Secrets) -> None:
         self._connection, self._secrets = connection, secrets
@@ -112,7 +112,7 @@ class _ScrubbedConnection(Connection):
 
 
 def _drop_changed_ids(reply: Answer, clean: Answer) -> Answer:
-    """A scrubbed answer without the documents whose ids were changed as they hold a secret."""
+    """A scrubbed answer without documents with ids that were changed as they hold a secret."""
     pairs = zip(reply.doc_ids, clean.doc_ids, strict=True)
     places = [index for index, (doc_id, scrubbed) in enumerate(pairs) if doc_id == scrubbed]
     if len(places) == len(reply.doc_ids):
@@ -191,7 +191,7 @@ class Engine(ABC):
             more: names that this kind has a value for, besides those of `known`.
 
         Raises:
-            UsageError: one of them has none.
+            UsageError: one of them has no value.
         """
         values = {*self.known(Query("", "")), *more}
         if unknown_names := sorted(set(used) - values):

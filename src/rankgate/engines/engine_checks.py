@@ -136,7 +136,7 @@ class EngineCheck(Result):
         seconds: that the answer took.
         problem: the reason why there is no answer; empty where there is one.
         returned: documents.
-        total: documents that match, as the engine says.
+        total: documents that match, as the engine reports.
         scored: True if they have scores.
         documents: the first ones: ``doc_id``, ``score`` and fields as text.
         missing: display fields that none of the documents has.

@@ -96,7 +96,7 @@ def rating_accuracy(
 
     Raises:
         InputError: data that cannot be read; no rated pair is predicted; ratings that are not 0
-            or 1, or predictions that are no probabilities, where a metric needs them.
+            or 1, or predictions that are not probabilities, where a metric needs them.
         UsageError: an unknown metric.
 
     >>> found = rating_accuracy({"u": {"a": 4, "b": 2}}, {"u": {"a": 3.5, "b": 2.0}})

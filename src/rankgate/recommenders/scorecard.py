@@ -74,8 +74,8 @@ class Scorecard(Result):
             (``delta_low``, ``delta_high``; ``p_value`` by Benjamini and Hochberg over a slice).
         gaps: ``slice``, ``part``, ``system``, ``metric``, ``gap`` (the mean of these users less
             that of all others), ``low``, ``high``, ``p_raw``, ``p_value``, ``better``.
-        dominated: systems that another is as good as everywhere and better somewhere, with it.
-        users: whose lists were looked at: those with judgments.
+        dominated: systems, each with another one that is as good everywhere and better somewhere.
+        users: those with judgments; only their lists were used.
         catalogue: items.
         candidates: ``sampled(m)`` where lists contain a sample only, else empty.
         level: the confidence level of the intervals.
@@ -175,13 +175,13 @@ def scorecard(
             bootstrap of groups of users.
         runs: as of `evaluate`; the first is what the others are compared with.
         metrics: of accuracy and of lists; a choice of both without them.
-        convention: the tool whose rules accuracy and ties follow.
+        convention: the tool; accuracy and ties follow its rules.
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), repeat and new pairs of both (history), or the values of a column of
             users or items.
         level: the confidence level of the intervals.
         resamples: the number of resamples of users, for metrics over all lists; on Spark at most
-            200 of groups, and the card says how many.
+            200 of groups, and the card shows how many.
         seed: of the drawing.
 
     Raises:

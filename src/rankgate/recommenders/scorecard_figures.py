@@ -80,7 +80,7 @@ def compute_figures(
     """The figures of every system and their differences from the first.
 
     The interval of a mean is Student's t; that of a number about all lists together is `Redrawn`,
-    of the same users for every system alike.
+    of the same users for every system.
 
     Returns:
         the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and how
@@ -133,7 +133,7 @@ def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tup
 def find_dominated(
     cards: Sequence[Card], metrics: Mapping[str, Metric]
 ) -> tuple[tuple[str, str], ...]:
-    """Systems that another is as good as everywhere and better somewhere, each with one such."""
+    """Systems, each with another system that is as good everywhere and better somewhere."""
     means = {card.name: [card.means[label] for label in metrics] for card in cards}
     dominator_of_system = dominators(
         means, [metric.higher_is_better for metric in metrics.values()]

@@ -54,13 +54,13 @@ def slice_segments(
     of the others are light, the rest heavy. ``popularity``: items of the head, the most popular
     fifth of the catalogue, and of the tail. ``history``: judged pairs of user and item that
     training has (repeat), and all others (new). Else a column of the table of users or of items,
-    which may be said as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
+    which may be written as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
 
     Args:
         name: of the slice.
         catalogue: users and items.
         tables: of users and items.
-        repeated: ``(J,)``, the judgments whose pair training has; None without training.
+        repeated: ``(J,)``, the judgments of pairs that training has; None without training.
 
     Raises:
         UsageError: an input is missing, or has too many values.

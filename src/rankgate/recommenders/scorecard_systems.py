@@ -167,7 +167,7 @@ class ScorecardSystems:
 
     @property
     def repeated(self) -> NDArray[np.bool_] | None:
-        """The judgments whose pair of user and item training has; None without training."""
+        """The judgments of pairs of user and item that training has; None without training."""
         train, table = self.builder.train, self.judgments.table
         return (
             None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
@@ -328,7 +328,7 @@ def _is_correctable(label: str, metric: Metric) -> bool:
 
 
 def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
-    """The rank of each user's relevant item in every run, ``(T,)``; None where one has none."""
+    """The rank of each user's relevant item in every run, ``(T,)``; None if a run lacks one."""
     assert systems.catalogue.relevant is not None
     if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
         return [None] * len(systems.runs)

@@ -57,8 +57,8 @@ class Leaks:
         pairs_again: pairs of the test that are in training too.
         ahead: rows of training (and validation) that are not before the first row of the test;
             0 where the log has no clock.
-        same_time: users whose last row of training has the time of their first row of the test:
-            their order is unknown.
+        same_time: users with the same time in their last row of training and first row of the
+            test: the order of these rows is unknown.
     """
 
     users_only_test: int

@@ -77,9 +77,8 @@ class FoldTables:
 def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> tuple[str, ...]:
     """Write every part: interactions, judgments (as CSV), candidates where they were drawn.
 
-    A split of several folds gets a folder for each, from 1; ``split.json`` describes the
-    split.
-    made.
+    A split of several folds gets a folder for each, from 1; ``split.json`` describes
+    the split.
 
     Args:
         result: the split.
@@ -334,7 +333,7 @@ class _GrowingFold:
         self._folder = folder
 
     def add(self, log: Interactions, begin: int) -> None:
-        """Add the next whole users, whose first row is row `begin` of the whole log."""
+        """Add the next whole users; their first row is row `begin` of the whole log."""
         settings = self._asked
         chunk_masks = self._chosen.rows(slice(begin, begin + len(log.table)))
         fold_parts = split_parts(log, chunk_masks, settings.rule, unseen=settings.unseen)

@@ -49,7 +49,7 @@ def split(
         rule: how interactions become judgments; by default each is relevant.
         candidates: the items that may be recommended: those unseen by the user in training
             (unseen), all, or a sample (sampled). Unless it is all, what a user had in training is
-            no ground truth either.
+            not ground truth either.
         negatives: with `sampled` candidates: how many items are drawn for each user.
         columns: the log's column for query_id, doc_id, at, kind or value; detected by name without
             it.

@@ -167,14 +167,14 @@ def verb_options(
 ) -> Callable[[Command], Command]:
     """Return a decorator with options that the parameters of a verb declare.
 
-    Type and default are those of its signature, the help is what its docstring says under
+    Type and default are those of its signature, the help is the text of its docstring under
     ``Args``. What accepts judgments, runs and other inputs is a path on the command line.
 
     Args:
         verb: the function that the command calls, or the class of a value that it makes.
         names: its parameters in the order of the help; with words behind a name: how the value is
             called there, and further flags, as in ``"metric METRIC -m"``.
-        choices: what a text may be, where the annotation does not say it; a registry has aliases.
+        choices: the allowed texts, where the annotation does not give them; a registry has aliases.
         section: the heading of the help under which they stand.
     """
     signature = inspect.signature(verb).parameters

@@ -119,7 +119,7 @@ class SectionOption(click.Option):
 
 
 class SectionedCommand(click.Command):
-    """A command whose help lists the options of values under their own headings."""
+    """A command with a help that lists the options of values under their own headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then a section for each value."""
@@ -137,7 +137,7 @@ class SectionedCommand(click.Command):
 
 
 class FullHelpGroup(click.Group):
-    """A group whose help has the first sentence of each command whole."""
+    """A group with a help that has the full first sentence of each command."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with their sentences, wrapped and never cut."""

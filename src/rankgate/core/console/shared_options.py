@@ -6,7 +6,7 @@ A name means the same in all commands. Options of metrics and conventions are in
 
 Hooks are functions that the program adds to commands from packages above theirs. A package
 never imports one above it. Where a command can do more with such a package, it requests a hook
-by name; ``cli`` says in the context of click what is after the name.
+by name; ``cli`` puts the hook's function into click's context.
 
 After the hooks come inputs and outputs of commands (standard input once, and never a partial
 file), the shared options, and ``--backend`` and ``--master``, by which a command runs its verb
@@ -85,7 +85,7 @@ def check_paths(inputs: Sequence[str], output: str | None = None) -> None:
     An input may be ``NAME:PATH``, where the name is of a format.
 
     Raises:
-        UsageError: what clashes, and how to say it otherwise.
+        UsageError: what conflicts, and how to change it.
     """
     paths = [load_upper("path_of_input")(source) for source in inputs]
     if paths.count("-") > 1:
@@ -120,7 +120,7 @@ def write_output(text: str | bytes, output: str | None = None) -> None:
         UsageError: the file cannot be written.
     """
     if output in (None, "-"):
-        # in pieces, as an unbuffered stream tells only the next write that nobody reads any more
+        # in pieces, as an unbuffered stream reports a closed reader only at the next write
         for begin in range(0, len(text), _CHUNK_SIZE):
             click.echo(
                 text[begin : begin + _CHUNK_SIZE], nl=False, color=True

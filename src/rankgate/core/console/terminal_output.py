@@ -118,7 +118,7 @@ class TerminalProgress:
     """One line on standard error that names the current step; silent outside of a terminal.
 
     It shows the steps that are reported inside ``with Progress(total):``. After some seconds it
-    has an estimate of the time that is left, as if all steps took alike.
+    has an estimate of the time that is left, as if all steps took the same time.
 
     Args:
         total: how many steps there will be; nothing is shown for a single step.
@@ -133,7 +133,7 @@ class TerminalProgress:
         self._reporting: AbstractContextManager[None] = progress(self)
 
     def __call__(self, name: str) -> None:
-        """Say that the next step begins."""
+        """Report that the next step begins."""
         self.done += 1
         if self.watched:
             time_left = format_time_left(time.monotonic() - self._began, self.done - 1, self.total)

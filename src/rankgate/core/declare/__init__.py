@@ -2,7 +2,7 @@
 
 `Parameter` is one named value with its type, range, choices, default and help. `Declared` is what
 has parameters, `Registry` finds declared objects by name, in a package and among installed
-plug-ins, and `Toml` reads a file whose errors name the line.
+plug-ins, and `Toml` reads a file, with errors that name the line.
 """
 
 from rankgate.core.declare.parameter import (

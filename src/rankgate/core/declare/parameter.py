@@ -358,7 +358,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 def fields_of(kind: type) -> Mapping[str, Parameter]:
     """Return the parameters that the fields of a dataclass declare, by field.
 
-    The help is what its docstring says under ``Attributes``. A parameter is called as its field,
+    The help is the text of its docstring under ``Attributes``. A parameter is called as its field,
     or as ``name`` in the metadata of the field.
     """
     return _fields_of(kind)

@@ -1,4 +1,4 @@
-"""A TOML file whose errors name the line of the key."""
+"""A TOML file, with errors that name the line of the key."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ReportOptions:
         documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
         place: of the result among several, for anchors that no other result has.
         add: report blocks of plug-ins, by name.
-        two_sided: whether intervals say that they are two-sided, as one-sided bounds are shown too.
+        two_sided: whether intervals are labelled as two-sided, as one-sided bounds are shown too.
     """
 
     worst: int = 20
@@ -120,7 +120,7 @@ class Result(ByContent):
         return {"schema_version": cls.schema_version, "kind": cls.kind}
 
     def document(self, **options: Any) -> Document:
-        """What it says: headline, notices, tables, charts, paragraphs.
+        """Its document: headline, notices, tables, charts, paragraphs.
 
         Args:
             options: what the kind's document function takes, such as ``worst=10``.
@@ -129,7 +129,7 @@ class Result(ByContent):
         return document
 
     def report_document(self, options: ReportOptions) -> Document:
-        """What a page says of it: its own report builder's document, or the usual one."""
+        """Its document for a page: that of its own report builder, or the usual one."""
         if not self.report_from:
             return self.document()
         document: Document = load_name(self.report_from)(self, options)

@@ -74,7 +74,7 @@ def _encode_column(column: pl.Series) -> list[Any]:
 def encode_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain values, by their keys in JSON.
 
-    A field whose metadata has ``stored`` False is of this process only.
+    A field with ``stored`` False in its metadata is of this process only.
     """
     keys = getattr(value, "KEYS", {})
     return {

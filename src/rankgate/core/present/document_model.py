@@ -17,7 +17,7 @@ from typing import Any
 from rankgate.core.frozen import dataclass
 
 SOFT = "\N{SOFT HYPHEN}"
-"""Placed before a newline in a head where a word is broken that has no hyphen."""
+"""Placed before a newline in a column name where a word without a hyphen is broken."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Grid:
         head: the name of each column; a newline is where a narrow medium may break it.
         rows: one word a column.
         left: the columns that hold words, which are flush left; numbers are right.
-        keys: how many first columns say what a row is of; they stay with every piece.
+        keys: how many first columns identify a row; they stay with every piece.
     """
 
     head: tuple[str, ...]
@@ -103,7 +103,7 @@ class Entry:
 
     Attributes:
         label: a word or two; a status such as ``✔ pass`` gets its colour.
-        lines: paragraphs; the first one says what the entry is about.
+        lines: paragraphs; the first one names the subject of the entry.
     """
 
     label: str
@@ -132,7 +132,7 @@ class Table:
         clear: for each row whether its interval is of a significant difference.
         prose: whether the last column holds paragraphs, which text wraps.
         plain: the same for text and LaTeX, where rows may depend on those above them: the widest
-            first, of which text takes the first that fits.
+            first; text takes the first that fits.
     """
 
     heading: str
@@ -174,7 +174,7 @@ class Bars:
 
     Attributes:
         bars: the queries.
-        words: what the bars say, in words.
+        words: a description of the bars.
         axis: what the values are.
         along: what the bars are.
     """
@@ -246,7 +246,7 @@ class FoldedBlock:
     Attributes:
         anchor: its name in links.
         title: its heading.
-        blocks: what it says.
+        blocks: its content.
         words: its most important figures, next to the heading.
     """
 
@@ -267,7 +267,7 @@ class Section:
     Attributes:
         anchor: its name in links.
         title: its heading; empty in a document of one part.
-        blocks: what it says.
+        blocks: its content.
         short: its name in the list of contents; without it the heading.
     """
 

@@ -1,7 +1,7 @@
 """Format numbers for people, figures of a comparison, and superscript marks of systems.
 
 Numbers are formatted for people; files for programs keep full precision. The marks are for
-tables that say which system is higher than which.
+tables that show which system is higher than another.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def format_p_value(value: float | None) -> str:
 
 
 def format_interval(low: float | None, high: float | None, digits: int = 4) -> str:
-    """An interval whose ends have signs."""
+    """An interval with signs at its ends."""
     if _undefined(low) or _undefined(high):
         return UNDEFINED
     return f"[{low:+z.{digits}f}, {high:+z.{digits}f}]"

@@ -256,7 +256,7 @@ def answers_by_query(rows: Any) -> dict[Any, Any] | None:
 
 
 def _find_product(value: Any) -> Product | None:
-    """The product to whose answers a dictionary belongs, judged by its keys."""
+    """The product that returned a dictionary as an answer, judged by its keys."""
     if not isinstance(value, Mapping):
         return None
     return next((product for product in PRODUCTS if product.marked(value)), None)
@@ -399,7 +399,7 @@ def _read_results(answer: Any, query: str, input_kind: Part) -> list[Result]:
     """The results in the answer to one query.
 
     Raises:
-        InputError: an answer that is an error or is not whole, or that holds no list of results.
+        InputError: an answer that is an error or incomplete, or that holds no list of results.
     """
     if declared := _find_answer_kind(answer):
         kind, path = declared
@@ -421,7 +421,7 @@ def _read_results(answer: Any, query: str, input_kind: Part) -> list[Result]:
 
 
 def _find_shape(answer: Mapping[Any, Any]) -> tuple[Product, Shape] | None:
-    """The product whose answer a dictionary is, and the shape that fits; None for anything else."""
+    """The product that returned a dictionary, and the shape that fits; None for anything else."""
     for product in PRODUCTS:
         for shape in (product.shape, *product.more_shapes):
             hits = value_at_path(answer, shape.hits)

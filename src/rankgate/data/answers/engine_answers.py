@@ -153,7 +153,7 @@ def make_answer(
     """The answer made of rows, best first; a failure if a score cannot be read.
 
     Whole numbers become ids as text. A repeated document counts at its first position only, and
-    a document whose id no format can hold is left out.
+    a document with an id that no format can hold is left out.
     """
     ids: dict[str, str] = {}
     scores: list[float] = []
@@ -253,9 +253,9 @@ class Shape:
         doc_id, score: within a document; a score of None means no scores.
         fields: within a document, by name.
         total: the number of matching documents; None if the product does not report it.
-        error: a message that says that the answer is incomplete; None if the product has none.
+        error: a message that the answer is incomplete; None if the product gives no such message.
         index: within a document, its index; None if the product does not report it.
-        partial: values that say that documents may be missing, if true or not 0.
+        partial: values that mean missing documents, if true or not 0.
     """
 
     hits: Path

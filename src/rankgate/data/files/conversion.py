@@ -40,7 +40,7 @@ def choose_format(
     """The format for writing a file.
 
     Args:
-        target: the file, whose suffix names the format; None for a stream.
+        target: the file; its suffix names the format; None for a stream.
         format_name: the name of the format; by the suffix if not given.
         part_name: a part that the format must hold, such as ``runs``; anything if not given.
 
@@ -330,7 +330,7 @@ def _flatten_subtopics(
 def _write_contents(
     contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
-    """Write; a run whose queries are scattered is collected in memory and written again."""
+    """Write; a run with scattered queries is collected in memory and written again."""
     try:
         return _write_once(contents, target, writer, counts)
     except ScatteredError:
@@ -377,7 +377,7 @@ def _write_companion(
 
 
 def _count_rows(run: Run, counts: dict[str, int]) -> Run:
-    """The same run, whose rows are counted while they are read."""
+    """The same run; its rows are counted while they are read."""
 
     def pieces() -> Iterator[pl.DataFrame]:
         counts[run.name] = 0

@@ -214,10 +214,10 @@ Status = Literal["valid", "moved", "split", "merged", "ambiguous", "lost"]
 STATUSES: tuple[Status, ...] = ("valid", "moved", "split", "merged", "ambiguous", "lost")
 
 NEAR_SHARE = 0.9
-"""The share of a document's words that another must have to hold it."""
+"""The share of a document's words that another document must have to contain it."""
 
 NO_TEXT = "it has no text"
-"""The reason why a judged document is lost that is not among the old documents, or is empty."""
+"""The reason for the loss of a judged document that is empty or not among the old documents."""
 
 _MIN_LEAD = 0.03  # how much nearer the nearest document is than the next one
 _MIN_SPLIT_SHARE = 0.5  # of a document's words: with less it is lost, not split
@@ -270,8 +270,8 @@ def is_half_shared(shared: Overlap) -> bool:
 def find_anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
     """Find old documents among the new ones.
 
-    Equal words decide first. A new document whose words are equal to those of some old document is
-    that one and a near-duplicate of no other. A near-duplicate must be the nearest of both sides,
+    Equal words decide first. A new document with the same words as some old document is that one,
+    and not a near-duplicate of another one. A near-duplicate must be the nearest of both sides,
     and clearly so.
 
     Args:

@@ -57,15 +57,16 @@ MIN_COMPARABLE_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Reanchored(Result):
-    """What became of each judgment, and the judgments of the new documents.
+    """The outcome of each judgment, and the judgments of the new documents.
 
     Attributes:
         name: of the judgments.
         decisions: for each judgment (``query_id``, ``old_doc``, ``grade``) its ``status`` (valid,
             moved, split, merged, ambiguous or lost), and for each new document that shares text
             with it ``new_doc``, the grade that it has now (``new_grade``, null: unjudged), what
-            share of the words of each is in the other, whether that grade tells this judgment
-            (``reached``; it may be that of other judgments alone), and ``why`` it is unjudged.
+            share of the words of each is in the other, whether that grade reflects this
+            judgment (``reached``; it may be that of other judgments alone), and ``why`` it is
+            unjudged.
         judgments: ``query_id``, ``doc_id`` and ``grade`` of the new documents.
         negative: judgments with a negative grade, which are left out: they mean unjudged.
     """
@@ -231,7 +232,7 @@ def _read_texts(documents: Documents, name: str) -> Texts:
 def _text_fields(table: pl.DataFrame) -> list[str]:
     """The fields with words: some document has two in a row there, or letters of another script.
 
-    URLs, paths, numbers and dates are no text: they change though the document does not. Where no
+    URLs, paths, numbers and dates are not text: they change though the document does not. Where no
     field has words, all are text.
     """
     fields = [name for name in table.columns if name not in ("doc_id", "query_id")]

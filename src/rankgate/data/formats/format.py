@@ -3,8 +3,8 @@
 Readers raise an `InputError` with the line, or the JSON path, if a file has another shape: a
 missing column or key, an id or a number that is not valid; and a `DuplicateError` for a
 document with two grades for one query. Writers raise an `InputError` or a `UsageError` if
-there is nothing that the format holds. A function's own docstring says only what goes beyond
-that.
+there is nothing that the format holds. A function's own docstring contains only what goes
+beyond that.
 
 Query texts used as query ids, for formats without ids, follow; then shared parts of writers:
 judgments by query, texts, and the list of losses.
@@ -48,8 +48,8 @@ class Format:
         read_run: reads a run, lazily if it can be long; as ``read_qrels``.
         rows: the rows of judgments or of a run with their defects, for `validate`; None where
             the file holds neither. Only plain tables have it.
-        table: the rows of a table under its own names, of any type; None where the files are no
-            tables with named columns. With it columns can be named, labels read, and guessed.
+        table: the rows of a table under its own names, of any type; None where the files are
+            not tables with named columns. With it columns can be named, labels read, and guessed.
         holds: the parts of `FileContents` that it can hold, by name.
         loses: what it cannot hold, in words, for the table of formats.
         columns: those columns of judgments that it holds and few formats do, as ``subtopic``.

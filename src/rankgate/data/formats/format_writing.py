@@ -178,7 +178,7 @@ def find_losses(
 
     Args:
         contents: all contents.
-        name: the format, whose own fields are kept.
+        name: the format; its own fields are kept.
         kept_parts: the parts that it writes, with ``scale`` and ``unjudged`` if it writes these.
         runs: the number of runs it writes; all if not given.
     """

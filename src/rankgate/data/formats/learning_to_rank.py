@@ -411,8 +411,8 @@ def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame 
 def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write a line for each judgment, with the document and the query's text in the comment.
 
-    Query ids that are no whole numbers are numbered from 1 in the order of the table, and are
-    the text if there is none.
+    Query ids that are not whole numbers are numbered from 1 in the order of the table, and
+    are the text of queries without one.
 
     Raises:
         InputError: there are no judgments, a document's id with blanks.

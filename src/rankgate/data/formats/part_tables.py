@@ -33,7 +33,7 @@ def format_of_parts(format_: Format, folder: InputFile) -> Format:
         folder: the folder, for errors.
 
     Raises:
-        InputError: files of this format are no tables.
+        InputError: files of this format are not tables.
     """
     if not format_.streams:
         problem = (

@@ -95,7 +95,7 @@ def read_sheet(path: str | Path) -> Cells:
     A row without a line of its own has its number, from 1.
 
     Raises:
-        InputError: a file that cannot be read, or that is no table.
+        InputError: a file that cannot be read, or is not a table.
     """
     name, plain_path = registry.split_prefix(path)
     if (

@@ -45,7 +45,7 @@ _ZIP = b"PK"
 _TAR, _AT = b"ustar", 257
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _UTF16_BYTES = 64  # bytes in which text of two bytes a character shows
-_FEW, _TAB = 3, 9  # bytes that say nothing; the lowest that text has
+_FEW, _TAB = 3, 9  # too few bytes to decide; the lowest that text has
 _HALVES = {0: "be", 1: "le"}
 
 
@@ -293,7 +293,7 @@ def _fallback_format(
     """The format of a file that fits none: a table without usual column names, or TREC.
 
     Raises:
-        InputError: JSON that is no table.
+        InputError: JSON that is not a table.
     """
     if beginnings[0] == "json":
         from rankgate.data.formats.tables.jsonl import has_plain_rows
@@ -466,7 +466,7 @@ def open_table(path: str | Path | InputFile) -> tuple[InputFile, Format | None]:
     separator, or whether lines are objects.
 
     Raises:
-        InputError: a file that is no table with named columns.
+        InputError: a file that is not a table with named columns.
     """
     input_file, format_ = open_input(path, None)
     if format_ is None and is_folder(input_file):

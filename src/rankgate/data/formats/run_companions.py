@@ -156,7 +156,7 @@ def unfinished_reason(path: str | os.PathLike[str]) -> str:
 
 
 def refuse_unfinished_file(path: str | os.PathLike[str]) -> None:
-    """Refuse a run whose snapshot is unfinished: the file may be an earlier one.
+    """Refuse a run with an unfinished snapshot: the file may be an earlier one.
 
     Raises:
         InputError: the reason.
@@ -176,7 +176,7 @@ def read_cautions(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _is_written(journal: Path) -> bool:
-    """True if the last line says that the run was written, even if queries failed."""
+    """True if the last line states that the run was written, even if queries failed."""
     with journal.open("rb") as file:
         file.seek(max(0, journal.stat().st_size - _LAST_LINE_BYTES))
         lines = file.read().splitlines()

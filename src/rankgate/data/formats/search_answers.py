@@ -89,7 +89,7 @@ class _AnswerReader:
         return None
 
     def read(self, source: InputFile) -> FileContents:
-        """The run made of the answers; notes say how their queries are named."""
+        """The run made of the answers; notes describe how their queries are named."""
         run, notes = self._run(source)
         return FileContents(runs=(run,), notes=notes)
 
@@ -261,7 +261,7 @@ class _AnswerReader:
         """The documents of an answer.
 
         Raises:
-            InputError: it is an error, is not whole, or has no usable id.
+            InputError: it is an error, is incomplete, or has no usable id.
         """
         doc_id, score = (self._path(source, reply.value, column) for column in ("doc_id", "score"))
         answer = self.product.read(reply.value, doc_id, score)

@@ -48,7 +48,7 @@ class Truth:
         grades: Write judgments as 1 or 0 (binary), or as the value itself (value), 0 where it is
             below the threshold.
         least: The lowest value at which an interaction of a kind counts, such as rating=4 or
-            dwell=30; one below it is worth 0, and is no sign for the item.
+            dwell=30; one below it is worth 0, and does not count for the item.
 
     Raises:
         UsageError: an unknown word, a number that is not finite.
@@ -101,7 +101,7 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
 
     Raises:
         InputError: no interaction is of a kind that counts.
-        UsageError: a weight for a kind that the log has not.
+        UsageError: a weight for a kind that the log does not have.
 
     >>> from rankgate.data.logs.read_logs import read_interactions
     >>> log = read_interactions(pl.DataFrame(

@@ -343,7 +343,7 @@ def open_log(
     from_: str | None = None,
     unit: Unit | None = None,
 ) -> RawLog:
-    """Open a log whose rows come piece by piece; arguments as in `read_interactions`.
+    """Open a log that is read piece by piece; arguments as in `read_interactions`.
 
     Raises:
         InputError, UsageError: as `read_interactions`; an error in rows, when they are read.

@@ -41,7 +41,7 @@ _SAMPLED = re.compile(r"\.sampled-(\d+)\b")
 
 
 def sampling_mark(name: str) -> str:
-    """The mark of judgments whose name says that candidates were sampled, else nothing.
+    """The mark of judgments on sampled candidates, by their name, else nothing.
 
     >>> sampling_mark("test.sampled-99.qrels"), sampling_mark("test.qrels")
     ('sampled(99)', '')
@@ -51,7 +51,7 @@ def sampling_mark(name: str) -> str:
 
 
 def sampling_warnings(name: str) -> tuple[str, ...]:
-    """Warn of figures by judgments whose name says that their candidates are sampled."""
+    """Warn of figures by judgments on sampled candidates, by the name of the judgments."""
     mark = sampling_mark(name)
     return (f"{mark} candidates: {WARNING}",) if mark else ()
 
@@ -268,7 +268,7 @@ def make_masks(log: Interactions, plan: SplitPlan) -> Masks:
         plan: how to split.
 
     Raises:
-        UsageError: the way needs times that the log has not.
+        UsageError: the way needs times that the log does not have.
         InputError: nothing would be left to learn from, or to predict.
     """
     refuse_untimed(log.unit, log.name, plan)

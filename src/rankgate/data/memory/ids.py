@@ -58,7 +58,7 @@ class Ids:
         """The ids of an array's rows or columns.
 
         Raises:
-            InputError: not as many as there are rows or columns, one that is empty, one twice.
+            InputError: a wrong number of ids, one that is empty, one twice.
         """
         if names is None:
             return cls(size)

@@ -110,7 +110,7 @@ def _to_floats(block: Any) -> tuple[Any, Any]:
     dtype_name = str(block.dtype).rpartition(".")[2] if xp else ""
     if dtype_name.startswith(_NARROW_DTYPES):
         dtype_name = "float32"
-    elif xp is None or not dtype_name.startswith("float"):  # whole numbers: as wide as there are
+    elif xp is None or not dtype_name.startswith("float"):  # whole numbers: the widest type
         xp, block, dtype_name = np, to_numpy(block), "float64"
     return xp, _cast(xp, block, dtype_name)
 
@@ -202,10 +202,10 @@ class Lists:
     """The items of each user by number: of a run the best first, of judgments all relevant ones.
 
     Attributes:
-        items: ``(U, K)`` whole numbers; the padding is no item, and what follows it moves up.
+        items: ``(U, K)`` whole numbers; the padding is not an item, and what follows it moves up.
         values: ``(U, K)``, scores to rank by, or grades; without them the order ranks, and every
-            grade is 1. NaN is no item.
-        padding: the number that is no item.
+            grade is 1. NaN is not an item.
+        padding: the number that is not an item.
         query_ids: ``U`` names of users; 0, 1, … if not given.
         doc_ids: the name of item 0, of item 1, …; numbers are names if not given.
     """
@@ -260,7 +260,7 @@ class Padded:
         name, users, items: as for the other sources.
         codes: ``(U, K)``, whole numbers.
         values: ``(U, K)``, or None if the order ranks.
-        padding: the number that is no item.
+        padding: the number that is not an item.
         vocabulary: the number of each code if numbers are too great to be codes; rising.
     """
 
@@ -353,7 +353,8 @@ def make_source(table: Any, name: str) -> MatrixInput:
     """The source of an array, a `Matrix` or `Lists`.
 
     Raises:
-        InputError: no numbers, not two dimensions, ids that are not as many or no whole numbers.
+        InputError: no numbers, not two dimensions, a wrong number of ids, or ids that are not whole
+            numbers.
         DuplicateError: a sparse matrix with two numbers in one place.
     """
     if isinstance(table, MatrixInput):

@@ -31,14 +31,14 @@ def is_folder(input_file: InputFile) -> bool:
 def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
     """The files of one table, in the order of their names; those without a byte are left out.
 
-    Names that begin with ``_`` or ``.`` are no part files, as ``_SUCCESS``.
+    Names that begin with ``_`` or ``.``, such as ``_SUCCESS``, are not part files.
 
     Args:
         folder: where they are.
 
     Raises:
-        InputError: no such files, folders in the folder, a table whose log says which files
-            count, or files that are still being written.
+        InputError: no such files, folders in the folder, a table with a log of its valid
+            files, or files that are still being written.
     """
     assert folder.path is not None
     paths = sorted(folder.path.iterdir(), key=lambda path: path.name)

@@ -150,7 +150,7 @@ class _RecordPiece:
 def _read_record_pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
     """Pieces that end where a record ends, without the header.
 
-    After a quote in the middle of a field, only reading tells which newlines are
+    After a quote in the middle of a field, only reading shows which newlines are
     inside of quotes, so that all that follows is one piece.
     """
     line, pending, header_size, is_regular = 1, b"", layout.header.size, True
@@ -276,7 +276,7 @@ def _parse_by_record(
 
 
 def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | ValueError | None:
-    """A field's value, or an error that says why it is wrong."""
+    """A field's value, or an error with the reason why it is wrong."""
     if not text.strip() and name in layout.empty:
         return None
     if name not in layout.numbers:

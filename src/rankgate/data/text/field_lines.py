@@ -280,7 +280,7 @@ def _inserts_fields() -> bool:
 def _parse_as_atof(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """Read the number as C's ``atof`` does; 0 if there is none.
 
-    Infinity becomes the greatest finite number, which sorts alike.
+    Infinity becomes the greatest finite number, which sorts the same way.
     """
     number_text = pl.col(name)
     sign = pl.when(number_text.str.starts_with("-")).then(-1.0).otherwise(1.0)

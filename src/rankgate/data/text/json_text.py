@@ -125,7 +125,7 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
         if "\\ud" in text.lower():
-            json.dumps(value, ensure_ascii=False).encode()  # half a pair is no character
+            json.dumps(value, ensure_ascii=False).encode()  # half a pair is not a character
     except UnicodeEncodeError:
         problem = "an escape such as \\ud800 without its other half; write the whole character."
         raise InputError(problem, source=label, line=line, code="invalid-json") from None

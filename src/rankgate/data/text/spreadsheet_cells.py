@@ -168,7 +168,7 @@ def write_xlsx(
         header: the names of the columns.
         rows: their cells.
         out: where to.
-        choices: columns whose cells are chosen from a list.
+        choices: columns with cells that are chosen from a list.
 
     Texts that are longer than a cell may be are cut, with a sign at their end.
     """

@@ -1,6 +1,6 @@
 """Values of text files: bytes as text, numbers, normalized spellings, points in time.
 
-Numbers are read as files write them. Texts that look alike get one spelling: Unicode forms,
+Numbers are read as files write them. Texts that look the same get one spelling: Unicode forms,
 ligatures, quotes, soft hyphens. Points in time are read as products write them.
 """
 
@@ -35,7 +35,7 @@ def refuse_surrogates(ids: Iterable[str], label: str) -> None:
 
 
 def decode_utf8(data: bytes, label: str, line: int = 1) -> str:
-    """The text of bytes whose first line has this number.
+    """The text of bytes; their first line has this number.
 
     Raises:
         InputError: they are not UTF-8; with the line.

@@ -146,7 +146,7 @@ def resolve_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]:
     """A table of texts, such as headers, with the values of variables.
 
     Raises:
-        UsageError: a variable that is not set; a value that no header can hold.
+        UsageError: a variable that is not set; a value that a header cannot hold.
     """
     resolved = {name: secrets.resolved(str(value)) for name, value in table.items()}
     for name, value in resolved.items():
@@ -167,7 +167,7 @@ def _patterns(value: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _any_form(text: str) -> str:
-    """A pattern of a text whose characters may each be encoded for URLs, JSON, HTML or Python."""
+    """A pattern of a text in which each character may be encoded for URLs, JSON, HTML or Python."""
     return "".join(
         rf"(?:{character}|\\{_BACKSLASHES}(?i:u{ord(character):04x}))"
         if character.isascii() and character.isalnum()  # no encoding changes these
@@ -229,7 +229,7 @@ _LOCK = Lock()
 
 
 def _scrub_record(record: logging.LogRecord) -> bool:
-    """Scrub records of the HTTP client, whose addresses may hold a secret."""
+    """Scrub records of the HTTP client, as their addresses may hold a secret."""
     text = record.getMessage()
     with _LOCK:
         live = list(_ACTIVE_SECRETS)

@@ -70,7 +70,7 @@ class _TooLargeError(Exception):
 class Transport:
     """Sends requests to one server; may be used by many threads.
 
-    Redirections are not followed, so that headers with secrets go to no other host.
+    Redirects are not followed, so that headers with secrets go to no other host.
 
     Args:
         url: the server, and the beginning of the path.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
 LONGEST_WAIT = 600.0
-"""Seconds that a server may ask to wait; one that asks for more is not waited for."""
+"""The longest wait, in seconds, that a server may ask for; longer waits are refused."""
 
 _LONGEST_BACKOFF = 60.0
 _WAIT_SECONDS = 0.2
@@ -103,8 +103,8 @@ class Workers:
 def _wait_for(end_events: list[Event]) -> None:
     """Wait for all threads; in small steps, so that an interruption is noticed.
 
-    Each thread has its own event: Python up to 3.12 counts a thread whose ``join`` is interrupted
-    as ended, though it still runs, and its answer would be lost.
+    Each thread has its own event: Python up to 3.12 counts a thread as ended if its ``join`` is
+    interrupted, though it still runs, and its answer would be lost.
     """
     for end_event in end_events:
         while not end_event.wait(_WAIT_SECONDS):

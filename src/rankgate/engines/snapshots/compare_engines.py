@@ -50,9 +50,9 @@ def compare_engines(
     """Take snapshots of two engines at the same time, and compare their latencies.
 
     Each query is asked of both engines, one right after the other, in an order that is drawn for
-    each query: whatever else the machines do meets both alike. Both are asked at the pace of the
-    slower file. Differences of latency are those of queries that both answered; intervals come
-    from resampled queries. After an interruption the same call goes on.
+    each query: any other load on the machines affects both in the same way. Both are asked at the
+    pace of the slower file. Differences of latency are those of queries that both answered;
+    intervals come from resampled queries. After an interruption the same call continues.
 
     Args:
         baseline: an engine, as for `snapshot`.
@@ -65,8 +65,8 @@ def compare_engines(
         concurrency: queries that are asked at the same time; as the engine's file says without it.
         rate: queries a second, at most; as the engine's file says without it.
         seed: of the order, and of the resampling.
-        again: ask queries that failed before anew.
-        force: replace an output that exists, and begin anew.
+        again: ask queries again that failed before.
+        force: replace an output that exists, and start again.
         to: the format of the run; by the suffix of OUTPUT without it.
 
     Raises:

@@ -35,7 +35,7 @@ class Outcome:
         error: the reason why it failed.
         doc_ids, scores: the documents, best first; None where there are no scores.
         total: the number of matching documents.
-        repeated: documents that came again in the answer.
+        repeated: documents that appear again in the answer.
         shared: documents that came again from another index, by the names of the two.
         unusable: values that came in place of an id and are not one.
         partial: the reason why the answer may lack documents.
@@ -110,7 +110,7 @@ class Outcomes:
         """Begin a snapshot, or continue one.
 
         Raises:
-            InputError: a file that is no such snapshot.
+            InputError: a file that is not such a snapshot.
             UsageError: one of another engine, other parameters or queries.
         """
         journal = Journal.open(path)

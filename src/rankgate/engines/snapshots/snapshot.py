@@ -52,10 +52,10 @@ class Lists:
 
     Attributes:
         documents: rows of the run.
-        repeated: documents that came again in one answer, and count once.
+        repeated: documents that appear again in one answer, and count once.
         tied: documents with the score of another document of the list.
-        unordered: queries whose scores do not fall from rank to rank.
-        unscored: queries whose documents have no scores.
+        unordered: queries with scores that do not fall from rank to rank.
+        unscored: queries with documents without scores.
         by_rank: True if the run's scores are made from the ranks.
         as_served: True if equal scores were made different, in the order that was served.
         unusable: documents without an id that a file could hold.
@@ -63,7 +63,7 @@ class Lists:
         shared: documents that came again from another index, by the names of both.
         cut: queries with fewer documents than requested, though more match.
         longest: the largest number of documents of such a query.
-        partial: queries whose answers may lack documents.
+        partial: queries with answers that may lack documents.
         partial_reason: the reason of the first of them.
         refused: queries that the engine refused, and would refuse again.
     """
@@ -104,7 +104,7 @@ class Snapshot(Result):
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
             ``returned``, ``total_hits``, ``started_at``, ``concurrency`` (queries that were asked
             at the same time).
-        changed: facts about the engine or its index that changed under way.
+        changed: facts about the engine or its index that changed during the snapshot.
         output: the file of the run; None if there is none.
         lost: parts that the format of the run's file could not hold.
         run: the run; None in a result that was read from JSON.
@@ -301,11 +301,11 @@ COMPARED_QUERIES = {
 
 @dataclass(frozen=True)
 class EngineComparison(Result):
-    """Snapshots of two engines whose queries were interleaved.
+    """Snapshots of two engines with interleaved queries.
 
     Attributes:
         baseline, candidate: the snapshots.
-        pairs: queries that both engines answered, whose latencies are compared.
+        pairs: queries that both engines answered; their latencies are compared.
         latency: ``statistic`` (mean, p50, p95), ``baseline``, ``candidate``, ``delta``, ``low`` and
             ``high`` of the delta's interval, in milliseconds.
         queries: ``query_id``, ``first`` (which engine was asked first), states, latencies and the

@@ -71,7 +71,7 @@ class EngineSnapshot:
             more: further values that must be the same to continue.
 
         Raises:
-            InputError: a file that is no snapshot under way.
+            InputError: a file that is not an unfinished snapshot.
             UsageError: a snapshot of another engine, other parameters or queries.
         """
         header = {**_snapshot_identity(configuration, queries), **(more or {})}
@@ -234,8 +234,8 @@ def snapshot(
         depth: how many documents are asked for; as the engine's file says without it.
         concurrency: queries that are asked at the same time; as the engine's file says without it.
         rate: queries a second, at most; as the engine's file says without it.
-        again: ask queries that failed before anew.
-        force: replace an output that exists, and begin anew.
+        again: ask queries again that failed before.
+        force: replace an output that exists, and start again.
         to: the format of the run; by the suffix of OUTPUT without it.
 
     Raises:

@@ -14,7 +14,7 @@ from rankgate.core.present.charts.chart_style import ON_DEEP, ON_PALE, separate_
 
 _CELL, _ROW = 74, 26
 _WIDEST, _WIDE, _HIGH, _LOW = 680, 16, 22, 4  # points: of all columns, of a column, of a row
-_MIN_READABLE = 9  # points of a row or column whose name can be read
+_MIN_READABLE = 9  # points of a row or column with a readable name
 _DARK_LUMINANCE = 0.179  # the luminance below which white is easier to read than black
 
 

@@ -15,7 +15,7 @@ INK, DIM, LINE, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#fffffe"
 """Colours of text, notes, grids and background in the light theme; `DARK` maps them to dark."""
 
 GRADES = ("#b6d0ea", "#80acd9", "#4484c2", "#1b5a9a", "#083362")
-"""From worthless to best, on pages too: one hue, the better the further from the ground."""
+"""From worthless to best, also on pages: one hue, further from the background the better."""
 
 _DARK_GRADES = ("#35465e", "#41699a", "#5791c9", "#8fbbe6", "#d3e8fb")
 
@@ -26,12 +26,12 @@ BLUE, RED, GREY = "#1f77c4", "#d55e00", "#7d8590"
 """Better, worse, neither."""
 
 SYSTEMS = (BLUE, RED, "#009955", "#7722ff", "#ee1144", "#8877ff", GREY)
-"""Of systems and metrics, in order. Each has a contrast of 3 to 1 or more against both grounds, and
-any two differ by 15 or more (CIE 1976) as readers without one kind of cones see them (Machado,
+"""Of systems and metrics, in order. Each has a contrast of 3 to 1 or more with both backgrounds,
+and any two differ by 15 or more (CIE 1976) for readers who lack one kind of cones (Machado,
 Oliveira and Fernandes, IEEE TVCG 15(6), 2009, doi:10.1109/TVCG.2009.113)."""
 
 SHARES = ("#e8f1fa", "#0b4a8f")
-"""From 0 to 1 in heat maps; cells have their own ground in either theme."""
+"""From 0 to 1 in heat maps; cells have their own background in both themes."""
 
 ON_PALE, ON_DEEP = "#000000", "#ffffff"
 """Words in cells of heat maps."""

@@ -100,7 +100,7 @@ _OWN_IDS = re.compile(r'(id="|url\(#)(clip|gradient_?)(\d+)')
 
 @dataclass(frozen=True)
 class Picture:
-    """One chart with what it says and what it was made of.
+    """One chart with its texts and its figures.
 
     Attributes:
         kind: the name of its kind.
@@ -237,7 +237,7 @@ class Picture:
 
 
 def _without_controls(svg: str) -> str:
-    """An SVG whose text holds no control or direction characters, for any data."""
+    """An SVG with no control or direction characters in its text, for any data."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in svg)
 
 

@@ -224,7 +224,7 @@ def page_content(document: Document, links: Links = NO_LINKS) -> str:
     """The content of the page, without its frame.
 
     Args:
-        document: what it says.
+        document: its content.
         links: addresses of its tables, charts and queries, where a server has them.
     """
     word = f"{status_html(document.status)} " if document.status else ""

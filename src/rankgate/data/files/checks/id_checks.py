@@ -35,7 +35,7 @@ _MIN_COMMON_SHARE = 0.5
 
 @check("query-twins", "note", "qrels", "Ids of queries differ in spelling only.")
 def _find_query_twins(qrels: RawQrels) -> Iterator[Found]:
-    """Queries whose ids differ in blanks, case or form of Unicode only."""
+    """Queries with ids that differ only in blanks, case or form of Unicode."""
     normalized_id = pl.col("id").str.strip_chars().str.to_lowercase().str.normalize("NFKC")
     table = pl.DataFrame({"id": qrels.query_ids}).with_columns(normalized_id.alias("key"))
     same_key = table.filter(pl.col("key").is_duplicated())

@@ -225,7 +225,7 @@ def _find_grades_off_scale(qrels: RawQrels) -> Iterator[Found]:
 
 @check("uneven-scale", "warning", "qrels", "Grades are unevenly spaced, as gains are.")
 def _find_uneven_scale(qrels: RawQrels) -> Iterator[Found]:
-    """Whole grades whose steps differ widely are gains; fractions are of no scale of steps."""
+    """Whole grades with very different steps are gains; fractions are not steps of a scale."""
     grades = qrels.grades.filter(pl.col("grade") >= 0)["grade"]
     steps = grades.diff().drop_nulls()
     if len(grades) < _MIN_GRADES or (grades != grades.round()).any():
@@ -375,7 +375,7 @@ def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
     "Queries have the same words: they count as one unit in errors and tests.",
 )
 def _find_near_copies(queries: pl.DataFrame) -> Iterator[Found]:
-    """Queries whose texts differ by case, marks or the order of words alone."""
+    """Queries with texts that differ only by case, marks or the order of words."""
     if CLUSTER in queries.columns:
         return
     copies = find_near_copies(dict(queries.select("query_id", "text").drop_nulls().iter_rows()))
@@ -423,7 +423,7 @@ def _hash_queries(qrels: RawQrels, key: pl.Expr, **expressions: pl.Expr) -> pl.D
     "Several people gave the same grades wherever they rated the same.",
 )
 def _find_copied_ratings(ratings: Ratings) -> Iterator[Found]:
-    """Find ratings that always agree, which people's ratings never do."""
+    """Find ratings that always agree; ratings by people never do."""
     graded = ratings.table.filter(pl.col("grade").is_not_null())
     pairs = graded.group_by(PAIR, maintain_order=True).agg(
         raters=pl.col("rater").n_unique(), grades=pl.col("grade").n_unique()

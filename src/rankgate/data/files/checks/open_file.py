@@ -58,7 +58,7 @@ def open_subject(
         file_or_table: a file, or a table in memory.
         format_name: the format of the file; found by looking into it if not given.
         as_: read it as this, where it could be either.
-        scale: the grades that are possible, if the file does not say.
+        scale: the grades that are possible, if the file does not give them.
 
     Raises:
         UsageError: no such format; a dict of dicts that could be either.

@@ -233,7 +233,7 @@ def _are_distances(
 
 @check("all-tied", "warning", "run", "All documents of a query have one score.")
 def _find_all_tied(run: RawRun) -> Iterator[Found]:
-    """Find queries whose documents all have one score; invalid scores do not count."""
+    """Find queries where all documents have one score; invalid scores do not count."""
     differs = run.steps(up=True) | run.steps(up=False) | ~np.isfinite(run.score)
     is_all_tied = (run.by_query(differs) == 0) & (run.lengths > 1)
     tied_count, list_count = int(is_all_tied.sum()), int(np.count_nonzero(run.lengths > 1))

@@ -62,7 +62,7 @@ def read_documents(source: InputFile) -> list[dict[str, Any]]:
     """The document, or all documents of the answer of a search.
 
     Raises:
-        InputError: no object.
+        InputError: it is not an object.
     """
     root = require_object(read_document(source), source)
     if "hits" not in root:

@@ -228,7 +228,7 @@ def sniff_umbrela(first_bytes: bytes, name: str) -> str | None:
 def read_umbrela(source: InputFile) -> FileContents:
     """Ratings of the model, and judgments if no pair has several grades.
 
-    ``result_status`` 0 says that the answer could not be parsed and that the 0 in ``judgment``
+    ``result_status`` 0 means that the answer could not be parsed and that the 0 in ``judgment``
     was put in its place: it is not a grade. Texts are ids where ``qid`` and ``docid`` are missing.
     """
     collected = GrowingRatings(source.label)

@@ -329,7 +329,7 @@ _OTHER_COLUMNS = {
 
 
 def sniff_book_csv(first_bytes: bytes, name: str) -> str | None:
-    """Query and docid, then columns that hold numbers or nothing, of which one has a number."""
+    """Query and docid, then columns that hold numbers or nothing; one of them has a number."""
     names = delimited_records.read_column_names(first_bytes)
     judges = names[len(_IDS) :]
     if names[: len(_IDS)] != _IDS or not judges or set(judges) & _OTHER_COLUMNS:

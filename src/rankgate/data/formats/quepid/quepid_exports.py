@@ -197,7 +197,7 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def score_losses(contents: FileContents) -> tuple[Loss, ...]:
-    """The losses by writing ranks and not scores; -rank itself is no loss."""
+    """The losses by writing ranks and not scores; -rank itself is not a loss."""
     if not contents.runs:
         return ()
     run = contents.runs[0]

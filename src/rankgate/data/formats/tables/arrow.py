@@ -43,7 +43,7 @@ MAX_UNPACKED_BYTES = 384 << 20
 MAX_VALUES = 100_000_000
 """Rows times columns that are read whole at most; a small file can declare any number."""
 
-# Polars panics over some damaged files, which is no Exception
+# Polars panics over some damaged files, which is not an Exception
 _DAMAGE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
@@ -151,7 +151,7 @@ def _disk_errors() -> Iterator[None]:
 
 
 def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
-    """A part whose batches are made while it is written."""
+    """A part with batches that are made while it is written."""
     from polars.io.plugins import register_io_source
 
     def source(
@@ -253,7 +253,7 @@ def collect_frame(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
     """The rows of the result of `scan_file`.
 
     Raises:
-        InputError: a damaged file, a column that holds what it should not.
+        InputError: a damaged file, a column with invalid values.
     """
     try:
         return frame.collect(engine="streaming")

@@ -86,7 +86,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 
 def _guess_separator(first_bytes: bytes) -> str | None:
-    """The separator of a first line of unusual names that say what the columns hold."""
+    """The separator of a first line of unusual names that describe the columns."""
     from rankgate.data.column_names import names_columns
 
     separator = likely_separator(first_bytes)

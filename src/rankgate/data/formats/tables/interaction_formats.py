@@ -75,7 +75,7 @@ def is_log(names: Sequence[str]) -> bool:
 
 
 def _make_sniffer(pattern: re.Pattern[bytes], reason: str, lines: int = _LINES) -> Sniff:
-    """Sniff files whose first lines all have a form."""
+    """Sniff files by a form that all their first lines have."""
 
     def sniff(first_bytes: bytes, name: str) -> str | None:
         lines_read = first_bytes.removeprefix(BOM).lstrip().split(b"\n")

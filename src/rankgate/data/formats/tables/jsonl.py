@@ -225,7 +225,7 @@ def read_run(source: InputFile) -> Run:
     """A run from objects with a query, a document and a score, or rank; read when needed.
 
     Raises:
-        InputError: the first line is no such object.
+        InputError: the first line is not such an object.
     """
     table = schemas.required_schema(read_key_names(source), "runs", source.label, "key")
 
@@ -264,7 +264,7 @@ def table(source: InputFile) -> pl.LazyFrame:
     """The rows under the file's names.
 
     Raises:
-        InputError: a line that is no object, with its number; columns of different types.
+        InputError: a line that is not an object, with its number; columns of different types.
     """
     data = source.everything().removeprefix(BOM)
     try:

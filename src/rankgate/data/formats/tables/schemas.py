@@ -1,8 +1,8 @@
 """Recognise the contents of a table by its column names, and choose what to write.
 
-A CSV, Parquet, Arrow or JSONL file is one table. Its columns say which part of `FileContents`
-it is; every other part is reported as a loss. Query latencies and states are read from extra
-columns of a run.
+A CSV, Parquet, Arrow or JSONL file is one table. Its columns decide which part of
+`FileContents` it is; every other part is reported as a loss. Query latencies and states are read
+from extra columns of a run.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def input_kind_of(table: TableSchema | None) -> Part | None:
 def _schema_of_pairs(
     names: Sequence[str], ids: dict[str, str], part_name: str | None
 ) -> TableSchema | None:
-    """Judgments, rankings, ratings, or documents whose fields differ by query."""
+    """Judgments, rankings, ratings, or documents with fields that differ by query."""
     rating_columns = match_columns(names, ("rater", "grade"))
     if part_name is None and len(rating_columns) == len(("rater", "grade")):
         rating_columns |= {

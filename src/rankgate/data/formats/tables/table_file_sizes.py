@@ -60,7 +60,7 @@ def read_arrow_sizes(stream: IO[bytes], size: int, label: str) -> ArrowSizes:
         (length,) = struct.unpack("<i", tail[:4])
         has_magic = tail[4:] == _ARROW_MAGIC and 0 < length <= size - _ARROW_TAIL
         stream.seek(size - _ARROW_TAIL - length if has_magic else size)
-        footer = _Table.root(stream.read(length))  # nothing where it is no file of Arrow
+        footer = _Table.root(stream.read(length))  # nothing if it is not a file of Arrow
         unpacked = values = 0
         for field in (_DICTIONARIES, _BATCHES):
             for block in footer.structs(field, _BLOCK):

@@ -90,7 +90,7 @@ _RANKS = (
 
 
 def read_run_lines(source: InputFile, *, loose: bool = False) -> Run:
-    """A run whose rows are parsed when they are needed.
+    """A run with rows that are parsed when they are needed.
 
     Args:
         source: the file.
@@ -203,7 +203,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_trec(source: InputFile) -> FileContents:
-    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if whole and no ranks."""
+    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if whole and not ranks."""
     if holds_judgments(source):
         return FileContents(qrels=read_qrels_lines(source))
     return FileContents(runs=(read_run_lines(source),))
@@ -232,7 +232,7 @@ def rows(source: InputFile) -> FileRows | None:
 
 
 def holds_judgments(source: InputFile) -> bool:
-    """True if the first line is one of judgments; of 3 fields, if all are whole, and no ranks."""
+    """True if the first line is one of judgments; of 3 fields, if all are whole, and not ranks."""
     width = len(first_fields(source))
     return width == _QRELS or (
         width == _EITHER and _has_whole_thirds(source) and not counts_ranks(source, _MIN_TREC_RANKS)
