@@ -44,8 +44,8 @@ rankgate eval test.qrels.csv/ new.parquet/ -m nDCG@10
 
 A folder is never several runs: name their files. Files of several formats, of several TREC runs
 (by their tags) or with other columns are an error that names one, and so are an empty folder, a
-folder that Spark has not finished, folders of partitions (`day=1/`), and tables with
-a log of the valid files (Delta, Hudi), which Spark reads. `--columns` names columns of single files.
+folder that Spark has not finished, folders of partitions (`day=1/`), and tables with a
+log of the valid files (Delta, Hudi), which Spark reads. `--columns` names columns of single files.
 
 ## From Python
 

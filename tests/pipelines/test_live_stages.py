@@ -246,7 +246,7 @@ def test_a_reranker_that_returns_an_id_twice_is_a_notice(shop):
     changed(shop, "shop:even_first", "shop:twice")
     for _ in range(2):  # also of a run that is kept
         result = followed()
-        (text,) = [text for text in result.warnings if "came again" in text]
+        (text,) = [text for text in result.warnings if "appear again" in text]
         assert text.startswith("rerank: 3 documents appear again in one answer")
     before, after = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
     assert after == before

@@ -264,7 +264,7 @@ _FORM_NAMES = ("diversity", "subtopic")
 
 
 def sniff_subtopics(first_bytes: bytes, name: str) -> str | None:
-    """Four fields, and a document of a query has two second fields; or a marker in the file's name."""
+    """Four fields, and a document of a query has two second fields; or a mark in the file name."""
     lines = [line.split() for line in first_bytes.removeprefix(BOM).splitlines()]
     line_fields = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
     if not line_fields or len(line_fields[0]) != len(_SUBTOPIC_FIELDS):
