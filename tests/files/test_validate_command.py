@@ -34,7 +34,7 @@ def test_errors_exit_with_2_and_all_are_reported(run, wrong):
         "         grade\n"
         "note   line 4: 1 negative grade (-1): in the pool, never relevant; tools differ\n"
         "         over whether such a document is judged [negative-grade]\n"
-        "       mend: see to it that they mean spam or unjudged, and are not part of the\n"
+        "       mend: make sure that they mean spam or unjudged, and are not part of the\n"
         "         scale\n"
     )
 

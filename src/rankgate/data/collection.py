@@ -386,8 +386,8 @@ class Collection(_FieldValue):
             set_fields = getattr(self, holder).stated() if holder else self.stated()
             if inner in set_fields:
                 raise UsageError(
-                    f"{taker} takes no {inner} of a collection, with which its values would be "
-                    "other ones; leave it out.",
+                    f"{taker} takes no {inner} of a collection, which would change its values; "
+                    "leave it out.",
                     code="conflicting-options",
                 )
 

@@ -151,7 +151,10 @@ def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
             problem, source=location.file(row), line=location.line(row), code="not-a-number"
         )
     if "subtopic" not in table.columns:
-        problem = "weights of subtopics, and no column of subtopics; add one, or drop the weights."
+        problem = (
+            "there are weights of subtopics, but no column of subtopics; add one, or drop the "
+            "weights."
+        )
         raise InputError(problem, source=location.label, code="no-subtopics")
     is_first_weight = pl.col("subtopic_weight") == pl.col("subtopic_weight").first().over(
         "query_id", "subtopic"

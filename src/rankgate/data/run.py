@@ -307,7 +307,7 @@ class Run:
         scores = self.table["score"]
         if len(scores) != len(judged):
             problem = (
-                f"{len(scores)} scores, and the judgments have {len(judged)} rows; a model's "
+                f"{len(scores)} scores, but the judgments have {len(judged)} rows; a model's "
                 "scores need one line for each row of the file that it scored."
             )
             raise InputError(problem, source=self.place.label, code="wrong-shape")
@@ -316,7 +316,7 @@ class Run:
         if is_other_query.any():
             row = int(is_other_query.arg_max() or 0)
             problem = (
-                f"row {row + 1} is of query '{queries[row]}', and of query "
+                f"row {row + 1} is of query '{queries[row]}', but of query "
                 f"'{judged['query_id'][row]}' in the judgments; scores need the rows of the file "
                 "that was scored, in its order."
             )

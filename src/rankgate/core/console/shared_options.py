@@ -204,7 +204,7 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
         arguments.setdefault(content, []).extend(names)
     *first_kinds, last_kind = arguments
     contents = f"{', '.join(first_kinds)} and {last_kind}" if first_kinds else last_kind
-    restriction = ", of those that it can hold" if first_kinds else ""
+    restriction = ", if it can hold them" if first_kinds else ""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -268,7 +268,7 @@ as_kind = click.option(
 
 
 def output(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``-o``, which may be none of the files that the command reads."""
+    """``-o``; it must not be one of the files that the command reads."""
 
     @functools.wraps(function)
     def checked(*args: Any, output: str | None, **options: Any) -> Any:

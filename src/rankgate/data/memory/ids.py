@@ -64,7 +64,7 @@ class Ids:
             return cls(size)
         id_texts = pl.Series([str(name) for name in names], dtype=pl.String)
         if len(id_texts) != size:
-            problem = f"{len(id_texts)} of them for {size} in the array; give one for each."
+            problem = f"{len(id_texts)} ids for {size} in the array; give one for each."
             raise InputError(problem, source=label, code="wrong-shape")
         if (id_texts == "").any():
             raise InputError("an id is empty; give each a name.", source=label, code="empty-value")

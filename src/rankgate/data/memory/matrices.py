@@ -167,7 +167,7 @@ def to_numpy(array: Any, name: str = "array") -> NDArray[Any]:
     except _FAILURES as error:
         if hasattr(array, "__array__"):  # as of jax, wherever it lives
             return np.asarray(array)
-        problem = f"no array of the main memory: {str(error).splitlines()[0]}"
+        problem = f"not an array in main memory: {str(error).splitlines()[0]}"
         remedy = "detach it and move it there, as with .detach().cpu()."
         raise InputError(
             f"{problem.rstrip('.')}; {remedy}", source=name, code="wrong-type"

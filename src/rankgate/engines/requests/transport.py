@@ -236,7 +236,7 @@ def _refuse_host(host: str) -> None:
     allowed = {host_name.strip() for host_name in os.environ.get(HOSTS, "").split(",")} - {""}
     if allowed and host not in allowed:
         raise UsageError(
-            f"the host {host} may not be asked; {HOSTS} allows {', '.join(sorted(allowed))}.",
+            f"the host {host} is not allowed; {HOSTS} allows {', '.join(sorted(allowed))}.",
             code="host-not-allowed",
         )
 

@@ -57,7 +57,7 @@ def queries_of(queries: QueriesLike) -> list[Query]:
     seen_ids: set[str] = set()
     for query_id, text, line, _ in rows:
         if query_id in seen_ids:
-            problem = f"query {query_id!r} is there twice; keep one."
+            problem = f"query {query_id!r} appears twice; keep one."
             raise InputError(problem, source=label, line=line, code="duplicate-query")
         if text is None or not str(text).strip():
             problem = f"query {query_id!r} has no text; give it one, or leave it out."

@@ -226,8 +226,8 @@ def _notices(result: Snapshot) -> list[Notice]:
         notices.append(
             Notice(
                 "tied-scores",
-                f"{lists.tied:,} of {lists.documents:,} documents have the score of another one of "
-                f"their list, and {order}",
+                f"{lists.tied:,} of {lists.documents:,} documents have the same score as another "
+                f"one of their list, and {order}",
             )
         )
     notices += [
