@@ -80,7 +80,7 @@ def test_a_program_is_an_engine(tmp_path):
     assert result.queries["state"].to_list() == ["ok", "failed", "failed", "ok"]
     assert result.run.table.rows()[:2] == [("a", "red", 9.0), ("a", "shoe", 8.0)]
     assert "ended with 3" in result.queries["error"][1]
-    assert "no line of JSON" in result.queries["error"][2]
+    assert "not a line of JSON" in result.queries["error"][2]
     result = snapshot(program(tmp_path, timeout=0.5), {"e": "sleep"})
     assert result.queries["state"].to_list() == ["failed"]
     assert "no answer within 0.5 seconds" in result.queries["error"][0]

@@ -53,7 +53,7 @@ def test_a_server_that_fails_now_and_then_loses_nothing(api, server):
     ("reply", "word"),
     [
         ((500, {"error": {"reason": "shard gone"}}), "shard gone"),
-        ((200, b"[1, 2"), "no JSON"),
+        ((200, b"[1, 2"), "not JSON"),
         ((200, b"<!DOCTYPE html><p>login"), "HTML"),
         ((200, b"x", (), 50), "breaks off"),
     ],

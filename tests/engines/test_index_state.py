@@ -1,4 +1,4 @@
-"""What is known of an index: its documents, settings and changes, and that it changed under way."""
+"""Facts of an index: its documents, settings and changes, and changes during a snapshot."""
 
 import sqlite3
 from contextlib import closing

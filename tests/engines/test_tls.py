@@ -89,7 +89,7 @@ def test_a_certificate_that_is_not_trusted_ends_the_snapshot_unsent(
         file = engine(tmp_path, server, 'ca = "ca.pem"' if ca else "")
         result = snapshot(file, QUERIES, tmp_path / "new.run")
         assert result.states["not_run"] == len(QUERIES)
-        assert "no safe connection" in result.problem
+        assert "no secure connection" in result.problem
         assert not server.seen  # neither a query nor the token
 
 

@@ -82,7 +82,7 @@ def read_document(source: InputFile, limit: int = LIMIT) -> Any:
         limit: the most bytes that it may have.
 
     Raises:
-        InputError: no JSON, a key twice in one object, too long or too deep, NaN or Infinity;
+        InputError: not JSON, a key twice in one object, too long or too deep, NaN or Infinity;
             with the line.
     """
     chunks, size = [], 0

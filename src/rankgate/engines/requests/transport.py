@@ -327,7 +327,7 @@ def request_json(
         return json.loads(reply.data)
     except (ValueError, RecursionError):
         first_bytes = reply.data[:9].lstrip().lower()
-        content_name = "HTML" if first_bytes.startswith((b"<!doctype", b"<html")) else "no JSON"
+        content_name = "HTML" if first_bytes.startswith((b"<!doctype", b"<html")) else "not JSON"
         return Failure("again", f"the answer is {content_name}")
 
 
