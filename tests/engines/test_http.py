@@ -55,7 +55,7 @@ def test_a_server_that_fails_now_and_then_loses_nothing(api, server):
         ((500, {"error": {"reason": "shard gone"}}), "shard gone"),
         ((200, b"[1, 2"), "not JSON"),
         ((200, b"<!DOCTYPE html><p>login"), "HTML"),
-        ((200, b"x", (), 50), "breaks off"),
+        ((200, b"x", (), 50), "cut off"),
     ],
 )
 def test_what_does_not_get_better_fails_after_all_tries(api, server, reply, word):
@@ -72,8 +72,8 @@ def test_what_does_not_get_better_fails_after_all_tries(api, server, reply, word
     [
         ((400, {"error": "bad syntax"}), "bad syntax"),
         ((200, {"other": []}), "no list of documents"),
-        ((200, {"found": {"docs": [{"name": "x"}]}}), "no good id"),
-        ((200, {"found": {"docs": [{"id": "a", "score": "high"}]}}), "no number"),
+        ((200, {"found": {"docs": [{"name": "x"}]}}), "no document has a usable id"),
+        ((200, {"found": {"docs": [{"id": "a", "score": "high"}]}}), "is not a number"),
     ],
 )
 def test_what_will_never_get_better_is_not_tried_again(api, server, reply, word):

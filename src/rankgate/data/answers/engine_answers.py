@@ -33,6 +33,9 @@ Path = tuple[str, ...]
 MISSING = object()
 """The value of a missing path; JSON's null is a value."""
 
+NO_USABLE_ID = "no document has a usable id"
+"""The beginning of the failure of an answer without any usable id."""
+
 
 def parse_path(path: str | list[Any]) -> Path:
     r"""The steps of a path; a list if a key has a dot of its own.
@@ -128,7 +131,7 @@ class Answer:
         """The answer; a failure if there are documents and none has an id."""
         if self.doc_ids or not self.unusable:
             return self
-        return Failure("refused", f"no document has a usable id, but {self.unusable[0]}")
+        return Failure("refused", f"{NO_USABLE_ID}; the first one has {self.unusable[0]}")
 
 
 class Row(NamedTuple):

@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.answers.clients import QUERY_ID_KEYS, STORED_KEYS, WRAPPER_KEYS
 from rankgate.data.answers.engine_answers import (
     MISSING,
+    NO_USABLE_ID,
     Answer,
     Path,
     break_ties,
@@ -274,7 +275,7 @@ class _AnswerReader:
             if error
             else f"an answer of {title} that cannot be used: {answer.problem}"
         )
-        if "no good id" in answer.problem:
+        if NO_USABLE_ID in answer.problem:
             path = ".".join(doc_id or self.product.shape.doc_id)
             problem += f", expected at {path}; say where it is, such as:"
             suggestion = "--columns doc=_source.sku"
