@@ -7,9 +7,11 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from scipy import stats
 
 from rankgate import agree, evaluate
+from rankgate.judging.agreement import agreement_tables
 from rankgate.judging.agreement.agree import RaterAgreement
 from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.measurement.stats.rater_agreement import (
@@ -132,3 +134,15 @@ def test_the_command_shows_them_and_json_keeps_them(tmp_path, run):
     for row in older["pairs"]:
         del row["mae"], row["kendall"]
     assert RaterAgreement.from_dict(older).effect.components == ()
+
+
+def test_raters_in_small_chunks_have_the_same_figures(monkeypatch):
+    incomplete = RATED.sample(fraction=0.7, seed=3)
+    together = agree(incomplete).found.pairs
+    monkeypatch.setattr(agreement_tables, "_CELLS", 1)
+    assert_frame_equal(agree(incomplete).found.pairs, together)
+    ann, bob = (incomplete.filter(rater=name).drop("rater") for name in ("ann", "bob"))
+    counted = ann.join(bob, on=["query_id", "doc_id"], suffix="_bob")
+    row = together.filter(first="ann", second="bob").row(0, named=True)
+    assert row["overlap"] == len(counted)
+    assert row["agreement"] == pytest.approx((counted["grade"] == counted["grade_bob"]).mean())

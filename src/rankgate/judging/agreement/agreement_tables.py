@@ -6,7 +6,7 @@ grades against the others, first half to second half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from rankgate.measurement.stats.rater_agreement import (
     FEWEST_CLUSTERS,
     cohen_values,
     jackknife,
+    jackknife_bounds,
     kendall_values,
     mean_absolute,
     pearson_values,
@@ -26,9 +27,13 @@ from rankgate.measurement.stats.rater_agreement import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rankgate.data.qrels import Ratings
     from rankgate.judging.agreement.rated_pairs import RatedPairs, RaterCheck
     from rankgate.measurement.stats.rater_agreement import Floats, RatingMatrix
+
+    Places = NDArray[np.int64]
 
 
 def with_others_grades(graded_ratings: pl.DataFrame) -> pl.DataFrame:
@@ -178,56 +183,92 @@ _PAIRS = {
 }
 
 
-def _correlations(table: Floats, without: Floats, grades: Floats) -> tuple[float, ...]:
-    """Mean absolute difference, r, and rho and tau with intervals that leave out one query."""
-    figures = [
-        float(coefficient(table[None], grades)[0])
-        for coefficient in (mean_absolute, pearson_values)
-    ]
-    for coefficient in (spearman_values, kendall_values):
-        value = float(coefficient(table[None], grades)[0])
-        interval = jackknife(value, coefficient(without, grades), fewest=FEWEST_CLUSTERS)
-        figures += [value, max(interval.low, -1.0), min(interval.high, 1.0)]
-    return tuple(figures)
-
-
 def pair_table(pairs: RatedPairs) -> pl.DataFrame:
     """A row for each pair of raters who graded something in common."""
-    grade_index, grades = pairs.grade_index, pairs.sheet.grades
-    is_rated = (grade_index >= 0).astype(np.float64)  # exact counts, and a fast product
-    shared_counts, size = is_rated.T @ is_rated, grades.size
-    rows = []
-    for i, j in zip(*np.nonzero(np.triu(shared_counts, 1)), strict=True):
-        is_shared = (grade_index[:, i] >= 0) & (grade_index[:, j] >= 0)
-        _, query = np.unique(pairs.queries[is_shared], return_inverse=True)
-        cell = (query * size + grade_index[is_shared, i]) * size + grade_index[is_shared, j]
-        by_query = np.bincount(cell, minlength=(query.max() + 1) * size * size)
-        queries = by_query.reshape(-1, size, size).astype(np.float64)
-        table = queries.sum(axis=0)
-        n = table.sum()
-        kappa, linear = (
-            float(cohen_values(table[None], grades, kind)[0]) for kind in ("identity", "linear")
-        )
-        kappa_without = cohen_values(table - queries, grades)
-        result = jackknife(kappa, kappa_without, fewest=FEWEST_CLUSTERS)
-        bias = float((table.sum(axis=1) - table.sum(axis=0)) @ grades / n)
-        rows.append(
-            (
-                pairs.raters[i],
-                pairs.raters[j],
-                int(n),
-                float(np.trace(table) / n),
-                kappa,
-                linear,
-                bias,
-                result.low,
-                min(result.high, 1.0),
-                *_correlations(table, table - queries, grades),
-            )
-        )
-    return make_frame(rows, _PAIRS).sort(
+    frames = [
+        _pair_figures(pairs, first, second, tables)
+        for raters_by_chunk in _tables_of_pairs(pairs)
+        for first, second, tables in raters_by_chunk
+    ]
+    return pl.concat([make_frame([], _PAIRS), *frames]).sort(
         "overlap", "first", "second", descending=[True, False, False]
     )
+
+
+_CELLS = 1 << 20
+"""Pairs of ratings whose tables are in memory together."""
+
+
+def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, Floats]]]:
+    """Pairs of raters with their tables of each query, those of equally many queries together.
+
+    Yields:
+        in chunks of first raters: (P,) first raters, (P,) second raters, (P, Q, K, K) how often
+        the first gave a grade and the second another, in each query that both rated.
+    """
+    size, query_count = pairs.sheet.grades.size, int(pairs.queries.max()) + 1
+    grade_index = pairs.grade_index
+    items, raters = np.nonzero(grade_index >= 0)  # by item, then by rater
+    grades = grade_index[items, raters]
+    later_ratings = np.searchsorted(items, items, side="right") - 1 - np.arange(items.size)
+    order = np.argsort(raters, kind="stable")
+    pair_count = np.bincount(raters, later_ratings, minlength=len(pairs.raters))
+    chunk_of_rater = (np.cumsum(pair_count) - pair_count) // _CELLS
+    for chunk in np.unique(chunk_of_rater):
+        ratings = order[chunk_of_rater[raters[order]] == chunk]
+        count = later_ratings[ratings]
+        one = np.repeat(ratings, count)
+        other = one + 1 + np.arange(one.size) - np.repeat(np.cumsum(count) - count, count)
+        rater_pair = raters[one] * len(pairs.raters) + raters[other]
+        keys, key_index = np.unique(
+            rater_pair * query_count + pairs.queries[items[one]], return_inverse=True
+        )
+        cell = (key_index * size + grades[one]) * size + grades[other]
+        tables = np.bincount(cell, minlength=keys.size * size * size).astype(np.float64)
+        tables = tables.reshape(-1, size, size)
+        codes, begins, queries = np.unique(
+            keys // query_count, return_index=True, return_counts=True
+        )
+        yield [
+            (
+                *np.divmod(codes[queries == number], len(pairs.raters)),
+                tables[begins[queries == number, None] + np.arange(number)],
+            )
+            for number in np.unique(queries)
+        ]
+
+
+def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floats) -> pl.DataFrame:
+    """The rows of pairs of raters, whose intervals leave out one query at a time."""
+    grades, raters = pairs.sheet.grades, np.array(pairs.raters, object)
+    total = tables.sum(axis=1)
+    without = (total[:, None] - tables).reshape(-1, *total.shape[1:])
+    n = total.sum(axis=(1, 2))
+    figures = {
+        "first": raters[first],
+        "second": raters[second],
+        "overlap": n.astype(np.int64),
+        "agreement": np.trace(total, axis1=1, axis2=2) / n,
+        "kappa_linear": cohen_values(total, grades, "linear"),
+        "bias": (total.sum(axis=2) - total.sum(axis=1)) @ grades / n,
+        "mae": mean_absolute(total, grades),
+        "pearson": pearson_values(total, grades),
+    }
+    for name, coefficient, lowest in (
+        ("kappa", cohen_values, -np.inf),
+        ("spearman", spearman_values, -1.0),
+        ("kendall", kendall_values, -1.0),
+    ):
+        values = coefficient(total, grades)
+        low, high = jackknife_bounds(
+            values, coefficient(without, grades).reshape(len(values), -1), fewest=FEWEST_CLUSTERS
+        )
+        figures |= {
+            name: values,
+            f"{name}_low": np.maximum(low, lowest),
+            f"{name}_high": np.minimum(high, 1.0),
+        }
+    return make_frame({name: figures[name] for name in _PAIRS}, _PAIRS)
 
 
 def consensus_table(graded_ratings: pl.DataFrame) -> pl.DataFrame:

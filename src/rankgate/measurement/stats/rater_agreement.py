@@ -451,15 +451,33 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
     Returns:
         the interval; NaN with one cluster, or where leaving one out leaves nothing defined.
     """
+    undefined = 1 - np.isfinite(without).mean() if len(without) else 1.0
+    low, high = jackknife_bounds(np.array([value]), without[None], level, fewest)
+    return Agreement(value, float(low[0]), float(high[0]), level, float(undefined))
+
+
+def jackknife_bounds(
+    values: Floats, without: Floats, level: float = 0.95, fewest: int = 2
+) -> tuple[Floats, Floats]:
+    """(B,) low and high of the intervals of `jackknife`, of coefficients of equally many clusters.
+
+    Args:
+        values: (B,) the coefficients of all clusters.
+        without: (B, N) the coefficients without each cluster.
+        level: of the intervals.
+        fewest: clusters below which no interval is given.
+    """
     from scipy.special import stdtrit
 
-    nan, size = float("nan"), len(without)
-    undefined = 1 - np.isfinite(without).mean() if size else 1.0
-    if size < max(fewest, 2) or undefined or not np.isfinite(value):
-        return Agreement(value, nan, nan, level, float(undefined))
-    error = np.sqrt((size - 1) / size * ((without - without.mean()) ** 2).sum())
-    half_width = float(stdtrit(size - 1, (1 + level) / 2) * error)
-    return Agreement(value, value - half_width, value + half_width, level, 0.0)
+    size = without.shape[1]
+    if size < max(fewest, 2):
+        return np.full_like(values, np.nan), np.full_like(values, np.nan)
+    is_defined = np.isfinite(without).all(axis=1) & np.isfinite(values)
+    deviations = np.where(is_defined[:, None], without, np.nan)
+    deviations = deviations - deviations.mean(axis=1, keepdims=True)
+    error = np.sqrt((size - 1) / size * (deviations**2).sum(axis=1))
+    half_width = stdtrit(size - 1, (1 + level) / 2) * error
+    return values - half_width, values + half_width
 
 
 def _interval(value: float, without: Floats, level: float) -> Agreement:
