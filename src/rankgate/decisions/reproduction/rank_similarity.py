@@ -348,20 +348,16 @@ def _common_scores(
 
 def _overlap_curve(
     first_scores: Mapping[str, float], second_scores: Mapping[str, float], depth: int
-) -> list[float]:
+) -> NDArray[np.float64]:
     """The share of common documents in the first k, for each k."""
-    common_count, first_seen, second_seen, overlaps = 0, set[str](), set[str](), []
-    first_list, second_list = list(first_scores), list(second_scores)
-    for k in range(depth):
-        for documents, seen_here, seen_in_other in (
-            (first_list, first_seen, second_seen),
-            (second_list, second_seen, first_seen),
-        ):
-            if k < len(documents):
-                seen_here.add(documents[k])
-                common_count += documents[k] in seen_in_other
-        overlaps.append(common_count / (k + 1))
-    return overlaps
+    second_ranks = {document: rank for rank, document in enumerate(second_scores)}
+    both_seen = [
+        max(rank, second_ranks[document])
+        for rank, document in enumerate(first_scores)
+        if document in second_ranks
+    ]
+    common_count = np.cumsum(np.bincount(np.array(both_seen, np.int64), minlength=depth))
+    return np.asarray(common_count / np.arange(1, depth + 1), np.float64)
 
 
 def _value_table(

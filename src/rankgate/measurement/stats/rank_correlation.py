@@ -11,6 +11,7 @@ and tests) and rank-biased overlap, the top-weighted similarity of two orderings
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.measurement.stats.paired_tests import Floats
+
+    Counts = NDArray[np.int64]
 
 
 TauTies = Literal["a", "b"]
@@ -36,17 +39,51 @@ def tau(first: Floats, second: Floats, ties: TauTies = "b") -> float:
     1945). 1 is the same order, −1 the reverse; NaN for fewer than two things, and under ``b``
     where one of them ties everything.
     """
+    first_levels, second_levels = _levels_of_both(first, second)
+    if np.isnan(first_levels).any() or np.isnan(second_levels).any():
+        return float("nan")
     n = len(first)
-    upper = np.triu_indices(n, 1)
-    first_signs, second_signs = (
-        np.sign(np.subtract.outer(values, values))[upper]
-        for values in _levels_of_both(first, second)
-    )
-    order_balance = float((first_signs * second_signs).sum())
+    above, larger, at_least = _counts_above(first_levels, second_levels)
+    order_balance = float((larger + at_least - above).sum())
     norm = n * (n - 1) / 2
     if ties == "b":
-        norm = float(np.sqrt(np.count_nonzero(first_signs) * np.count_nonzero(second_signs)))
+        tie_sizes = np.unique(second_levels, return_counts=True)[1]
+        tied_pairs = int((tie_sizes * (tie_sizes - 1) // 2).sum())
+        norm = float(np.sqrt(int(above.sum()) * (n * (n - 1) // 2 - tied_pairs)))
     return order_balance / norm if norm else float("nan")
+
+
+def _counts_above(estimate: Floats, reference: Floats) -> tuple[Counts, Counts, Counts]:
+    """Count the things that the estimate puts above each thing, for values without NaN.
+
+    Returns:
+        (n,) all of them; those with a larger reference; those with one at least as large.
+    """
+    order = np.lexsort((reference, -estimate))  # in a tie of the estimate nothing larger is before
+    rank = np.empty_like(order)
+    rank[np.lexsort((estimate, reference))] = np.arange(order.size)  # ties by the estimate
+    level = np.unique(reference, return_inverse=True)[1]
+    larger, at_least = np.empty_like(order), np.empty_like(order)
+    larger[order], at_least[order] = _larger_before(level[order]), _larger_before(rank[order])
+    return order.size - np.searchsorted(np.sort(estimate), estimate, "right"), larger, at_least
+
+
+def _larger_before(values: Counts) -> Counts:
+    """(n,) how many earlier values are larger, for integers from 0 on.
+
+    Two values differ first in one bit: bit by bit, from the highest, the values that are equal in
+    all higher bits are together, in their order; a 1 before a 0 is a larger value.
+    """
+    counts = np.zeros_like(values)
+    order = np.arange(values.size)
+    for bit in reversed(range(int(values.max(initial=0)).bit_length())):
+        prefix = values[order] >> bit
+        is_set = prefix & 1
+        set_before = np.cumsum(is_set) - is_set
+        group_begin = np.searchsorted(prefix >> 1, prefix >> 1)
+        counts[order] += (1 - is_set) * (set_before - set_before[group_begin])
+        order = order[np.argsort(prefix, kind="stable")]
+    return counts
 
 
 def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
@@ -65,7 +102,8 @@ def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
         ties: the treatment.
     """
     estimate_levels, reference_levels = _levels_of_both(estimate, reference)
-    if len(estimate_levels) < 2:  # nothing is in any order
+    is_undefined = np.isnan(estimate_levels).any() or np.isnan(reference_levels).any()
+    if is_undefined or len(estimate_levels) < 2:  # nothing is in any order
         return float("nan")
     if ties == "a":
         return _tau_ap_a(estimate_levels, reference_levels)
@@ -77,35 +115,31 @@ def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
 def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
     """Of a thing in a group of g ties at places p..p+g−1, each place is as likely as any other."""
     n = len(estimate)
-    agreement = (np.sign(np.subtract.outer(reference, reference)) + 1) / 2  # row above column
-    is_above = estimate[:, None] > estimate[None, :]
-    is_tied = (estimate[:, None] == estimate[None, :]) & ~np.eye(n, dtype=bool)
-    total = 0.0
-    count_above, group = is_above.sum(axis=0), is_tied.sum(axis=0)
-    agreeing_above, agreeing_ties = (
-        (is_above * agreement).sum(axis=0),
-        (is_tied * agreement).sum(axis=0),
-    )
-    for i in range(n):
-        places = count_above[i] + np.arange(group[i] + 1)  # how many are before it
-        peers = np.arange(group[i] + 1)
-        share = agreeing_ties[i] / group[i] if group[i] else 0.0
-        is_used = places > 0
-        total += float(
-            ((agreeing_above[i] + peers * share)[is_used] / places[is_used]).sum() / len(places)
-        )
-    return 2 * total / (n - 1) - 1
+    above, larger, at_least = _counts_above(estimate, reference)
+    agreeing_above = (larger + at_least) / 2
+    agreement = agreeing_above / np.maximum(above, 1)
+    tie_sizes = np.unique(estimate, return_counts=True)[1]
+    by_level = np.argsort(estimate, kind="stable")
+    begins = np.cumsum(tie_sizes) - tie_sizes
+    for begin, size in zip(begins[tie_sizes > 1], tie_sizes[tie_sizes > 1], strict=True):
+        ties = by_level[begin : begin + size]
+        ranked = np.sort(reference[ties])
+        low, high = (np.searchsorted(ranked, reference[ties], side) for side in ("left", "right"))
+        share = (size - high + (high - low - 1) / 2) / (size - 1)
+        peers = np.arange(size)
+        places = above[ties[0]] + peers  # how many are before it
+        first = int(places[0] == 0)
+        agreeing = agreeing_above[ties, None] + peers * share[:, None]
+        agreement[ties] = (agreeing[:, first:] / places[first:]).sum(axis=1) / size
+    return float(2 * np.cumsum(agreement)[-1] / (n - 1) - 1)
 
 
 def _tau_ap_b(estimate: Floats, reference: Floats) -> float:
-    is_above = estimate[:, None] > estimate[None, :]
-    sign = np.sign(np.subtract.outer(reference, reference))
-    count_above = is_above.sum(axis=0)
-    is_used = count_above > 0
+    above, larger, at_least = _counts_above(estimate, reference)
+    is_used = above > 0
     if not is_used.any():
         return float("nan")
-    agreement = (is_above * sign).sum(axis=0)[is_used] / count_above[is_used]
-    return float(agreement.mean())
+    return float(((larger + at_least - above)[is_used] / above[is_used]).mean())
 
 
 def tie_levels(values: Floats) -> NDArray[np.float64]:
@@ -210,9 +244,16 @@ def product_moment(first: Floats, second: Floats) -> float:
 
 def rank_correlation(first: Floats, second: Floats) -> float:
     """Spearman's rho without an interval; values that differ by rounding only are tied."""
-    from scipy.stats import rankdata
+    return product_moment(_mean_ranks(tie_levels(first)), _mean_ranks(tie_levels(second)))
 
-    return product_moment(rankdata(tie_levels(first)), rankdata(tie_levels(second)))
+
+def _mean_ranks(values: Floats) -> Floats:
+    """(n,) ranks from 1 on, ties at their mean rank; all NaN where a value is."""
+    if np.isnan(values).any():
+        return np.full_like(values, np.nan)
+    ranked = np.sort(values)  # scipy.stats takes a second to import
+    low, high = (np.searchsorted(ranked, values, side) for side in ("left", "right"))
+    return np.asarray((low + high + 1) / 2, np.float64)
 
 
 def _fisher(
@@ -245,10 +286,8 @@ _EXACT = 9  # pairs up to which all orders are counted: 362,880
 
 
 def _spearman_p(first: Floats, second: Floats, value: float) -> float:
-    from scipy.stats import rankdata
-
     n = len(first)
-    first_ranks, second_ranks = (rankdata(tie_levels(values)) for values in (first, second))
+    first_ranks, second_ranks = (_mean_ranks(tie_levels(values)) for values in (first, second))
     has_ties = len(np.unique(first_ranks)) < n or len(np.unique(second_ranks)) < n
     if has_ties or n > _EXACT or n < 2:
         return _student(value, n)
@@ -313,22 +352,35 @@ def rbo(
     s, n = _size(shorter), _size(longer)
     if not s:
         raise ValueError("a list without items agrees with nothing.")
-    items = [[item for group in groups for item in group] for groups in (shorter, longer)]
-    if any(len(set(members)) < len(members) for members in items):
-        raise ValueError("an item is listed twice.")
-    position = {item: i for i, item in enumerate(dict.fromkeys(items[0] + items[1]))}
-    short_membership, long_membership = (
-        _membership(groups, position, n, whole=ties == "w") for groups in (shorter, longer)
+    position, long_position = (
+        {item: i for i, item in enumerate(chain.from_iterable(groups))}
+        for groups in (shorter, longer)
     )
+    if len(position) < s or len(long_position) < n:
+        raise ValueError("an item is listed twice.")
+    short_ranks, long_ranks = (
+        _TiedRanks.from_groups(groups, whole=ties == "w") for groups in (shorter, longer)
+    )
+    common_ranks = np.array(
+        [(i, long_position[item]) for item, i in position.items() if item in long_position],
+        np.int64,
+    ).reshape(-1, 2)
+    overlap = _overlap(short_ranks, long_ranks, *common_ranks.T)
     depth = np.arange(1, n + 1)
-    overlap = (short_membership * long_membership).sum(axis=0)
-    norm = _norm(short_membership, long_membership, s, ties)
+    norm = _norm(short_ranks, long_ranks, ties)
     agreement = float(overlap[s - 1] / norm[s - 1])
-    unseen = long_membership[s:]  # items that the shorter list may hold below its end
+    # items that the shorter list may hold below its end
+    is_unseen = np.array([item not in position for item in long_position])
+    unseen_above, unseen_tied = (
+        np.append(0, np.cumsum(is_unseen))[ends] for ends in (long_ranks.top, long_ranks.bottom)
+    )
+    unseen_tied -= unseen_above
     beyond = np.maximum(depth - s, 0)
-    highest = np.array([unseen[:count, d].sum() for d, count in enumerate(beyond)])
-    item_count = np.maximum((unseen > 0).sum(axis=0), 1)
-    expected_overlap = beyond * agreement * unseen.sum(axis=0) / item_count
+    highest = np.minimum(beyond, unseen_above) + long_ranks.share * np.clip(
+        beyond - unseen_above, 0, unseen_tied
+    )
+    unseen = unseen_above + long_ranks.share * unseen_tied
+    expected_overlap = beyond * agreement * unseen / np.maximum(unseen_above + unseen_tied, 1)
     weight = (1 - p) / p * p**depth
     last_overlap = float(overlap[-1])
     tails = _tail_low(last_overlap, n, p), _tail_high(last_overlap, s, n, p)
@@ -354,31 +406,66 @@ def _size(groups: Sequence[Sequence[str]]) -> int:
     return sum(map(len, groups))
 
 
-def _membership(
-    groups: Sequence[Sequence[str]], position: Mapping[str, int], n: int, *, whole: bool
+@dataclass(frozen=True)
+class _TiedRanks:
+    """The ties of a list's items by rank, counted from 0.
+
+    Attributes:
+        top, bottom: (n,) items above the tie of each rank, and items to its end.
+        share: (n,) how far the items of the tie are known to be among the first at each rank.
+        full: (n,) the rank from which on they wholly are.
+    """
+
+    top: Counts
+    bottom: Counts
+    share: Floats
+    full: Counts
+
+    @classmethod
+    def from_groups(cls, groups: Sequence[Sequence[str]], *, whole: bool) -> _TiedRanks:
+        """From groups of tied items; ``whole``: they are among the first from its first rank on."""
+        sizes = np.array([len(group) for group in groups], np.int64)
+        bottom = np.repeat(np.cumsum(sizes), sizes)
+        top = bottom - np.repeat(sizes, sizes)
+        if whole:
+            return cls(top, bottom, np.ones(bottom.size), top)
+        share = (np.arange(1, bottom.size + 1) - top) / (bottom - top)
+        return cls(top, bottom, share, bottom - 1)
+
+    def sums(self, power: int) -> Floats:
+        """(n,) the sum over items of how far each is among the first, to a power."""
+        return np.asarray(self.top + (self.bottom - self.top) * self.share**power, np.float64)
+
+
+def _overlap(
+    shorter: _TiedRanks, longer: _TiedRanks, short_rank: Counts, long_rank: Counts
 ) -> Floats:
-    """(items, n): how far each item is known to be among the first d."""
-    result = np.zeros((len(position), n))
-    top = 0
-    for group in groups:
-        bottom = top + len(group)
-        tie_shares = np.ones(len(group)) if whole else np.arange(1, len(group) + 1) / len(group)
-        for item in group:
-            result[position[item], top:bottom] = tie_shares
-            result[position[item], bottom:] = 1
-        top = bottom
-    return result
+    """(n,) the overlap at each depth, from the ranks of the items that both lists have."""
+    n = longer.top.size
+    begin = np.maximum(shorter.top[short_rank], longer.top[long_rank])
+    full = np.maximum(shorter.full[short_rank], longer.full[long_rank])
+    # an item in a tie is there in part, from its first rank until it is wholly there
+    lengths = full - begin
+    item = np.repeat(np.arange(begin.size), lengths)
+    depth = begin[item] + np.arange(item.size) - (np.cumsum(lengths) - lengths)[item]
+    partial = np.ones(item.size)
+    for ranks, rank in ((shorter, short_rank), (longer, long_rank)):
+        share = ranks.share[np.minimum(depth, ranks.share.size - 1)]
+        partial *= np.where(depth < ranks.full[rank[item]], share, 1.0)
+    return np.asarray(
+        np.cumsum(np.bincount(full, minlength=n)) + np.bincount(depth, partial, minlength=n)
+    )
 
 
-def _norm(first: Floats, second: Floats, s: int, ties: RboTies) -> Floats:
+def _norm(shorter: _TiedRanks, longer: _TiedRanks, ties: RboTies) -> Floats:
     """(n,) the divisor of the overlap at each depth; the shorter list is full below its end."""
-    depth = np.arange(1, first.shape[1] + 1, dtype=np.float64)
+    depth = np.arange(1, longer.top.size + 1, dtype=np.float64)
     if ties == "a":
         return depth
     power = 1 if ties == "w" else 2
-    sums = [(membership**power).sum(axis=0) for membership in (first, second)]
-    sums[0] = np.where(depth > s, depth, sums[0])
-    return np.asarray((sums[0] + sums[1]) / 2 if ties == "w" else np.sqrt(sums[0] * sums[1]))
+    sums = shorter.sums(power), longer.sums(power)
+    short_sums = np.append(sums[0], depth[sums[0].size :])
+    return np.asarray((short_sums + sums[1]) / 2 if ties == "w" else np.sqrt(short_sums * sums[1]))
 
 
 def _tail_low(last_overlap: float, n: int, p: float) -> float:
