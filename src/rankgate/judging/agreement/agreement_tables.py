@@ -217,13 +217,14 @@ def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, F
     for chunk in np.unique(chunk_of_rater):
         ratings = order[chunk_of_rater[raters[order]] == chunk]
         count = later_ratings[ratings]
-        one = np.repeat(ratings, count)
-        other = one + 1 + np.arange(one.size) - np.repeat(np.cumsum(count) - count, count)
-        rater_pair = raters[one] * len(pairs.raters) + raters[other]
+        first_rating = np.repeat(ratings, count)
+        distance = np.arange(1, first_rating.size + 1) - np.repeat(np.cumsum(count) - count, count)
+        second_rating = first_rating + distance
+        rater_pair = raters[first_rating] * len(pairs.raters) + raters[second_rating]
         keys, key_index = np.unique(
-            rater_pair * query_count + pairs.queries[items[one]], return_inverse=True
+            rater_pair * query_count + pairs.queries[items[first_rating]], return_inverse=True
         )
-        cell = (key_index * size + grades[one]) * size + grades[other]
+        cell = (key_index * size + grades[first_rating]) * size + grades[second_rating]
         tables = np.bincount(cell, minlength=keys.size * size * size).astype(np.float64)
         tables = tables.reshape(-1, size, size)
         codes, begins, queries = np.unique(
@@ -261,7 +262,9 @@ def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floa
     ):
         values = coefficient(total, grades)
         low, high = jackknife_bounds(
-            values, coefficient(without, grades).reshape(len(values), -1), fewest=FEWEST_CLUSTERS
+            values,
+            coefficient(without, grades).reshape(len(values), -1),
+            least_clusters=FEWEST_CLUSTERS,
         )
         figures |= {
             name: values,

@@ -43,13 +43,13 @@ def tau(first: Floats, second: Floats, ties: TauTies = "b") -> float:
     if np.isnan(first_levels).any() or np.isnan(second_levels).any():
         return float("nan")
     n = len(first)
-    above, larger, at_least = _counts_above(first_levels, second_levels)
-    order_balance = float((larger + at_least - above).sum())
+    count_above, larger, at_least = _counts_above(first_levels, second_levels)
+    order_balance = float((larger + at_least - count_above).sum())
     norm = n * (n - 1) / 2
     if ties == "b":
         tie_sizes = np.unique(second_levels, return_counts=True)[1]
         tied_pairs = int((tie_sizes * (tie_sizes - 1) // 2).sum())
-        norm = float(np.sqrt(int(above.sum()) * (n * (n - 1) // 2 - tied_pairs)))
+        norm = float(np.sqrt(int(count_above.sum()) * (n * (n - 1) // 2 - tied_pairs)))
     return order_balance / norm if norm else float("nan")
 
 
@@ -115,9 +115,9 @@ def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
 def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
     """Of a thing in a group of g ties at places p..p+g−1, each place is as likely as any other."""
     n = len(estimate)
-    above, larger, at_least = _counts_above(estimate, reference)
+    count_above, larger, at_least = _counts_above(estimate, reference)
     agreeing_above = (larger + at_least) / 2
-    agreement = agreeing_above / np.maximum(above, 1)
+    agreement = agreeing_above / np.maximum(count_above, 1)
     tie_sizes = np.unique(estimate, return_counts=True)[1]
     by_level = np.argsort(estimate, kind="stable")
     begins = np.cumsum(tie_sizes) - tie_sizes
@@ -127,7 +127,7 @@ def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
         low, high = (np.searchsorted(ranked, reference[ties], side) for side in ("left", "right"))
         share = (size - high + (high - low - 1) / 2) / (size - 1)
         peers = np.arange(size)
-        places = above[ties[0]] + peers  # how many are before it
+        places = count_above[ties[0]] + peers  # how many are before it
         first = int(places[0] == 0)
         agreeing = agreeing_above[ties, None] + peers * share[:, None]
         agreement[ties] = (agreeing[:, first:] / places[first:]).sum(axis=1) / size
@@ -135,11 +135,11 @@ def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
 
 
 def _tau_ap_b(estimate: Floats, reference: Floats) -> float:
-    above, larger, at_least = _counts_above(estimate, reference)
-    is_used = above > 0
+    count_above, larger, at_least = _counts_above(estimate, reference)
+    is_used = count_above > 0
     if not is_used.any():
         return float("nan")
-    return float(((larger + at_least - above)[is_used] / above[is_used]).mean())
+    return float(((larger + at_least - count_above)[is_used] / count_above[is_used]).mean())
 
 
 def tie_levels(values: Floats) -> NDArray[np.float64]:

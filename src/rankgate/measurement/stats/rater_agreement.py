@@ -457,23 +457,23 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
 
 
 def jackknife_bounds(
-    values: Floats, without: Floats, level: float = 0.95, fewest: int = 2
+    values: Floats, left_out_values: Floats, level: float = 0.95, least_clusters: int = 2
 ) -> tuple[Floats, Floats]:
     """(B,) low and high of the intervals of `jackknife`, of coefficients of equally many clusters.
 
     Args:
         values: (B,) the coefficients of all clusters.
-        without: (B, N) the coefficients without each cluster.
+        left_out_values: (B, N) the coefficients without each cluster.
         level: of the intervals.
-        fewest: clusters below which no interval is given.
+        least_clusters: clusters below which no interval is given.
     """
     from scipy.special import stdtrit
 
-    size = without.shape[1]
-    if size < max(fewest, 2):
+    size = left_out_values.shape[1]
+    if size < max(least_clusters, 2):
         return np.full_like(values, np.nan), np.full_like(values, np.nan)
-    is_defined = np.isfinite(without).all(axis=1) & np.isfinite(values)
-    deviations = np.where(is_defined[:, None], without, np.nan)
+    is_defined = np.isfinite(left_out_values).all(axis=1) & np.isfinite(values)
+    deviations = np.where(is_defined[:, None], left_out_values, np.nan)
     deviations = deviations - deviations.mean(axis=1, keepdims=True)
     error = np.sqrt((size - 1) / size * (deviations**2).sum(axis=1))
     half_width = stdtrit(size - 1, (1 + level) / 2) * error
