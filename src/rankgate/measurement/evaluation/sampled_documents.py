@@ -168,8 +168,41 @@ def _measure_parts(
     differing = graded.filter(pl.col("grade") != pl.col("grade_model")).join(
         run.table.select(_PAIR), on=_PAIR, how="semi", maintain_order="left"
     )
-    if not len(differing):
-        return pl.DataFrame(schema=EFFECT_SCHEMA)
+    model_documents = model_grades.group_by("query_id").agg(
+        pl.len().cast(pl.Int64).alias("documents")
+    )
+    copied_rows = (
+        differing.group_by("query_id", maintain_order=True)
+        .agg(pl.len().alias("copies"))
+        .join(model_documents, on="query_id", how="left", maintain_order="left")
+        .with_columns(chunk=(pl.col("copies") * pl.col("documents")).cum_sum() // _COPIED_ROWS)
+    )
+    chunks = differing.join(
+        copied_rows.select("query_id", "chunk"), on="query_id", maintain_order="left"
+    ).partition_by("chunk", maintain_order=True, include_key=False)
+    return pl.concat(
+        [
+            pl.DataFrame(schema=EFFECT_SCHEMA),
+            *(
+                _measure_copies(scorer, model_grades, documents, run, before)
+                for documents in chunks
+            ),
+        ]
+    )
+
+
+_COPIED_ROWS = 1 << 20
+"""Judgments of copies of queries that are in memory together."""
+
+
+def _measure_copies(
+    scorer: Scorer,
+    model_grades: pl.DataFrame,
+    differing: pl.DataFrame,
+    run: Run,
+    before: pl.DataFrame,
+) -> pl.DataFrame:
+    """Measure `EFFECT_SCHEMA` for all documents of some queries."""
     turn = pl.int_range(pl.len()).over("query_id")
     differing = differing.with_columns(pl.format("{}\t{}", "query_id", turn).alias("copy"))
     turns = differing.select("query_id", "copy", replaced="doc_id", people="grade")
