@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.core.declare import Declared, Parameter, Range, Registry, fields_of
 from rankgate.core.declare.parameter import parse_docstring_section, parse_literal
@@ -61,7 +61,7 @@ def _kinds() -> list[EngineKind]:
     from rankgate.engines.engine import Engine
 
     declarations = [
-        cast("type[Engine]", value)
+        value
         for module_info in pkgutil.iter_modules(kinds.__path__)
         for module in [import_module(f"{kinds.__name__}.{module_info.name}")]
         for value in vars(module).values()

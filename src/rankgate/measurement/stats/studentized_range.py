@@ -51,8 +51,8 @@ def power_of_range(widths: Floats, means: int) -> Floats:
     is_whole = cdf - ndtr(z - widths.min()) == cdf
     is_zero = (cdf - ndtr(z - widths.max())) ** (means - 1) == 0
     power = np.where(is_whole, power_of_cdf, 0.0)[None].repeat(len(widths), axis=0)
-    others = ~(is_whole | is_zero)
-    power[:, others] = (cdf[others] - ndtr(z[others] - widths[:, None])) ** (means - 1)
+    is_between = ~(is_whole | is_zero)
+    power[:, is_between] = (cdf[is_between] - ndtr(z[is_between] - widths[:, None])) ** (means - 1)
     return power
 
 
