@@ -1,10 +1,12 @@
-"""Caches of the server are bounded by number and age, whatever a client asks for."""
+"""The cache of a server is bounded by size and age, whatever a client asks for."""
 
 import threading
 
+import polars as pl
 import pytest
 
-from rankgate.workspace.web.value_cache import Cache, ProjectCache
+from rankgate.workspace.web.dashboard.recorded_results import QueryValues
+from rankgate.workspace.web.value_cache import ValueCache, estimate_bytes
 
 
 class Clock:
@@ -16,7 +18,7 @@ class Clock:
 
 
 def test_keys_that_fail_leave_nothing():
-    cache = Cache(10)
+    cache = ValueCache()
     for key in range(1_000):
         with pytest.raises(ZeroDivisionError):
             cache.get(key, lambda: 1 / 0)
@@ -26,8 +28,8 @@ def test_keys_that_fail_leave_nothing():
 
 
 def test_the_last_values_are_kept_for_an_hour():
-    clock, made = Clock(), []
-    cache = Cache(3, clock)
+    clock, made, size = Clock(), [], estimate_bytes(1) + estimate_bytes(None)
+    cache = ValueCache(3 * size, clock)
 
     def get(key):
         return cache.get(key, lambda: made.append(key))
@@ -43,38 +45,54 @@ def test_the_last_values_are_kept_for_an_hour():
     get(1)
     assert made == [1, 2, 3, 4, 1]
     assert set(cache._values) == {1}  # the old ones are gone
-    for key in range(1_000):
+    for key in range(1, 1_000):
         get(key)
     assert len(cache._values) == 3
+    assert cache._bytes == 3 * size
     assert not cache._turns
+
+
+def test_a_value_larger_than_the_cache_is_not_kept_and_pushes_out_nothing():
+    cache, table = ValueCache(1_000), pl.DataFrame({"score": [0.5] * 1_000})
+    assert cache.get("small", lambda: 1) == 1
+    assert cache.get("run", lambda: table) is table
+    assert list(cache._values) == ["small"]
+    assert cache.get("small", lambda: 2) == 1
+
+
+def test_the_size_of_a_value_is_that_of_its_parts():
+    table = pl.DataFrame({"score": [0.5] * 1_000})
+    assert estimate_bytes(table) == 8_000
+    assert estimate_bytes([table, {"again": table}]) > 16_000
+    assert estimate_bytes(QueryValues(table, {"q1": [0]})) > 8_000
 
 
 def test_values_that_change_are_kept_by_what_they_cost():
     clock = Clock()
-    cache = ProjectCache(clock)
+    cache = ValueCache(clock=clock)
 
     def slow(seconds):
         def make():
             clock.seconds += seconds
             return clock.seconds
 
-        return make
+        return cache.get("a", make, changes=True)
 
-    assert cache.get("a", slow(0)) == 0
+    assert slow(0) == 0
     clock.seconds = 1.9
-    assert cache.get("a", slow(0)) == 0
+    assert slow(0) == 0
     clock.seconds = 2.0
-    assert cache.get("a", slow(1)) == 3
+    assert slow(1) == 3
     clock.seconds = 52.9
-    assert cache.get("a", slow(1)) == 3
+    assert slow(1) == 3
     clock.seconds = 53.0
-    assert cache.get("a", slow(1_000)) == 1_053
+    assert slow(1_000) == 1_053
     clock.seconds = 1_053 + 3_600  # no value is older
-    assert cache.get("a", slow(0)) == 4_653
+    assert slow(0) == 4_653
 
 
 def test_several_that_ask_at_once_wait_for_the_first_and_go_on_when_it_fails():
-    cache, begun, go, made = Cache(10), threading.Barrier(9), threading.Event(), []
+    cache, begun, go, made = ValueCache(), threading.Barrier(9), threading.Event(), []
 
     def make():
         go.wait(30)

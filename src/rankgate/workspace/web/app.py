@@ -25,6 +25,7 @@ from rankgate.workspace.web.openapi import has_json_twin
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.routes import ROUTES
 from rankgate.workspace.web.security import RequestBuckets, add_security_headers
+from rankgate.workspace.web.value_cache import ValueCache
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,6 +50,7 @@ def create_application(
         shared_buckets: counts requests together with other processes.
     """
     buckets = shared_buckets or RequestBuckets(config.per_minute)
+    cache = ValueCache()
     routes_by_name = {route.name: route for route in ROUTES}
     mounted_routes = []
     for route in ROUTES:
@@ -58,7 +60,7 @@ def create_application(
         if route.tabular:
             twins.insert(0, (f"{route.path}.csv", "csv"))
         for path, form in twins:
-            endpoint = Endpoint(route, routes_by_name, config, buckets, form)
+            endpoint = Endpoint(route, routes_by_name, config, cache, buckets, form)
             mounted_routes.append(Mounted(path, endpoint.__call__, methods=[route.method]))
     measures = ServerMetrics(config.store)
     mounted_routes.append(

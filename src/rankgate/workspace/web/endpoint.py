@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.document_model import PlainRows
     from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
     from rankgate.workspace.web.server_config import ServerConfig
+    from rankgate.workspace.web.value_cache import ValueCache
 
 ReplyForm = Literal["html", "json", "csv"]
 
@@ -106,6 +107,7 @@ class Endpoint:
         route: the route.
         routes: every route by name, for forms on pages.
         config: of the server.
+        cache: the values that the application keeps.
         buckets: the limits on the requests of clients.
         form: of the reply; a page is JSON for programs all the same.
     """
@@ -113,6 +115,7 @@ class Endpoint:
     route: Route
     routes: Mapping[str, Route]
     config: ServerConfig
+    cache: ValueCache
     buckets: RequestBuckets | SharedRequestBuckets
     form: ReplyForm
 
@@ -208,6 +211,7 @@ class Endpoint:
         raw = self.form == "csv" and is_true(raw_values.pop("raw", None))
         page_request = WebRequest(
             config=self.config,
+            cache=self.cache,
             who=identity,
             path=request.path_params,
             values=check_values(
@@ -371,7 +375,7 @@ class Endpoint:
         """The choices of lists in the form; none if the project or the store is missing."""
         if identity.role is None:
             return {}
-        page_request = WebRequest(self.config, identity, request.path_params)
+        page_request = WebRequest(self.config, self.cache, identity, request.path_params)
         with suppress(RankgateError):
             return {
                 field.name: field.options(page_request)

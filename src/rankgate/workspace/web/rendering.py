@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import require
 from rankgate.core.present.pages.page import PICTURES
 from rankgate.core.present.pages.page_parts import SCRIPT, STYLE
-from rankgate.workspace.web.value_cache import Cache
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -159,15 +158,8 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 
 
-_GUIDELINES: Cache[str] = Cache(100)
-
-
 def render_guideline(text: str) -> str:
     """The guideline; what is HTML in it is shown as text."""
-    return _GUIDELINES.get(text, lambda: _render_markdown(text))
-
-
-def _render_markdown(text: str) -> str:
     tokens = _parser().parse(replace_invisible(text))
     for token in tokens:
         if token.type.startswith("heading"):  # the page has its own headings above

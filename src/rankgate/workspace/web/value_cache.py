@@ -1,17 +1,16 @@
-"""Values that are expensive to make: each process keeps the last ones for some time."""
+"""Values that are expensive to make: each application keeps the last ones for some time."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from rankgate.workspace.web.web_request import WebRequest
-
+import polars as pl
 
 T = TypeVar("T")
 
@@ -21,7 +20,8 @@ _MAX_LIFETIME = 3_600.0
 _SHORTEST, _SHARE = 2.0, 50
 """Values that may change are kept for so many seconds at least, and times as long as they took."""
 
-_MAX_PROJECTS = 1_000
+_MAX_BYTES = 96 << 20
+"""Bytes of all values together."""
 
 
 @dataclass
@@ -32,35 +32,57 @@ class _ValueLock:
     waiting: int = 0
 
 
-class Cache(Generic[T]):
-    """Values by key, which do not change; the least recently used one is dropped first.
+@dataclass(frozen=True)
+class _StoredValue:
+    """A value, the time at which it expires, and its size in bytes."""
+
+    value: Any
+    end: float
+    size: int
+
+
+class ValueCache:
+    """Values by key; the least recently used ones are dropped first.
+
+    Keys begin with the name of what is kept; content that does not change has its hash in the key.
 
     Args:
-        most: how many are kept.
+        max_bytes: of all values together, as `estimate_bytes` has them.
         clock: the time in seconds, for tests.
     """
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._clock = most, clock
-        self._values: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
+    def __init__(
+        self, max_bytes: int = _MAX_BYTES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._max_bytes, self._clock = max_bytes, clock
+        self._values: OrderedDict[Hashable, _StoredValue] = OrderedDict()
+        self._bytes = 0
         self._turns: dict[Hashable, _ValueLock] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of a key; of requests at once the first makes it, and the others wait."""
+    def get(self, key: Hashable, make: Callable[[], T], *, changes: bool = False) -> T:
+        """The value of a key; of requests at once the first makes it, and the others wait.
+
+        Args:
+            key: the name of what is kept, and which of them.
+            make: makes the value.
+            changes: True if another one may be made later; it is then kept by what it costs.
+        """
         with self._lock:
             if (current := self._current(key)) is not None:
-                return current[1]
+                return current.value  # type: ignore[no-any-return] - of the type that was kept
             value_lock = self._turns.setdefault(key, _ValueLock())
             value_lock.waiting += 1
         try:
             with value_lock.lock:
                 with self._lock:
                     if (current := self._current(key)) is not None:
-                        return current[1]
+                        return current.value  # type: ignore[no-any-return]
                 begin = self._clock()
                 value = make()
-                self._keep(key, value, begin)
+                seconds = self._clock() - begin
+                lifetime = max(_SHORTEST, _SHARE * seconds) if changes else _MAX_LIFETIME
+                self._keep(key, value, min(_MAX_LIFETIME, lifetime))
             return value
         finally:
             with self._lock:
@@ -68,40 +90,37 @@ class Cache(Generic[T]):
                 if not value_lock.waiting:
                     del self._turns[key]
 
-    def _current(self, key: Hashable) -> tuple[float, T] | None:
-        """The time at which a value expires, and the value; None if it has to be made."""
+    def _current(self, key: Hashable) -> _StoredValue | None:
+        """The value of a key; None if it has to be made."""
         current = self._values.get(key)
-        if current is None or self._clock() >= current[0]:
+        if current is None or self._clock() >= current.end:
             return None
         self._values.move_to_end(key)
         return current
 
-    def _keep(self, key: Hashable, value: T, begin: float) -> None:
-        moment = self._clock()
+    def _keep(self, key: Hashable, value: object, lifetime: float) -> None:
+        moment, size = self._clock(), estimate_bytes(key) + estimate_bytes(value)
         with self._lock:
-            self._values[key] = (moment + self._lasting(moment - begin), value)
-            self._values.move_to_end(key)
-            for stale_key in [
-                stale_key for stale_key, (end, _) in self._values.items() if end <= moment
-            ]:
-                del self._values[stale_key]
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-
-    def _lasting(self, making_seconds: float) -> float:  # noqa: ARG002 - for values that change
-        """The seconds for which a value is kept, by the seconds that it took to make."""
-        return _MAX_LIFETIME
+            stale_keys = [name for name, stored in self._values.items() if stored.end <= moment]
+            for stale_key in {key, *stale_keys} & self._values.keys():
+                self._bytes -= self._values.pop(stale_key).size
+            if size > self._max_bytes:  # it would only push out all others
+                return
+            self._values[key] = _StoredValue(value, moment + lifetime, size)
+            self._bytes += size
+            while self._bytes > self._max_bytes:
+                self._bytes -= self._values.popitem(last=False)[1].size
 
 
-class ProjectCache(Cache[T]):
-    """One value for each project that may change: it may be some seconds old."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(_MAX_PROJECTS, clock)
-
-    def of_project(self, request: WebRequest, make: Callable[[], T]) -> T:
-        """The value of the request's project, made again if it is too old."""
-        return self.get((request.store.name, request.project.id), make)
-
-    def _lasting(self, making_seconds: float) -> float:
-        return min(_MAX_LIFETIME, max(_SHORTEST, _SHARE * making_seconds))
+def estimate_bytes(value: object) -> int:
+    """The bytes of a value with its parts; what it shares with others counts each time."""
+    if isinstance(value, pl.DataFrame):
+        return int(value.estimated_size())
+    parts: Any = ()
+    if isinstance(value, Mapping):
+        parts = (*value.keys(), *value.values())
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = value
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = vars(value).values()
+    return sys.getsizeof(value) + sum(map(estimate_bytes, parts))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.formats import registry
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from rankgate.store.store import Store
     from rankgate.workspace.web.replies import Reply
     from rankgate.workspace.web.server_config import ServerConfig
+    from rankgate.workspace.web.value_cache import ValueCache
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class WebRequest:
 
     Attributes:
         config: of the server.
+        cache: the values that the application keeps.
         who: the sender.
         path: the parameters of the path.
         values: the fields that the route declares; None where they were not sent.
@@ -76,6 +81,7 @@ class WebRequest:
     """
 
     config: ServerConfig
+    cache: ValueCache
     who: Identity
     path: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -110,6 +116,10 @@ class WebRequest:
     def role(self) -> str:
         """The role of the sender in the project; empty without one."""
         return self.who.role or ""
+
+    def cached(self, name: str, make: Callable[[], T]) -> T:
+        """A value of the project that may change, and may be some seconds old."""
+        return self.cache.get((name, self.project.id), make, changes=True)
 
     def project_path(self, *parts: object) -> str:
         """A path in the project, such as ``/projects/shop/rate``."""

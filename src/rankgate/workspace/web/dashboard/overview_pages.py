@@ -14,7 +14,6 @@ from rankgate.store.rows import now
 from rankgate.workspace.web.dashboard.recorded_results import kind_label, read_result, record_view
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine
 from rankgate.workspace.web.pages import project_pages
-from rankgate.workspace.web.value_cache import ProjectCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +36,12 @@ _MAX_RECORDS = 40
 _MAX_LATEST = 8
 """Records, alerts and annotations on the overview."""
 
-_quality_cache: ProjectCache[dict[str, Any]] = ProjectCache()
-
 
 def overview_page(request: WebRequest) -> PageReply:
     """The last gate with its rules, trends, alerts, judgments; then the work of raters."""
     project_page = project_pages.project_overview(request)
     with request.store.read() as connection:
-        quality = _quality_cache.of_project(request, lambda: _quality_data(connection, request))
+        quality = request.cached("quality", lambda: _quality_data(connection, request))
     summary = {name: section for name, section in quality.items() if name != "lines"}
     trends = [
         {

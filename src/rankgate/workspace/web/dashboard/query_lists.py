@@ -21,8 +21,8 @@ from rankgate.store.blobs import stored_runs
 from rankgate.workspace.web.dashboard.recorded_results import (
     read_judgments_table,
     read_result,
-    read_run_table,
 )
+from rankgate.workspace.web.pages.task_view import read_run_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,12 +28,10 @@ from rankgate.workspace.web.dashboard.recorded_results import (
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine
 from rankgate.workspace.web.pages.task_view import document_view, image_origins
 from rankgate.workspace.web.replies import PageReply, not_found
-from rankgate.workspace.web.value_cache import Cache
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.measurement.explanation.explanation_results import Explanation
     from rankgate.store.records.records import Record
     from rankgate.workspace.web.dashboard.recorded_results import QueryValues
     from rankgate.workspace.web.web_request import WebRequest
@@ -127,16 +125,18 @@ def explanation_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         record = find_record(connection, request, fields["record"])
         system = fields["system"] or ("", *lists.list_systems(request, record))[-1]
-        key = (request.store.name, record.sha256, fields["query"], fields["metric"], system)
-        value_explanation = _EXPLANATIONS.get(
-            key,
+        key = (request.project.id, record.sha256, fields["query"], fields["metric"], system)
+        value_explanation = request.cache.get(
+            ("explanation", *key),
             lambda: lists.explain_value(
                 connection, request, record, fields["query"], fields["metric"], system
             ),
         )
     if value_explanation is None:
         raise not_found("explanation: the store lacks the run or the judgments")
-    html = _EXPLANATION_HTML.get(key, lambda: page_content(value_explanation.document()))
+    html = request.cache.get(
+        ("explanation page", *key), lambda: page_content(value_explanation.document())
+    )
     data = {
         "project": request.project.name,
         "record": record.sha256,
@@ -149,9 +149,6 @@ def explanation_page(request: WebRequest) -> PageReply:
     }
     return PageReply("explanation.html", data, extra)
 
-
-_EXPLANATIONS: Cache[Explanation | None] = Cache(200)
-_EXPLANATION_HTML: Cache[str] = Cache(200)
 
 _COLUMN_NAMES = ("evaluated_at", "record", "title", "system", "metric", "value")
 

@@ -39,7 +39,6 @@ from rankgate.workspace.web.dashboard.recorded_results import (
     record_view,
 )
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
-from rankgate.workspace.web.value_cache import Cache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -228,9 +227,6 @@ class _RecordContent:
     html: str
 
 
-_PAGES: Cache[_RecordContent] = Cache(64)
-
-
 def record_page(request: WebRequest) -> PageReply:
     """The record, its result, and its comments."""
     with request.store.read() as connection:
@@ -266,7 +262,7 @@ def _make_record_content(
     count = queries_documents.count_queries(
         connection, request.project.id
     )  # their texts are on the page
-    key = (request.store.name, request.project.id, record.sha256, request.config.base, count)
+    key = ("record page", request.project.id, record.sha256, request.config.base, count)
 
     def make_content() -> _RecordContent:
         document = _make_document(request, connection, record, result)
@@ -280,7 +276,7 @@ def _make_record_content(
         )
         return _RecordContent(document, page_content(document, link_targets))
 
-    return _PAGES.get(key, make_content)
+    return request.cache.get(key, make_content)
 
 
 def _make_document(

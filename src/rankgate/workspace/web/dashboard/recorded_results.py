@@ -16,29 +16,24 @@ from rankgate.core.present.base_result import result_class
 from rankgate.store.blobs import stored_runs
 from rankgate.store.records import records
 from rankgate.workspace.web.replies import not_found
-from rankgate.workspace.web.value_cache import Cache
 
 if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
     from rankgate.core.present.base_result import Result
-    from rankgate.store.blobs.stored_runs import StoredJudgments, StoredRun
+    from rankgate.store.blobs.stored_runs import StoredJudgments
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
     from rankgate.workspace.web.web_request import WebRequest
-
-
-_TABLES: Cache[pl.DataFrame] = Cache(24)
 
 
 def read_judgments_table(
     connection: Connection, request: WebRequest, stored_judgments: StoredJudgments
 ) -> pl.DataFrame:
     """The rows of judgments."""
-    key = (request.store.name, stored_judgments.blob)
-    return _TABLES.get(
-        key,
+    return request.cache.get(
+        ("judgments", stored_judgments.blob),
         lambda: (
             stored_runs.read_judgments(
                 connection, request.store.blobs, request.project.id, stored_judgments.name
@@ -46,14 +41,6 @@ def read_judgments_table(
         ),
     )
 
-
-def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
-    """The rows of a run."""
-    key = (request.store.name, stored_run.blob)
-    return _TABLES.get(key, lambda: stored_runs.rankings(stored_run, request.store.blobs).table)
-
-
-_RESULTS: Cache[Result | None] = Cache(32)
 
 _HASH_LENGTH = 12
 """Letters of a hash for people."""
@@ -88,7 +75,7 @@ def read_result(request: WebRequest, record: Record) -> Result | None:
         except (RankgateError, KeyError, TypeError, ValueError):
             return None
 
-    return _RESULTS.get((request.store.name, record.blob), make_value)
+    return request.cache.get(("result", record.blob), make_value)
 
 
 @dataclass(frozen=True)
@@ -113,9 +100,6 @@ class QueryValues:
         return [self.table.row(row_number, named=True) for row_number in self.rows.get(query, ())]
 
 
-_VALUES: Cache[QueryValues] = Cache(64)
-
-
 def read_query_values(request: WebRequest, record: Record | Point) -> QueryValues | None:
     """The values per query of a record, or of a point's; None where it has none."""
     if record.per_query is None:
@@ -129,7 +113,7 @@ def read_query_values(request: WebRequest, record: Record | Point) -> QueryValue
             rows.setdefault(query, []).append(row_number)
         return QueryValues(table, rows)
 
-    return _VALUES.get((request.store.name, record.per_query), make_value)
+    return request.cache.get(("query values", record.per_query), make_value)
 
 
 def record_view(record: Record) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from rankgate.workspace.records.storages.store_storage import StoreStorage
 from rankgate.workspace.web.dashboard import trend_chart
 from rankgate.workspace.web.dashboard.recorded_results import read_query_values
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
-from rankgate.workspace.web.value_cache import Cache, ProjectCache
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -224,13 +223,6 @@ def _segment_path(positions: Sequence[tuple[float, float]]) -> str:
 _MAX_RECORDS = 60
 """The latest records that small lines show."""
 
-_series_cache: ProjectCache[tuple[list[dict[str, Any]], list[TrendLine]]] = ProjectCache()
-_HISTORIES: Cache[History] = Cache(64)
-_CHANGE_CACHES: Cache[dict[Hashable, CachedChanges]] = Cache(64)
-"""The change-points of each series, by its segments."""
-
-_PAGES: Cache[tuple[str, str]] = Cache(64)
-
 
 def trends_page(request: WebRequest) -> PageReply:
     """One series over time; all of them where none is named."""
@@ -240,9 +232,7 @@ def trends_page(request: WebRequest) -> PageReply:
 def _all_series_page(request: WebRequest) -> PageReply:
     """Every series with its last value and a small line."""
     with request.store.read() as connection:
-        rows, lines = _series_cache.of_project(
-            request, lambda: _series_rows(connection, request.project.id)
-        )
+        rows, lines = request.cached("series", lambda: _series_rows(connection, request.project.id))
         events = noted.list_annotations(connection, request.project.id)
     data = {
         "project": request.project.name,
@@ -309,7 +299,7 @@ def _series_page(request: WebRequest) -> PageReply:
         points, events = _read_series(connection, request)
         names = series.list_series(connection, request.project.id)
     history, key = _make_history(request, points, events)
-    drawing, html = _PAGES.get((key, request.config.base), lambda: _draw_history(request, history))
+    drawing, html = request.cache.get(("trend page", key), lambda: _draw_history(request, history))
     fields = request.values
     systems = sorted(
         {series_name.system for series_name in names if series_name.metric == history.metric}
@@ -368,7 +358,6 @@ def _make_history(
 ) -> tuple[History, tuple[Any, ...]]:
     """The history of points, and its key in the cache."""
     key = (
-        request.store.name,
         request.project.id,
         points[0].metric,
         points[0].slice,
@@ -382,15 +371,17 @@ def _make_history(
         values = read_query_values(request, point)
         return None if values is None else values.table
 
-    history = _HISTORIES.get(
-        key,
+    # the change-points of the series, by its segments
+    change_cache: dict[Hashable, CachedChanges] = request.cache.get(("changes", *key[:3]), dict)
+    history = request.cache.get(
+        ("history", *key),
         lambda: make_history(
             points,
             events,
             per_query,
             name=request.project.name,
             bridge=partial(split_break, storage),
-            looked=_CHANGE_CACHES.get(key[:4], dict),
+            looked=change_cache,
         ),
     )
     return history, key

@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -212,12 +211,6 @@ class Provider:
         if answer.status != 200:
             raise _unproven_answer(f"status {answer.status}")
         return document
-
-
-@lru_cache(maxsize=10)
-def find_provider(settings: OidcSettings) -> Provider:
-    """The provider of a server, with its cached description and keys."""
-    return Provider(settings)
 
 
 def _unreachable(problem: str) -> RequestRefused:

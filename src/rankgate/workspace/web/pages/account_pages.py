@@ -211,11 +211,12 @@ def _oidc_settings(request: WebRequest) -> OidcSettings:
     return request.config.oidc
 
 
-def _find_provider(settings: OidcSettings) -> Provider:
+def _find_provider(request: WebRequest, settings: OidcSettings) -> Provider:
+    """The provider of the server, with the description and keys that it read."""
     require("sign-in by OpenID Connect needs Authlib and joserfc", "authlib", "joserfc")
-    from rankgate.workspace.web.oidc.oidc_provider import find_provider
+    from rankgate.workspace.web.oidc.oidc_provider import Provider
 
-    return find_provider(settings)
+    return request.cache.get(("provider", settings), lambda: Provider(settings))
 
 
 def _redirect_address(request: WebRequest) -> str:
@@ -225,7 +226,7 @@ def _redirect_address(request: WebRequest) -> str:
 def begin_oidc(request: WebRequest) -> RedirectReply:
     """Go to the provider."""
     settings = _oidc_settings(request)
-    address, pending_state = _find_provider(settings).begin(_redirect_address(request))
+    address, pending_state = _find_provider(request, settings).begin(_redirect_address(request))
     pending_state |= {
         "next": own_path(request.values["next"]),
         "invitation": request.values["invitation"] or "",
@@ -251,7 +252,7 @@ def oidc_callback(request: WebRequest) -> ActionReply:
             raise RequestRefused(
                 403, "unknown-state", "This sign-in was used already; sign in again."
             )
-    claims = _find_provider(settings).claims(
+    claims = _find_provider(request, settings).claims(
         fields["code"], pending_state, _redirect_address(request), fields["iss"]
     )
     try:

@@ -25,7 +25,6 @@ from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rows import now
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
-from rankgate.workspace.web.value_cache import ProjectCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,9 +255,6 @@ def add_next_batch(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path(), {"batch": batch.id, "tasks": count})
 
 
-_agreement_cache: ProjectCache[tuple[dict[str, Any], dict[str, str]]] = ProjectCache()
-
-
 def agreement_page(request: WebRequest) -> PageReply:
     """The agreement of raters: the document of ``rankgate agree`` with alarms, confusion, drift."""
     batch = request.values["batch"]
@@ -273,9 +269,7 @@ def agreement_page(request: WebRequest) -> PageReply:
     empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
     try:
         if batch is None:
-            data, extra = _agreement_cache.of_project(
-                request, lambda: _compute_agreement(request, None)
-            )
+            data, extra = request.cached("agreement", lambda: _compute_agreement(request, None))
         else:
             data, extra = _compute_agreement(request, batch)
     except InputError:

@@ -17,7 +17,7 @@ from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.rating import batches, preferences, tasks
 from rankgate.store.rating.batches import Side
 from rankgate.workspace.web.pages.rating_pages import COMPARISON_KINDS
-from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_rankings
+from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table
 from rankgate.workspace.web.pages.upload_files import upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, not_found
 
@@ -128,7 +128,7 @@ def _pairs_of_runs(request: WebRequest, two_runs: list[StoredRun], kind: str) ->
 
     Queries with the same lists are left out, and counted.
     """
-    top_documents = [_top_documents(read_rankings(request.store, run.id)) for run in two_runs]
+    top_documents = [_top_documents(read_run_table(request, run)) for run in two_runs]
     sides: Sides = []
     shared_queries = [query for query in top_documents[0] if query in top_documents[1]]
     for query in shared_queries:

@@ -22,7 +22,6 @@ from rankgate.store.rating import batches, rating_answers, tasks
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.value_cache import ProjectCache
 from rankgate.workspace.web.web_request import invalid_value, list_batch_names
 
 if TYPE_CHECKING:
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
     from rankgate.store.archive import Archivable
     from rankgate.workspace.web.web_request import WebRequest
-
-
-_rater_cache: ProjectCache[list[dict[str, Any]]] = ProjectCache()
 
 
 def list_projects(request: WebRequest) -> PageReply:
@@ -97,7 +93,7 @@ def project_overview(request: WebRequest) -> PageReply:
                 {"name": run.name, "rows": run.rows, "queries": run.queries}
                 for run in stored_runs.list_runs(connection, project.id)
             ],
-            "raters": _rater_cache.of_project(request, lambda: _rater_rows(connection, project.id)),
+            "raters": request.cached("raters", lambda: _rater_rows(connection, project.id)),
         }
     data["hours"] = sum(rater["seconds"] for rater in data["raters"]) / 3600
     data["hours_left"] = _estimate_hours_left(data["batches"], data["raters"])

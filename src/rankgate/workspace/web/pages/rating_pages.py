@@ -29,14 +29,13 @@ from rankgate.store.rating import (
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.task_view import (
     REASONS,
+    guideline_html,
     image_origins,
     scale_view,
     swaps_sides,
     task_view,
 )
-from rankgate.workspace.web.rendering import render_guideline
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.value_cache import ProjectCache
 from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
@@ -163,9 +162,6 @@ def record_many(request: WebRequest) -> ActionReply:
 _PACE_RATINGS = 20
 """The number of latest ratings by which the pace is measured."""
 
-_open_task_cache: ProjectCache[dict[int, int]] = ProjectCache()
-_scale_cache: ProjectCache[list[dict[str, Any]]] = ProjectCache()
-
 
 def rate_page(request: WebRequest) -> PageReply:
     """The next task, or one that the rater wants to see again."""
@@ -179,7 +175,7 @@ def rate_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         data = make_page_state(connection, request, rater, number, batch)
         guideline_version = projects.guideline(connection, request.project.id)
-    guideline = render_guideline(guideline_version.text) if guideline_version else ""
+    guideline = guideline_html(request, guideline_version.text) if guideline_version else ""
     data["guideline"] = None if guideline_version is None else guideline_version.version
     extra = {"guideline_html": guideline, "rating_id": str(uuid4())}
     return PageReply("rate.html", data, extra, images=image_origins(request.project.settings))
@@ -196,15 +192,13 @@ def make_page_state(
     rater_answer = None if task is None else _current_answer(recent_answers, task)
     view = None
     if task is not None:
-        view = task_view(connection, request.store, request.project, task, rater, rater_answer)
+        view = task_view(connection, request, task, rater, rater_answer)
     return {
         "project": request.project.name,
         "heading": request.project.title,
         "task": view,
         "batch": batch,
-        "scale": _scale_cache.of_project(
-            request, lambda: scale_view(connection, request.project.id)
-        ),
+        "scale": request.cached("scale", lambda: scale_view(connection, request.project.id)),
         "reasons": [{"reason": key, "label": label} for key, label in REASONS],
         "progress": _rater_progress(connection, request, rater, recent_answers, number, batch),
     }
@@ -227,7 +221,7 @@ def _rater_progress(
 ) -> dict[str, Any]:
     """The work of the rater in the project, or in a batch of it, and what remains for them."""
     project = request.project.id
-    counts = _open_task_cache.of_project(request, lambda: tasks.count_open(connection, project))
+    counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))
     answered_count, still_open = tasks.count_answered(connection, project, rater, batch)
     total = sum(counts.values()) if batch is None else counts.get(batch, 0)
     remaining_count = 0 if number is None else max(total - still_open, 1)
@@ -298,10 +292,7 @@ def query_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         data = make_page_state(connection, request, rater, number, request.values["batch"])
         query_tasks = [_find_task(connection, request, task_number) for task_number in numbers]
-        data["tasks"] = [
-            task_view(connection, request.store, request.project, task, rater)
-            for task in query_tasks
-        ]
+        data["tasks"] = [task_view(connection, request, task, rater) for task in query_tasks]
     extra = {"rating_ids": {task_number: str(uuid4()) for task_number in numbers}}
     return PageReply("query.html", data, extra, images=image_origins(request.project.settings))
 

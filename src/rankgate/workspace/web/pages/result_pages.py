@@ -20,8 +20,13 @@ from rankgate.store.models.model_admissions import read_counting_ratings
 from rankgate.store.people import users
 from rankgate.store.rating import ratings, tasks
 from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
-from rankgate.workspace.web.pages.task_view import image_origins, scale_view, task_view
-from rankgate.workspace.web.rendering import OpenObject, render_guideline
+from rankgate.workspace.web.pages.task_view import (
+    guideline_html,
+    image_origins,
+    scale_view,
+    task_view,
+)
+from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
 
 if TYPE_CHECKING:
@@ -58,7 +63,7 @@ def disputes_page(request: WebRequest) -> PageReply:
         rows = []
         for dispute in disputed_pairs:
             task = tasks.get_task(connection, dispute.task)
-            view = task_view(connection, request.store, request.project, task, rater)
+            view = task_view(connection, request, task, rater)
             rows.append(
                 {
                     "task": dispute.task,
@@ -78,7 +83,7 @@ def disputes_page(request: WebRequest) -> PageReply:
             "total": tasks.progress(connection, request.project.id).disputed,
         }
     images = image_origins(request.project.settings)
-    guideline = "" if guideline_version is None else render_guideline(guideline_version.text)
+    guideline = "" if guideline_version is None else guideline_html(request, guideline_version.text)
     return PageReply("disputes.html", data, {"guideline_html": guideline}, images=images)
 
 

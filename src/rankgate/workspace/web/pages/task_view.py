@@ -12,18 +12,17 @@ from rankgate.core.present.charts.chart_style import GRADES
 from rankgate.judging.rating.rating_session import grade_keys
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
-from rankgate.workspace.web.value_cache import Cache
+from rankgate.workspace.web.rendering import render_guideline
 
 if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
     from rankgate.store.blobs.stored_runs import StoredRun
-    from rankgate.store.material.projects import Project
     from rankgate.store.material.queries_documents import Document, Query
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.tasks import Task
-    from rankgate.store.store import Store
+    from rankgate.workspace.web.web_request import WebRequest
 
 REASONS = (
     ("unclear query", "I do not understand the query"),
@@ -70,8 +69,7 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, Any]]:
 
 def task_view(
     connection: Connection,
-    store: Store,
-    project: Project,
+    request: WebRequest,
     task: Task,
     rater: int,
     rater_answer: Answer | None = None,
@@ -83,9 +81,9 @@ def task_view(
     }
     is_swapped = swaps_sides(task.id, task.batch.kind, rater)
     sides = [
-        document_view(document, query_words, project.settings)
+        document_view(document, query_words, request.project.settings)
         if document is not None
-        else {"list": _list_view(connection, store, project, run, query, query_words)}
+        else {"list": _list_view(connection, request, run, query, query_words)}
         for document, run in ((task.document, task.run), (task.other_document, task.other_run))
         if document is not None or run is not None
     ]
@@ -129,22 +127,21 @@ def swaps_sides(task: int, kind: str, rater: int) -> bool:
 
 def _list_view(
     connection: Connection,
-    store: Store,
-    project: Project,
+    request: WebRequest,
     run: StoredRun | None,
     query: Query,
     query_words: set[str],
 ) -> list[dict[str, Any]]:
     """The first documents of a list, each with its first fields."""
     assert run is not None
-    table = read_rankings(store, run.id)
+    table = read_run_table(request, run)
     ranking = table.filter(table["query_id"] == query.query_id).sort("score", descending=True)
     ids = ranking["doc_id"].head(LIST_LENGTH).to_list()
     documents_by_id = queries_documents.documents_of_query(
-        connection, project.id, query.query_id, ids
+        connection, request.project.id, query.query_id, ids
     )
     return [
-        _brief_view(document_view(documents_by_id[doc_id], query_words, project.settings))
+        _brief_view(document_view(documents_by_id[doc_id], query_words, request.project.settings))
         if doc_id in documents_by_id
         else {"doc_id": doc_id, "fields": [], "url": None}
         for doc_id in ids
@@ -171,19 +168,17 @@ def _cut_segments(segments: Segments, length: int) -> Segments:
     return shortened
 
 
-_RANKINGS: Cache[pl.DataFrame] = Cache(20)
-
-
-def read_rankings(store: Store, number: int) -> pl.DataFrame:
+def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
     """The rows of a run, which never change."""
+    return request.cache.get(
+        ("run", stored_run.blob),
+        lambda: stored_runs.rankings(stored_run, request.store.blobs).table,
+    )
 
-    def read() -> pl.DataFrame:
-        with store.read() as connection:
-            return stored_runs.rankings(
-                stored_runs.run_by_number(connection, number), store.blobs
-            ).table
 
-    return _RANKINGS.get((store.name, number), read)
+def guideline_html(request: WebRequest, text: str) -> str:
+    """The guideline as HTML; what is HTML in it is shown as text."""
+    return request.cache.get(("guideline", text), lambda: render_guideline(text))
 
 
 def document_view(
