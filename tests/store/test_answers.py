@@ -45,7 +45,10 @@ def test_the_last_answers_are_of_ratings_and_preferences(compared):
         assert len(rating_answers.latest_answers(connection, shop.project, rater, 1)) == 1
         assert rating_answers.latest_answers(connection, shop.project, shop.raters[1], 5) == []
         found = rating_answers.efforts(connection, shop.project)
-        assert [(graded, seconds) for _, _, graded, seconds, _ in found] == [(True, 3), (True, 5)]
+        assert [(graded, seconds) for _, _, graded, seconds, _ in found.rows()] == [
+            (True, 3),
+            (True, 5),
+        ]
 
 
 def test_a_preference_is_taken_back(compared):
@@ -67,6 +70,46 @@ def test_a_preference_is_taken_back(compared):
             ("old", "new", "second", "second"), ("old", "new", "first", "first")]  # fmt: skip
         assert tasks.progress(connection, shop.project, batch.id).done == 1
         assert len(rating_answers.efforts(connection, shop.project)) == 3  # p1 took time too
+
+
+def test_a_count_with_the_answers_since_is_the_whole_count(compared):
+    shop, batch, task = compared
+    rater = shop.raters[0]
+    scopes = (None, shop.batch.id, batch.id)
+    earlier = []
+
+    def check(connection):
+        earlier.extend(
+            (scope, rating_answers.count_answered(connection, shop.project, rater, scope))
+            for scope in scopes
+        )
+        for scope, counts in earlier:
+            count = rating_answers.count_since(connection, shop.project, rater, counts, scope)
+            assert count == tasks.count_answered(connection, shop.project, rater, scope)[0]
+
+    def rate(number, name, grade=1.0, by=rater, **more):
+        ratings.rate(connection, number, by, rating_id=name, grade=grade, **more)
+
+    with shop.store.write() as connection:
+        check(connection)
+        steps = (
+            lambda: rate(1, "r1"),
+            lambda: rate(1, "r2", 2.0),
+            lambda: rate(2, "r3", None, reason="unclear"),
+            lambda: rate(1, "f1", 3.0, final=True),
+            lambda: rate(2, "b1", by=shop.raters[1]),
+            lambda: ratings.withdraw(connection, 1, rater, rating_id="w1"),
+            lambda: preferences.prefer(connection, task, rater, preference_id="p1", choice="left"),
+            lambda: rate(1, "r4"),
+            lambda: preferences.withdraw(connection, task, rater, preference_id="w2"),
+            lambda: ratings.withdraw(connection, 2, rater, rating_id="w3"),
+        )
+        for step in steps:
+            step()
+            check(connection)
+        assert [counts.answered for _, counts in earlier[-3:]] == [1, 1, 0]
+        assert rating_answers.has_many_answers(connection, rater, 1)
+        assert not rating_answers.has_many_answers(connection, rater, 2)
 
 
 def test_pairs_by_filter_and_asked_again(shop):

@@ -1,4 +1,4 @@
-"""Rows of the store as frozen values, inserts for both databases, and leases.
+"""Rows of the store as frozen values or as a table, inserts for both databases, and leases.
 
 Both databases understand the inserts. By a lease, one of several processes does something, and
 another one when that has died.
@@ -78,15 +78,46 @@ def list_rows(
     return [value_of(kind, row) for row in connection.execute(statement)]
 
 
+MOMENT = pl.Datetime("us", "UTC")
+"""The type of moments in tables."""
+
 def read_table(
     connection: Connection, statement: sa.Select[Any], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """The rows of a statement as a table with columns of these types, read in chunks."""
-    chunks = [pl.DataFrame(schema=schema)]
-    for rows in connection.execute(statement).partitions(CHUNK_ROWS):
-        columns = dict(zip(schema, zip(*rows, strict=True), strict=True))
-        chunks.append(pl.DataFrame(columns, schema=schema))
-    return pl.concat(chunks)
+    """The rows of a statement as a table, read column by column.
+
+    Args:
+        connection: of a store.
+        statement: its columns are those of the table, in order.
+        schema: the names and types; moments are `MOMENT`.
+    """
+    # the rows of the driver, as those of SQLAlchemy take longer to make; SQLite has moments as
+    # text and booleans as numbers
+    is_sqlite = connection.dialect.name == "sqlite"
+    types = {
+        name: (_SQLITE_TYPES if is_sqlite else _POSTGRESQL_TYPES).get(dtype, dtype)
+        for name, dtype in schema.items()
+    }
+    pieces = [pl.DataFrame(schema=types)]
+    cursor = connection.execute(statement).cursor
+    while cursor is not None and (rows := cursor.fetchmany(CHUNK_ROWS)):
+        named_values = zip(types.items(), zip(*rows, strict=True), strict=True)
+        pieces.append(
+            pl.DataFrame([pl.Series(name, values, dtype) for (name, dtype), values in named_values])
+        )
+    table = pl.concat(pieces, rechunk=True)
+    moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
+    if is_sqlite:
+        moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
+    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(schema)
+
+
+_SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}
+_POSTGRESQL_TYPES: Mapping[Any, Any] = {MOMENT: pl.Datetime("us")}
+"""The types of columns as the drivers return them, where they are others."""
+
+_MOMENT_FORMAT = "%Y-%m-%d %H:%M:%S%.6f"
+"""Moments as SQLAlchemy writes them into SQLite."""
 
 
 def insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

@@ -9,7 +9,7 @@ import hashlib
 import io
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,14 +34,14 @@ def to_parquet(table: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def from_parquet(content: bytes, source: str) -> pl.DataFrame:
-    """A table from Parquet.
+def from_parquet(content: bytes, source: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """A table from Parquet; all columns by default.
 
     Raises:
         InputError: it is something else.
     """
     try:
-        return pl.read_parquet(io.BytesIO(content))
+        return pl.read_parquet(io.BytesIO(content), columns=columns)
     except pl.exceptions.PolarsError:
         problem = "the rows in the store are not Parquet; restore them from a backup."
         raise InputError(problem, source=source, code="damaged-blob") from None

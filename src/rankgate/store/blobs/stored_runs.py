@@ -6,7 +6,7 @@ judgments are one grade a pair, the rule that made them, and their hash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +170,15 @@ def rankings(stored: StoredRun, blobs: Blobs) -> Run:
         place=RowLocation(stored.name),
         ordered=stored.ordered,
     )
+
+
+def read_columns(stored: StoredRun, blobs: Blobs, columns: Sequence[str]) -> pl.DataFrame:
+    """Some columns of a run's rows, which are not kept.
+
+    Raises:
+        InputError: its blob is missing or damaged.
+    """
+    return from_parquet(blobs.get(stored.blob), blobs.where, columns)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import polars as pl
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating import next_task, ratings
+from rankgate.store.rating import tasks as tasks_of
 from rankgate.store.rating.ratings import WITHDRAWN
+from rankgate.store.rows import MOMENT, read_table
 from rankgate.store.tables.rating_tables import (
     assignments,
     batches,
@@ -102,11 +105,120 @@ def latest_answers(connection: Connection, project: int, rater: int, limit: int)
     return [Answer(*row) for row in rows]
 
 
-def efforts(connection: Connection, project: int) -> list[tuple[Any, ...]]:
+@dataclass(frozen=True)
+class AnsweredTasks:
+    """The tasks of a project or a batch that a rater has answered, at some moment.
+
+    Attributes:
+        answered: how many.
+        still_open: those of them that are open.
+        rating, preference: the numbers of the last ones that the store had then.
+    """
+
+    answered: int
+    still_open: int
+    rating: int
+    preference: int
+
+
+def count_answered(
+    connection: Connection, project: int, rater: int, batch: int | None = None
+) -> AnsweredTasks:
+    """Count the tasks that a rater has answered; it takes as long as they are many."""
+    last_numbers = (
+        connection.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.project == project)) or 0
+        for table in (ratings_table, preferences)
+    )
+    return AnsweredTasks(*tasks_of.count_answered(connection, project, rater, batch), *last_numbers)
+
+
+def has_many_answers(connection: Connection, rater: int, many: int) -> bool:
+    """True if a rater has answered so many tasks, of any project."""
+    answers = sa.select(sa.literal(1)).where(
+        assignments.c.rater == rater, assignments.c.state == "answered"
+    )
+    some = answers.limit(many).subquery()
+    return connection.scalar(sa.select(sa.func.count()).select_from(some)) == many
+
+
+def count_since(
+    connection: Connection,
+    project: int,
+    rater: int,
+    earlier: AnsweredTasks,
+    batch: int | None = None,
+) -> int:
+    """Count the tasks that a rater has answered, from an earlier count and the answers since."""
+    values = {"project": project, "rater": rater, "batch": batch}
+    numbers = {"rating": earlier.rating, "preference": earlier.preference}
+    changes = connection.execute(
+        _ALL_CHANGES if batch is None else _BATCH_CHANGES, values | numbers
+    )
+    return earlier.answered + sum(int(change or 0) for (change,) in changes)
+
+
+def _changes_in_table(table: sa.Table, last: str, *, in_batch: bool) -> sa.Select[Any]:
+    """The tasks of later answers that are answered now, less those that were before."""
+    rater: sa.BindParameter[int] = sa.bindparam("rater")
+    last_number: sa.BindParameter[int] = sa.bindparam(last)
+    before = table.alias()
+    later = (
+        sa.select(table.c.task)
+        .where(
+            table.c.project == sa.bindparam("project"),
+            table.c.rater == rater,
+            table.c.id > last_number,
+            table.c.task.is_not(None),
+            *_opinions(table),
+        )
+        .distinct()
+        .subquery()
+    )
+    was_answered = (
+        sa.select(sa.func.coalesce(before.c.reason, "") != WITHDRAWN)
+        .where(
+            before.c.task == later.c.task,
+            before.c.rater == rater,
+            before.c.id <= last_number,
+            *_opinions(before),
+        )
+        .order_by(before.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    is_answered = sa.exists().where(
+        assignments.c.task == later.c.task,
+        assignments.c.rater == rater,
+        assignments.c.state == "answered",
+    )
+    change = sa.case((is_answered, 1), else_=0) - sa.case((was_answered, 1), else_=0)
+    statement = sa.select(sa.func.sum(change)).select_from(later)
+    if in_batch:
+        statement = statement.join(tasks, tasks.c.id == later.c.task).where(
+            tasks.c.batch == sa.bindparam("batch")
+        )
+    return statement
+
+
+def _opinions(table: Any) -> list[sa.ColumnElement[bool]]:
+    """The condition of rows that are no final words."""
+    return [table.c.final.is_(False)] if "final" in table.c else []
+
+
+_ALL_CHANGES, _BATCH_CHANGES = (
+    sa.union_all(
+        _changes_in_table(ratings_table, "rating", in_batch=in_batch),
+        _changes_in_table(preferences, "preference", in_batch=in_batch),
+    )
+    for in_batch in (False, True)
+)
+
+
+def efforts(connection: Connection, project: int) -> pl.DataFrame:
     """Every answer of a project without withdrawals, final words and trainings.
 
     Returns:
-        Rater, their kind, whether there is a grade or a choice, seconds, and when.
+        ``rater``, their ``kind``, ``graded`` (true for a grade or a choice), ``seconds``, ``at``.
     """
     rating_columns, preference_columns = ratings_table.c, preferences.c
     names = (raters.c.name, raters.c.kind)
@@ -132,8 +244,22 @@ def efforts(connection: Connection, project: int) -> list[tuple[Any, ...]]:
         .join(raters, raters.c.id == preference_columns.rater)
         .where(preference_columns.project == project, _is_kept(preference_columns.reason))
     )
-    answers = [tuple(row) for row in connection.execute(rating_statement)]
-    return answers + [tuple(row) for row in connection.execute(preference_statement)]
+    statements = (rating_statement, preference_statement)
+    return pl.concat(
+        [read_table(connection, statement, _EFFORT_SCHEMA) for statement in statements],
+        rechunk=True,
+    )
+
+
+_EFFORT_SCHEMA = pl.Schema(
+    {
+        "rater": pl.String(),
+        "kind": pl.String(),
+        "graded": pl.Boolean(),
+        "seconds": pl.Float64(),
+        "at": MOMENT,
+    }
+)
 
 
 def _is_kept(reason: sa.Column[Any]) -> sa.ColumnElement[bool]:

@@ -19,7 +19,15 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.store.material import projects
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.task_state import LockedTask, lock_task, settle
-from rankgate.store.rows import columns_of, insert_of, now, unknown_error, value_of
+from rankgate.store.rows import (
+    MOMENT,
+    columns_of,
+    insert_of,
+    now,
+    read_table,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.rating_tables import (
     assignments,
     documents,
@@ -367,13 +375,12 @@ def read_ratings(
     Raises:
         InputError: there are none.
     """
-    columns = ("grade", "reason", "at", "seconds", "comment", "guideline", "final")
     statement = (
         sa.select(
             queries.c.query_id,
             documents.c.doc_id,
             raters.c.name.label("rater"),
-            *(ratings.c[column] for column in columns),
+            *(ratings.c[column] for column in list(_SCHEMA)[3:]),
         )
         .join(queries, queries.c.id == ratings.c.query)
         .join(documents, documents.c.id == ratings.c.document)
@@ -389,11 +396,9 @@ def read_ratings(
         statement = statement.where(raters.c.kind == kind)
     if only is not None:
         statement = statement.where(raters.c.id.in_(only))
-    rows = [tuple(row) for row in connection.execute(statement)]
-    if not rows:
+    ratings_table = read_table(connection, statement, _SCHEMA)
+    if ratings_table.is_empty():
         raise InputError("there are no ratings.", source=name, code="no-judgments")
-    schema = ("query_id", "doc_id", "rater", *columns)
-    ratings_table = pl.DataFrame(rows, schema=dict(zip(schema, _TYPES, strict=True)), orient="row")
     ratings_table = ratings_table.with_columns(
         pl.when("final").then(pl.lit(FINAL)).otherwise("rater").alias("rater")
     )
@@ -404,22 +409,24 @@ def read_ratings(
 FINAL = "final word"
 """The rater of final words in `read_ratings`."""
 
-_TYPES = (
-    pl.String,
-    pl.String,
-    pl.String,
-    pl.Float64,
-    pl.String,
-    pl.Datetime("us", "UTC"),
-    pl.Float64,
-    pl.String,
-    pl.String,
-    pl.Boolean,
+_PAIR_SCHEMA = pl.Schema({"query_id": pl.String(), "doc_id": pl.String()})
+_SCHEMA = pl.Schema(
+    {
+        **_PAIR_SCHEMA,
+        "rater": pl.String(),
+        "grade": pl.Float64(),
+        "reason": pl.String(),
+        "at": MOMENT,
+        "seconds": pl.Float64(),
+        "comment": pl.String(),
+        "guideline": pl.String(),
+        "final": pl.Boolean(),
+    }
 )
 
 
-def graded_pairs(connection: Connection, project: int) -> list[tuple[str, str]]:
-    """The pairs of a project that have a grade: query and document."""
+def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
+    """The pairs of a project that have a grade: ``query_id`` and ``doc_id``."""
     graded_pairs_table = (
         sa.select(ratings.c.query, ratings.c.document)
         .where(
@@ -435,7 +442,14 @@ def graded_pairs(connection: Connection, project: int) -> list[tuple[str, str]]:
         .join(graded_pairs_table, graded_pairs_table.c.query == queries.c.id)
         .join(documents, documents.c.id == graded_pairs_table.c.document)
     )
-    return [(query, doc) for query, doc in connection.execute(statement)]
+    return read_table(connection, statement, _PAIR_SCHEMA)
+
+
+def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
+    """The count and the last number of a project's ratings: the same while these are the same."""
+    numbers = sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(ratings.c.id), 0))
+    count, last = connection.execute(numbers.where(ratings.c.project == project)).one()
+    return int(count), int(last)
 
 
 def has_grades(connection: Connection, project: int) -> bool:

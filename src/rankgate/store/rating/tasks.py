@@ -6,7 +6,7 @@ Numbers are those of the tasks of a batch, by pair, and those that a rater answe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -144,22 +144,50 @@ def get_task(connection: Connection, task: int) -> Task:
 
 def progress(connection: Connection, project: int, batch: int | None = None) -> Progress:
     """The progress of a project, or of one batch."""
-    counts: Counter[str] = Counter()
+    return sum_progress(progress_by_batch(connection, project, batch).values())
+
+
+NO_PROGRESS = Progress(0, 0, 0, 0)
+"""The progress of a batch without tasks that count."""
+
+
+def sum_progress(parts: Iterable[Progress]) -> Progress:
+    """The progress of several batches together."""
+    counts = [(part.open, part.done, part.disputed, part.locked) for part in parts]
+    return Progress(*map(sum, zip(*counts, strict=True))) if counts else NO_PROGRESS
+
+
+def progress_by_batch(
+    connection: Connection, project: int, batch: int | None = None
+) -> dict[int, Progress]:
+    """The progress of each batch of a project that has tasks which count, or of one batch."""
+    counts: dict[int, Counter[str]] = {}
     is_counted = _counted_condition(project, batch)
-    statement = sa.select(tasks.c.state, sa.func.count()).join(
-        batches, batches.c.id == tasks.c.batch
-    )
-    for state, count in connection.execute(statement.where(is_counted).group_by(tasks.c.state)):
-        counts[state] = count
-    locked_count = (
-        sa.select(sa.func.count(sa.distinct(tasks.c.id)))
+    statement = (
+        sa.select(tasks.c.batch, tasks.c.state, sa.func.count())
         .join(batches, batches.c.id == tasks.c.batch)
-        .join(assignments, assignments.c.task == tasks.c.id)
-        .where(is_counted, assignments.c.state == "locked", assignments.c.until > _now())
+        .where(is_counted)
+        .group_by(tasks.c.batch, tasks.c.state)
     )
-    return Progress(
-        counts["open"], counts["done"], counts["disputed"], connection.scalar(locked_count) or 0
+    for number, state, count in connection.execute(statement):
+        counts.setdefault(number, Counter())[state] = count
+    locked_tasks = sa.select(assignments.c.task).where(
+        assignments.c.rater.in_(sa.select(raters.c.id)),  # with them the index begins
+        assignments.c.state == "locked",
+        assignments.c.until > _now(),
     )
+    locked_statement = (
+        sa.select(tasks.c.batch, sa.func.count())
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(tasks.c.id.in_(locked_tasks), is_counted)
+        .group_by(tasks.c.batch)
+    )
+    for number, count in connection.execute(locked_statement):
+        counts[number]["locked"] = count
+    return {
+        number: Progress(count["open"], count["done"], count["disputed"], count["locked"])
+        for number, count in counts.items()
+    }
 
 
 def _counted_condition(project: int, batch: int | None) -> sa.ColumnElement[bool]:

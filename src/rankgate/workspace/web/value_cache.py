@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, is_dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
@@ -60,28 +60,36 @@ class ValueCache:
         self._turns: dict[Hashable, _ValueLock] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], T], *, changes: bool = False) -> T:
+    def get(
+        self,
+        key: Hashable,
+        make: Callable[[], T],
+        *,
+        changes: bool = False,
+        shortest: float = _SHORTEST,
+    ) -> T:
         """The value of a key; of requests at once the first makes it, and the others wait.
 
         Args:
             key: the name of what is kept, and which of them.
             make: makes the value.
             changes: True if another one may be made later; it is then kept by what it costs.
+            shortest: seconds for which one that may change is kept at least.
         """
         with self._lock:
             if (current := self._current(key)) is not None:
-                return current.value  # type: ignore[no-any-return] - of the type that was kept
+                return cast("T", current.value)
             value_lock = self._turns.setdefault(key, _ValueLock())
             value_lock.waiting += 1
         try:
             with value_lock.lock:
                 with self._lock:
                     if (current := self._current(key)) is not None:
-                        return current.value  # type: ignore[no-any-return]
+                        return cast("T", current.value)
                 begin = self._clock()
                 value = make()
                 seconds = self._clock() - begin
-                lifetime = max(_SHORTEST, _SHARE * seconds) if changes else _MAX_LIFETIME
+                lifetime = max(shortest, _SHARE * seconds) if changes else _MAX_LIFETIME
                 self._keep(key, value, min(_MAX_LIFETIME, lifetime))
             return value
         finally:

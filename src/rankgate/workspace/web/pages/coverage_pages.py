@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Ratings
     from rankgate.data.run import Run
     from rankgate.store.blobs.stored_results import StoredResult
+    from rankgate.store.blobs.stored_runs import StoredRun
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -45,23 +46,17 @@ def coverage_page(request: WebRequest) -> PageReply:
     """The share of each run's first documents with a grade, and answers to known grades."""
     project = request.project.id
     with request.store.read() as connection:
-        graded_pairs = list_graded_pairs(connection, project)
-        run_tables = [
-            (stored_run.name, stored_runs.rankings(stored_run, request.store.blobs).table)
-            for stored_run in stored_runs.list_runs(connection, project)
-        ]
+        project_runs = stored_runs.list_runs(connection, project)
+        key = (
+            "coverage",
+            project,
+            ratings.ratings_state(connection, project),
+            tuple((stored_run.name, stored_run.blob) for stored_run in project_runs),
+        )
+        rows = request.cache.get(
+            key, lambda: _coverage_rows(request, project_runs, _graded_pairs(connection, request))
+        )
         gold_answers = tasks.gold_answers(connection, project)
-    rows = [
-        {
-            "run": name,
-            "depth": depth,
-            "judged": share,
-            "documents": documents,
-            "queries": table["query_id"].n_unique(),
-        }
-        for name, table in run_tables
-        for depth, share, documents in _judged_shares(table, graded_pairs)
-    ]
     data = {
         "project": request.project.name,
         "coverage": rows,
@@ -71,22 +66,68 @@ def coverage_page(request: WebRequest) -> PageReply:
     return PageReply("coverage.html", data)
 
 
-def list_graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
-    """The graded pairs of a project."""
-    rows = ratings.graded_pairs(connection, project)
-    return pl.DataFrame(rows, schema=dict.fromkeys(_PAIR, pl.String), orient="row")
+def _graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFrame:
+    """The graded pairs of the project, which stay the same until somebody rates."""
+    project = request.project.id
+    key = ("graded pairs", project, ratings.ratings_state(connection, project))
+    return request.cache.get(key, lambda: ratings.graded_pairs(connection, project))
 
 
-def _judged_shares(table: pl.DataFrame, graded_pairs: pl.DataFrame) -> list[tuple[int, float, int]]:
-    ranked_pairs = table.select(
-        *_PAIR, rank=pl.col("score").rank("ordinal", descending=True).over("query_id")
-    ).join(graded_pairs.with_columns(known=pl.lit(value=True)), on=_PAIR, how="left")
-    rows = []
-    for depth in DEPTHS:
-        top = ranked_pairs.filter(pl.col("rank") <= depth)
-        share = float(top["known"].fill_null(value=False).mean() or 0)  # type: ignore[arg-type]
-        rows.append((depth, share, len(top)))
+_MAX_ROWS = 500_000
+"""Rows of runs that are ranked together."""
+
+
+def _coverage_rows(
+    request: WebRequest, project_runs: Sequence[StoredRun], graded_pairs: pl.DataFrame
+) -> list[dict[str, Any]]:
+    """The judged share of each run's first documents, by depth."""
+    graded = graded_pairs.with_columns(judged=pl.lit(value=True))
+    rows: list[dict[str, Any]] = []
+    chunk: list[pl.DataFrame] = []
+    for number, stored_run in enumerate(project_runs, 1):
+        table = stored_runs.read_columns(stored_run, request.store.blobs, [*_PAIR, "score"])
+        chunk.append(table.select(pl.lit(number).alias("run"), *_PAIR, "score"))
+        if number == len(project_runs) or sum(map(len, chunk)) >= _MAX_ROWS:
+            runs_of_chunk = range(number - len(chunk) + 1, number + 1)
+            counts_by_run = _judged_counts(runs_of_chunk, pl.concat(chunk), graded)
+            for run, queries, *counts in counts_by_run.iter_rows():
+                rows += [
+                    {
+                        "run": project_runs[run - 1].name,
+                        "depth": depth,
+                        "judged": judged / documents if documents else 0.0,
+                        "documents": documents,
+                        "queries": queries,
+                    }
+                    for depth, documents, judged in zip(
+                        DEPTHS, counts[::2], counts[1::2], strict=True
+                    )
+                ]
+            chunk = []
     return rows
+
+
+def _judged_counts(
+    numbers: Sequence[int], table: pl.DataFrame, graded: pl.DataFrame
+) -> pl.DataFrame:
+    """For each run its queries, and by depth its first documents and the judged ones of them."""
+    run_numbers = pl.DataFrame({"run": numbers}, {"run": pl.Int32})
+    queries = table.group_by("run").agg(pl.col("query_id").n_unique())
+    rank = pl.col("score").rank("ordinal", descending=True).over("run", "query_id")
+    top = table.select("run", *_PAIR, rank=rank).filter(pl.col("rank") <= max(DEPTHS))
+    counts = [
+        count.alias(f"{name} {depth}")
+        for depth in DEPTHS
+        for is_within in (pl.col("rank") <= depth,)
+        for name, count in (
+            ("documents", is_within.sum()),
+            ("judged", (is_within & pl.col("judged").is_not_null()).sum()),
+        )
+    ]
+    by_run = top.join(graded, on=_PAIR, how="left").group_by("run").agg(counts)
+    for counted in (queries, by_run):  # a run without rows has no counts
+        run_numbers = run_numbers.join(counted, on="run", how="left", maintain_order="left")
+    return run_numbers.fill_null(0)
 
 
 def _rater_accuracy(gold_answers: list[tuple[str, float, float | None]]) -> list[dict[str, Any]]:
@@ -202,7 +243,7 @@ def _pool_pairs(
     project, blobs = request.project.id, request.store.blobs
     with request.store.read() as connection:
         rankings = _list_rankings(connection, request, [name for name in first if name])
-        graded_pairs = list_graded_pairs(connection, project)
+        graded_pairs = _graded_pairs(connection, request)
         stored_judgments = stored_runs.list_judgments(connection, project)
         judged = (
             stored_runs.read_judgments(connection, blobs, project, stored_judgments[-1].name)
@@ -264,6 +305,7 @@ def agreement_page(request: WebRequest) -> PageReply:
             for rating_batch in batches.list_batches(connection, request.project.id)
             if rating_batch.kind == "rating"
         ]
+        state = ratings.ratings_state(connection, request.project.id)
     if batch is not None and batch not in {rating_batch["id"] for rating_batch in rating_batches}:
         raise not_found("batch")
     empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
@@ -271,7 +313,10 @@ def agreement_page(request: WebRequest) -> PageReply:
         if batch is None:
             data, extra = request.cached("agreement", lambda: _compute_agreement(request, None))
         else:
-            data, extra = _compute_agreement(request, batch)
+            data, extra = request.cache.get(
+                ("agreement", request.project.id, batch, state),
+                lambda: _compute_agreement(request, batch),
+            )
     except InputError:
         data, extra = empty, {}
     data = {"project": request.project.name, "batch": batch, "batches": rating_batches, **data}

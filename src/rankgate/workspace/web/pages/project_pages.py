@@ -79,14 +79,15 @@ def project_overview(request: WebRequest) -> PageReply:
     """The progress of the project: tasks, batches, people, hours."""
     project = request.project
     with request.store.read() as connection:
-        progress = tasks.progress(connection, project.id)
+        progress_by_batch = tasks.progress_by_batch(connection, project.id)
+        progress = tasks.sum_progress(progress_by_batch.values())
         data: dict[str, Any] = {
             "project": project.name,
             "heading": project.title,
             "description": project.description,
             "progress": vars(progress) | {"total": progress.total},
             "batches": [
-                _batch_view(connection, batch)
+                _batch_view(batch, progress_by_batch.get(batch.id, tasks.NO_PROGRESS))
                 for batch in batches.list_batches(connection, project.id)
             ],
             "runs": [
@@ -100,8 +101,7 @@ def project_overview(request: WebRequest) -> PageReply:
     return PageReply("overview.html", data)
 
 
-def _batch_view(connection: Connection, batch: batches.Batch) -> dict[str, Any]:
-    progress = tasks.progress(connection, batch.project, batch.id)
+def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Any]:
     names = ("id", "name", "kind", "strategy", "priority", "deadline", "state", "blind")
     return (
         {name: getattr(batch, name) for name in names} | vars(progress) | {"total": progress.total}
@@ -110,10 +110,9 @@ def _batch_view(connection: Connection, batch: batches.Batch) -> dict[str, Any]:
 
 def _rater_rows(connection: Connection, project: int) -> list[dict[str, Any]]:
     """The work of each rater: ratings and preferences, seconds, and the median pace."""
-    rows = rating_answers.efforts(connection, project)
-    table = pl.DataFrame(rows, _EFFORTS_SCHEMA, orient="row")
     efforts = (
-        table.group_by("rater", "kind", maintain_order=True)
+        rating_answers.efforts(connection, project)
+        .group_by("rater", "kind", maintain_order=True)
         .agg(
             pl.len().alias("ratings"),
             pl.col("graded").not_().sum().alias("without_grade"),
@@ -128,13 +127,6 @@ def _rater_rows(connection: Connection, project: int) -> list[dict[str, Any]]:
     ]
 
 
-_EFFORTS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "rater": pl.String,
-    "kind": pl.String,
-    "graded": pl.Boolean,
-    "seconds": pl.Float64,
-    "at": pl.Datetime("us", "UTC"),
-}
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
 
 

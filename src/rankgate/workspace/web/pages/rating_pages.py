@@ -222,7 +222,7 @@ def _rater_progress(
     """The work of the rater in the project, or in a batch of it, and what remains for them."""
     project = request.project.id
     counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))
-    answered_count, still_open = tasks.count_answered(connection, project, rater, batch)
+    answered_count, still_open = _count_answered(connection, request, rater, batch)
     total = sum(counts.values()) if batch is None else counts.get(batch, 0)
     remaining_count = 0 if number is None else max(total - still_open, 1)
     seconds = [
@@ -246,6 +246,36 @@ def _rater_progress(
             None,
         ),
     }
+
+
+_MANY_ANSWERS = 1_000
+"""Answers of a rater that are not counted again with each new one."""
+
+_COUNT_SECONDS = 60.0
+"""Seconds for which such a count is kept; later answers are added to it."""
+
+
+def _count_answered(
+    connection: Connection, request: WebRequest, rater: int, batch: int | None
+) -> tuple[int, int]:
+    """The tasks that a rater has answered, and those of them that are still open."""
+    project = request.project.id
+    if not rating_answers.has_many_answers(connection, rater, _MANY_ANSWERS):
+        return tasks.count_answered(connection, project, rater, batch)
+
+    def count_committed() -> rating_answers.AnsweredTasks:
+        # what this request writes may yet be undone, and is not kept
+        with request.store.read() as reading:
+            return rating_answers.count_answered(reading, project, rater, batch)
+
+    earlier = request.cache.get(
+        ("answered", project, rater, batch),
+        count_committed,
+        changes=True,
+        shortest=_COUNT_SECONDS,
+    )
+    answered = rating_answers.count_since(connection, project, rater, earlier, batch)
+    return answered, earlier.still_open
 
 
 def _find_task(connection: Connection, request: WebRequest, number: int) -> Task:

@@ -16,9 +16,10 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.presets import convention
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
-from rankgate.store.models.model_admissions import read_counting_ratings
+from rankgate.store.models.model_admissions import admitted_raters, read_counting_ratings
 from rankgate.store.people import users
 from rankgate.store.rating import ratings, tasks
+from rankgate.store.rows import unknown_error
 from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
 from rankgate.workspace.web.pages.task_view import (
     guideline_html,
@@ -30,7 +31,7 @@ from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from sqlalchemy import Connection
 
@@ -294,57 +295,92 @@ def _runs_without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[s
 
 
 def _evaluation_reply(
-    request: WebRequest, judged: pl.DataFrame, score: Callable[[list[Run]], Result]
+    request: WebRequest,
+    key: tuple[Hashable, ...],
+    judge: Callable[[], tuple[pl.DataFrame, Callable[[list[Run]], Result]]],
 ) -> PageReply:
-    """The scores of the runs that have judged queries, and the names of the others."""
+    """The scores of the runs that have judged queries, and the names of the others.
+
+    Args:
+        request: of the page.
+        key: what the scores depend on besides the runs; while they are the same, so is the page.
+        judge: returns the judged queries, and the function that scores runs.
+    """
     with request.store.read() as connection:
-        rankings = [
-            stored_runs.rankings(run, request.store.blobs)
-            for run in stored_runs.list_runs(connection, request.project.id)
+        project_runs = stored_runs.list_runs(connection, request.project.id)
+    run_key = tuple((run.name, run.blob) for run in project_runs)
+
+    def make_page() -> tuple[dict[str, Any], str]:
+        judged, score = judge()
+        if not project_runs:
+            raise InputError("there is no run in the project; add one.", code="missing-input")
+        ids = judged.select("query_id").unique()
+        unscored_names = [
+            run.name
+            for run in project_runs
+            if stored_runs.read_columns(run, request.store.blobs, ["query_id"])
+            .join(ids, on="query_id", how="semi")
+            .is_empty()
         ]
-    if not rankings:
-        raise InputError("there is no run in the project; add one.", code="missing-input")
-    unscored_names = _runs_without_judgments(judged, rankings)
-    comparable = [run for run in rankings if run.name not in unscored_names]
-    result = score(comparable) if comparable else None
-    data = {
-        "evaluation": None if result is None else result.to_dict(),
-        "not_scored": unscored_names,
-    }
-    html = "" if result is None else page_content(result.document())
+        comparable = [
+            stored_runs.rankings(run, request.store.blobs)
+            for run in project_runs
+            if run.name not in unscored_names
+        ]
+        result = score(comparable) if comparable else None
+        data = {
+            "evaluation": None if result is None else result.to_dict(),
+            "not_scored": unscored_names,
+        }
+        return data, "" if result is None else page_content(result.document())
+
+    data, html = request.cache.get(("evaluation", request.project.id, *key, run_key), make_page)
     return PageReply("evaluation.html", data, {"document": html})
 
 
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
     """The means of every run from single ratings, by the whole method of a tool."""
-    fields = request.values
-    with request.store.read() as connection:
-        counted_ratings = read_counting_ratings(
-            connection, request.project.id, name=request.project.name
-        )
-    opinions = replace(
-        counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL)
-    )
+    fields, project = request.values, request.project
     metrics = (fields["metrics"] or DEFAULT_TOOL_METRICS).split()
     convention_name = fields["convention"] or "searchtweak"
-    return _evaluation_reply(
-        request,
-        opinions.table,
-        lambda run_list: from_ratings(
+    with request.store.read() as connection:
+        key = (
+            ratings.ratings_state(connection, project.id),
+            admitted_raters(connection, project.id),
+            projects.scale(connection, project.id),
+        )
+
+    def judge() -> tuple[pl.DataFrame, Callable[[list[Run]], Result]]:
+        with request.store.read() as connection:
+            counted_ratings = read_counting_ratings(connection, project.id, name=project.name)
+        opinions = replace(
+            counted_ratings, table=counted_ratings.table.filter(pl.col("rater") != ratings.FINAL)
+        )
+        return opinions.table, lambda run_list: from_ratings(
             opinions, run_list, metrics, convention_name, scale=fields["scale"]
-        ),
+        )
+
+    return _evaluation_reply(
+        request, (*key, tuple(metrics), convention_name, fields["scale"]), judge
     )
 
 
 def evaluation_page(request: WebRequest) -> PageReply:
     """The means of every run by stored judgments."""
-    fields = request.values
+    fields, name = request.values, request.path["judgments"]
     with request.store.read() as connection:
-        qrels = stored_runs.read_judgments(
-            connection, request.store.blobs, request.project.id, request.path["judgments"]
-        )
+        stored_judgments = stored_runs.find_judgments(connection, request.project.id, name)
+    if stored_judgments is None:
+        raise unknown_error("judgments", name)
     metrics = (fields["metrics"] or DEFAULT_METRICS).split()
     metric_convention = find_convention(fields["convention"])
-    return _evaluation_reply(
-        request, qrels.table, lambda run_list: evaluate(qrels, run_list, metrics, metric_convention)
-    )
+
+    def judge() -> tuple[pl.DataFrame, Callable[[list[Run]], Result]]:
+        with request.store.read() as connection:
+            qrels = stored_runs.read_judgments(
+                connection, request.store.blobs, request.project.id, name
+            )
+        return qrels.table, lambda run_list: evaluate(qrels, run_list, metrics, metric_convention)
+
+    key = (name, stored_judgments.sha256, stored_judgments.created_at, tuple(metrics))
+    return _evaluation_reply(request, (*key, metric_convention.hash), judge)
