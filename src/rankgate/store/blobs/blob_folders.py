@@ -9,7 +9,7 @@ import hashlib
 import io
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,7 +34,7 @@ def to_parquet(table: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def from_parquet(content: bytes, source: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+def from_parquet(content: bytes, source: str, columns: list[str] | None = None) -> pl.DataFrame:
     """A table from Parquet; all columns by default.
 
     Raises:

@@ -6,7 +6,7 @@ judgments are one grade a pair, the rule that made them, and their hash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -172,7 +172,7 @@ def rankings(stored: StoredRun, blobs: Blobs) -> Run:
     )
 
 
-def read_columns(stored: StoredRun, blobs: Blobs, columns: Sequence[str]) -> pl.DataFrame:
+def read_columns(stored: StoredRun, blobs: Blobs, columns: list[str]) -> pl.DataFrame:
     """Some columns of a run's rows, which are not kept.
 
     Raises:

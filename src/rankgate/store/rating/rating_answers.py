@@ -132,37 +132,37 @@ def count_answered(
     return AnsweredTasks(*tasks_of.count_answered(connection, project, rater, batch), *last_numbers)
 
 
-def has_many_answers(connection: Connection, rater: int, many: int) -> bool:
+def has_many_answers(connection: Connection, rater: int, limit: int) -> bool:
     """True if a rater has answered so many tasks, of any project."""
     answers = sa.select(sa.literal(1)).where(
         assignments.c.rater == rater, assignments.c.state == "answered"
     )
-    some = answers.limit(many).subquery()
-    return connection.scalar(sa.select(sa.func.count()).select_from(some)) == many
+    first_answers = answers.limit(limit).subquery()
+    return connection.scalar(sa.select(sa.func.count()).select_from(first_answers)) == limit
 
 
 def count_since(
     connection: Connection,
     project: int,
     rater: int,
-    earlier: AnsweredTasks,
+    earlier_count: AnsweredTasks,
     batch: int | None = None,
 ) -> int:
     """Count the tasks that a rater has answered, from an earlier count and the answers since."""
     values = {"project": project, "rater": rater, "batch": batch}
-    numbers = {"rating": earlier.rating, "preference": earlier.preference}
+    numbers = {"rating": earlier_count.rating, "preference": earlier_count.preference}
     changes = connection.execute(
         _ALL_CHANGES if batch is None else _BATCH_CHANGES, values | numbers
     )
-    return earlier.answered + sum(int(change or 0) for (change,) in changes)
+    return earlier_count.answered + sum(int(change or 0) for (change,) in changes)
 
 
-def _changes_in_table(table: sa.Table, last: str, *, in_batch: bool) -> sa.Select[Any]:
+def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -> sa.Select[Any]:
     """The tasks of later answers that are answered now, less those that were before."""
     rater: sa.BindParameter[int] = sa.bindparam("rater")
-    last_number: sa.BindParameter[int] = sa.bindparam(last)
-    before = table.alias()
-    later = (
+    last_number: sa.BindParameter[int] = sa.bindparam(name_of_number)
+    earlier_rows = table.alias()
+    later_tasks = (
         sa.select(table.c.task)
         .where(
             table.c.project == sa.bindparam("project"),
@@ -175,26 +175,26 @@ def _changes_in_table(table: sa.Table, last: str, *, in_batch: bool) -> sa.Selec
         .subquery()
     )
     was_answered = (
-        sa.select(sa.func.coalesce(before.c.reason, "") != WITHDRAWN)
+        sa.select(sa.func.coalesce(earlier_rows.c.reason, "") != WITHDRAWN)
         .where(
-            before.c.task == later.c.task,
-            before.c.rater == rater,
-            before.c.id <= last_number,
-            *_opinions(before),
+            earlier_rows.c.task == later_tasks.c.task,
+            earlier_rows.c.rater == rater,
+            earlier_rows.c.id <= last_number,
+            *_opinions(earlier_rows),
         )
-        .order_by(before.c.id.desc())
+        .order_by(earlier_rows.c.id.desc())
         .limit(1)
         .scalar_subquery()
     )
     is_answered = sa.exists().where(
-        assignments.c.task == later.c.task,
+        assignments.c.task == later_tasks.c.task,
         assignments.c.rater == rater,
         assignments.c.state == "answered",
     )
     change = sa.case((is_answered, 1), else_=0) - sa.case((was_answered, 1), else_=0)
-    statement = sa.select(sa.func.sum(change)).select_from(later)
+    statement = sa.select(sa.func.sum(change)).select_from(later_tasks)
     if in_batch:
-        statement = statement.join(tasks, tasks.c.id == later.c.task).where(
+        statement = statement.join(tasks, tasks.c.id == later_tasks.c.task).where(
             tasks.c.batch == sa.bindparam("batch")
         )
     return statement

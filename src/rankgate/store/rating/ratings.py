@@ -448,8 +448,8 @@ def graded_pairs(connection: Connection, project: int) -> pl.DataFrame:
 def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
     """The count and the last number of a project's ratings: the same while these are the same."""
     numbers = sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(ratings.c.id), 0))
-    count, last = connection.execute(numbers.where(ratings.c.project == project)).one()
-    return int(count), int(last)
+    count, last_number = connection.execute(numbers.where(ratings.c.project == project)).one()
+    return int(count), int(last_number)
 
 
 def has_grades(connection: Connection, project: int) -> bool:

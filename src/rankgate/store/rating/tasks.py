@@ -151,9 +151,9 @@ NO_PROGRESS = Progress(0, 0, 0, 0)
 """The progress of a batch without tasks that count."""
 
 
-def sum_progress(parts: Iterable[Progress]) -> Progress:
+def sum_progress(progress_parts: Iterable[Progress]) -> Progress:
     """The progress of several batches together."""
-    counts = [(part.open, part.done, part.disputed, part.locked) for part in parts]
+    counts = [vars(progress_part).values() for progress_part in progress_parts]
     return Progress(*map(sum, zip(*counts, strict=True))) if counts else NO_PROGRESS
 
 
