@@ -85,7 +85,9 @@ def test_a_count_with_the_answers_since_is_the_whole_count(compared):
         )
         for scope, counts in earlier:
             count = rating_answers.count_since(connection, shop.project, rater, counts, scope)
-            assert count == tasks.count_answered(connection, shop.project, rater, scope)[0]
+            whole_count = tasks.count_answered(connection, shop.project, rater, scope)
+            assert count[0] == whole_count[0]
+            assert count[1] >= whole_count[1]  # another's answer may end a task
 
     def rate(number, name, grade=1.0, by=rater, **more):
         ratings.rate(connection, number, by, rating_id=name, grade=grade, **more)

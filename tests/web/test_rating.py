@@ -14,6 +14,7 @@ from rankgate.data.qrels import parse_scale
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches, ratings
+from rankgate.workspace.web.pages import rating_pages
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
 
@@ -282,9 +283,11 @@ def test_the_documents_of_a_query_on_one_page(team, fresh):
     assert rater.get(f"{path}/rate/query.json").json()["tasks"] == []
 
 
-def test_progress_is_that_of_the_reader(team):
+@pytest.mark.parametrize("many", [1, 1_000])
+def test_progress_is_that_of_the_reader(team, monkeypatch, many):
     """Two raters a task: what one has done and has left does not depend on the other."""
-    project = team.project("own-progress", pairs=4)
+    monkeypatch.setattr(rating_pages, "_MANY_ANSWERS", many)  # the server is in this process
+    project = team.project(f"own-progress-{many}", pairs=4)
     path = f"/projects/{project.name}/rate"
     rater, manager = team.visitor("rater"), team.visitor("manager")
     seen = []

@@ -147,14 +147,22 @@ def count_since(
     rater: int,
     earlier_count: AnsweredTasks,
     batch: int | None = None,
-) -> int:
-    """Count the tasks that a rater has answered, from an earlier count and the answers since."""
+) -> tuple[int, int]:
+    """Count the tasks that a rater has answered, and those of them that are open.
+
+    Both are an earlier count and the answers since; of the open ones, those that were done by the
+    answers of others since then still count.
+    """
     values = {"project": project, "rater": rater, "batch": batch}
     numbers = {"rating": earlier_count.rating, "preference": earlier_count.preference}
     changes = connection.execute(
         _ALL_CHANGES if batch is None else _BATCH_CHANGES, values | numbers
     )
-    return earlier_count.answered + sum(int(change or 0) for (change,) in changes)
+    answered, still_open = zip(*changes, strict=True)
+    return (
+        earlier_count.answered + sum(int(change or 0) for change in answered),
+        earlier_count.still_open + sum(int(change or 0) for change in still_open),
+    )
 
 
 def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -> sa.Select[Any]:
@@ -192,12 +200,12 @@ def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -
         assignments.c.state == "answered",
     )
     change = sa.case((is_answered, 1), else_=0) - sa.case((was_answered, 1), else_=0)
-    statement = sa.select(sa.func.sum(change)).select_from(later_tasks)
-    if in_batch:
-        statement = statement.join(tasks, tasks.c.id == later_tasks.c.task).where(
-            tasks.c.batch == sa.bindparam("batch")
-        )
-    return statement
+    joined = later_tasks.join(tasks, tasks.c.id == later_tasks.c.task).join(
+        batches, batches.c.id == tasks.c.batch
+    )
+    open_change = sa.case((tasks_of.IS_ASKED, change), else_=0)
+    statement = sa.select(sa.func.sum(change), sa.func.sum(open_change)).select_from(joined)
+    return statement.where(tasks.c.batch == sa.bindparam("batch")) if in_batch else statement
 
 
 def _opinions(table: Any) -> list[sa.ColumnElement[bool]]:

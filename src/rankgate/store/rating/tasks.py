@@ -219,17 +219,18 @@ def count_remaining(connection: Connection, batch: int, rater: int) -> int:
     return connection.scalar(sa.select(sa.func.count()).where(condition)) or 0
 
 
+IS_ASKED = sa.and_(
+    tasks.c.state == "open",
+    batches.c.state == "open",
+    batches.c.archived_at.is_(None),
+    QUERY_SHOWN,
+)
+"""True for open tasks of open batches that are shown."""
+
 _OF_RATER = (
     sa.select(
         sa.func.count(),
-        sa.func.count().filter(
-            sa.and_(
-                tasks.c.state == "open",
-                batches.c.state == "open",
-                batches.c.archived_at.is_(None),
-                QUERY_SHOWN,
-            )
-        ),
+        sa.func.count().filter(IS_ASKED),
     )
     .select_from(
         assignments.join(tasks, tasks.c.id == assignments.c.task).join(
@@ -260,10 +261,7 @@ def count_open(connection: Connection, project: int) -> dict[int, int]:
         .join(batches, batches.c.id == tasks.c.batch)
         .where(
             tasks.c.project == project,
-            tasks.c.state == "open",
-            batches.c.state == "open",
-            batches.c.archived_at.is_(None),
-            QUERY_SHOWN,
+            IS_ASKED,
         )
         .group_by(tasks.c.batch)
     )

@@ -263,19 +263,14 @@ def _count_answered(
     if not rating_answers.has_many_answers(connection, rater, _MANY_ANSWERS):
         return tasks.count_answered(connection, project, rater, batch)
 
-    def count_committed() -> rating_answers.AnsweredTasks:
-        # what this request writes may yet be undone, and is not kept
-        with request.store.read() as reading:
-            return rating_answers.count_answered(reading, project, rater, batch)
-
     earlier = request.cache.get(
         ("answered", project, rater, batch),
-        count_committed,
+        # in the transaction of the request: a second connection could wait for a free one for ever
+        lambda: rating_answers.count_answered(connection, project, rater, batch),
         changes=True,
         shortest=_COUNT_SECONDS,
     )
-    answered = rating_answers.count_since(connection, project, rater, earlier, batch)
-    return answered, earlier.still_open
+    return rating_answers.count_since(connection, project, rater, earlier, batch)
 
 
 def _find_task(connection: Connection, request: WebRequest, number: int) -> Task:
