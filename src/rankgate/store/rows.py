@@ -81,6 +81,7 @@ def list_rows(
 MOMENT = pl.Datetime("us", "UTC")
 """The type of moments in tables."""
 
+
 def read_table(
     connection: Connection, statement: sa.Select[Any], schema: Mapping[str, Any]
 ) -> pl.DataFrame:
@@ -109,7 +110,7 @@ def read_table(
     moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
     if is_sqlite:
         moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
-    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(schema)
+    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(pl.Schema(schema))
 
 
 _SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}
