@@ -110,7 +110,9 @@ def read_table(
     moments = [pl.col(name) for name, dtype in schema.items() if dtype == MOMENT]
     if is_sqlite:
         moments = [moment.str.to_datetime(_MOMENT_FORMAT, time_unit="us") for moment in moments]
-    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(pl.Schema(schema))
+    return table.with_columns(moment.dt.replace_time_zone("UTC") for moment in moments).cast(
+        pl.Schema(schema)
+    )
 
 
 _SQLITE_TYPES: Mapping[Any, Any] = {MOMENT: pl.String, pl.Boolean: pl.Int8}
