@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankgate.measurement.evaluation.trec_commands import trec_eval_command
+from rankgate.measurement.evaluation.trec_eval_command import trec_eval_command
 
 QRELS = """\
 1 0 a 2

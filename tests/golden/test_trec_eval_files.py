@@ -14,7 +14,7 @@ import sys
 import pytest
 
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.evaluation.trec_commands import trec_eval_command
+from rankgate.measurement.evaluation.trec_eval_command import trec_eval_command
 from support.needs import SHARED as DATA
 
 QRELS = {

@@ -12,7 +12,7 @@ import pytest
 
 from rankgate.core.errors import DuplicateError, InputError, RankgateError
 from rankgate.measurement.evaluation.trec.trec_eval import trec_eval
-from rankgate.measurement.evaluation.trec_commands import evaluate, trec_eval_command
+from rankgate.measurement.evaluation.trec_eval_command import evaluate, trec_eval_command
 from support.wording import raises
 
 QRELS = "1 0 a 2\n1 0 b 0\n"

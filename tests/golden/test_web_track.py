@@ -8,7 +8,7 @@ import gzip
 import pytest
 
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.evaluation.trec_commands import trec_eval_command
+from rankgate.measurement.evaluation.trec_eval_command import trec_eval_command
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rankgate.core.console.option_types import BY_METAVAR, SectionOption
+from rankgate.core.console.option_types import BY_METAVAR, AliasedChoice, SectionOption
 from rankgate.core.declare import Registry, fields_of
 from rankgate.core.declare.parameter import make_parameter, parse_docstring_section
 from rankgate.core.errors import UsageError
@@ -146,7 +146,9 @@ def option(
         *flags,
         *([] if any(flag.startswith("--") for flag in flags) else [long_flag]),
         name,
-        type=_Choice(declared.choices, aliases) if aliases else _click_type(declared, metavar),
+        type=AliasedChoice(declared.choices, aliases)
+        if aliases
+        else _click_type(declared, metavar),
         **({} if declared.required else {"default": declared.default}),
         show_default=declared.default not in (None, "", ()) and declared.kind != "bool",
         required=declared.required,
@@ -292,17 +294,6 @@ def value_options(
         return verb_options(kind, *fields, choices=choices, section=section)(collect)
 
     return decorate
-
-
-class _Choice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
-    """A choice of names with aliases; the help shows the names."""
-
-    def __init__(self, names: Iterable[str], aliases: Mapping[str, str]) -> None:
-        super().__init__(tuple(names))
-        self._aliases = aliases
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return str(super().convert(self._aliases.get(value, value), param, ctx))
 
 
 def _click_type(declared: Parameter, metavar: str | None) -> Any:

@@ -60,6 +60,18 @@ class NameOrPathType(click.Path):
         return [*files, *_completions(self.kind, ctx, param, incomplete)]
 
 
+class AliasedChoice(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """A choice of names with aliases; the help shows the names."""
+
+    def __init__(self, choices: Iterable[str], aliases: Mapping[str, str]) -> None:
+        super().__init__(tuple(choices))
+        self.aliases = aliases
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name of a choice or of its alias."""
+        return str(super().convert(self.aliases.get(value, value), param, ctx))
+
+
 def _completions(
     kind: str, ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
@@ -168,7 +180,10 @@ class DefiningCommand(SectionedCommand):
     ) -> None:
         """Take what click takes, and the lists."""
         super().__init__(*args, **options)
-        self.definitions = {heading: tuple(rows) for heading, rows in definitions.items()}
+        self.definitions = {
+            heading: tuple((name, meaning) for name, meaning in rows)
+            for heading, rows in definitions.items()
+        }
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the lists."""

@@ -15,8 +15,10 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from rankgate.core.console.shared_options import Hooks
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.present.lazy_names import load_name
+from rankgate.interface.cli.described_commands import CheckedCommand, described_command
 from rankgate.interface.cli.startup import move_global_options_first
 
 SECTIONS = {
@@ -165,7 +167,7 @@ _COMMANDS = {
     "reconcile": "rankgate.measurement.explanation.commands:reconcile_command",
     "conventions": "rankgate.measurement.evaluation.commands:conventions_command",
     "metrics": "rankgate.measurement.evaluation.commands:metrics_command",
-    "trec_eval": "rankgate.measurement.evaluation.trec_commands:trec_eval_command",
+    "trec_eval": "rankgate.measurement.evaluation.trec_eval_command:trec_eval_command",
     "cwl_eval": "rankgate.measurement.evaluation.trec_commands:cwl_eval_command",
     "ndeval": "rankgate.measurement.evaluation.trec_commands:ndeval_command",
     "gdeval": "rankgate.measurement.evaluation.trec_commands:gdeval_command",
@@ -266,7 +268,11 @@ class Program(click.Group):
         name = "-".join(args[:2])
         if name in COMMANDS and name != args[0] and not Path(args[1]).exists():
             args = [name, *args[2:]]
-        return super().resolve_command(ctx, args)
+        described = None if ctx.resilient_parsing else described_command(args[0])
+        if described is None:
+            return super().resolve_command(ctx, args)
+        _take_defaults(ctx, args[0], described)
+        return args[0], CheckedCommand(described, lambda: _load(ctx, args[0])), args[1:]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, or raise an error with the nearest name."""
@@ -281,10 +287,7 @@ class Program(click.Group):
                 f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
             )
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
-        from rankgate.core.console.shared_options import Hooks
-
-        ctx.obj = Hooks(**_HOOKS)
-        command: click.Command = load_name(_COMMANDS[cmd_name])
+        command = _load(ctx, cmd_name)
         _take_defaults(ctx, cmd_name, command)
         return command
 
@@ -326,6 +329,12 @@ class Program(click.Group):
                 formatter.write_dl([(name.ljust(widest), line) for name, line in section.items()])
         with formatter.section("Examples"):
             formatter.write("".join(f"  {example}\n" for example in _EXAMPLES))
+
+
+def _load(ctx: click.Context, name: str) -> click.Command:
+    ctx.obj = Hooks(**_HOOKS)
+    command: click.Command = load_name(_COMMANDS[name])
+    return command
 
 
 def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> None:

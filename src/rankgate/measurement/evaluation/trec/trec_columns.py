@@ -20,6 +20,7 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.evaluation.trec.trec_words import Relevance, atof, atol
 from rankgate.measurement.metrics.judged_block import Floats, Judged, total
 from rankgate.measurement.metrics.metric_catalogue import CUTS, METRICS_BY_TREC_NAME
 from rankgate.measurement.metrics.metric_declaration import Metric
@@ -78,7 +79,6 @@ def relstrings(digits: Sequence[Floats], lengths: Sequence[int]) -> list[str]:
 
 
 Kind = Literal["number", "count", "relstring", "runid"]
-Relevance = Literal["qrels", "prefs", "qrels_prefs", "qrels_jg"]
 
 ORDER = (
     "runid",
@@ -379,18 +379,6 @@ def _pairs(name: str, written: str) -> list[tuple[str, str]]:
             f"-m {name}.{written}: give pairs, as in {name}.{example}.", code="invalid-parameter"
         )
     return [(left, right) for left, right in parts]
-
-
-def atol(text: str) -> int:
-    """The whole number that a text begins with, or 0, as C reads it."""
-    match = re.match(r"\s*[+-]?\d+", text)
-    return int(match[0]) if match else 0
-
-
-def atof(text: str) -> float:
-    """The number that a text begins with, or 0, as C reads it."""
-    match = re.match(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text)
-    return float(match[0]) if match else 0.0
 
 
 def _relstring(written: str) -> Column:

@@ -22,7 +22,6 @@ from rankgate.data.streams.source import open_source
 from rankgate.measurement.evaluation.trec import trec_judgments
 from rankgate.measurement.evaluation.trec.trec_columns import (
     Column,
-    Relevance,
     parse_columns,
     relstrings,
 )
@@ -33,6 +32,7 @@ from rankgate.measurement.evaluation.trec.trec_judgments import (
     read_groups,
     read_preferences,
 )
+from rankgate.measurement.evaluation.trec.trec_words import AbsentQueryError, Relevance
 from rankgate.measurement.metrics.metric_catalogue import METRICS_BY_TREC_NAME
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
@@ -189,8 +189,12 @@ def trec_eval(
             read_zscores(zscores), requested_columns, query_values
         )
     if query_values.absent.any() and not complete:
+        earlier_values = query_values.until(int(query_values.absent.argmax()))
         raise AbsentQueryError(
-            requested_columns, query_values.until(int(query_values.absent.argmax())), query_values
+            query_values.query_ids[len(earlier_values.query_ids)],
+            TrecEvaluation(
+                tuple(requested_columns), earlier_values.query_ids, earlier_values.values, ()
+            ),
         )
     missing_count = query_values.lacking if complete else 0
     summary = [
@@ -205,25 +209,6 @@ def trec_eval(
     return TrecEvaluation(
         requested_columns, query_values.query_ids, query_values.values, tuple(summary)
     )
-
-
-class AbsentQueryError(UsageError):
-    """The run lacks a judged query, where trec_eval 10 ends.
-
-    Attributes:
-        query_id: the query.
-        before: the values of the queries before it, which trec_eval 10 prints.
-    """
-
-    def __init__(
-        self, requested_columns: Sequence[Column], before: _QueryValues, query_values: _QueryValues
-    ) -> None:
-        self.query_id = query_values.query_ids[len(before.query_ids)]
-        super().__init__(
-            f"query '{self.query_id}' is not in the run; with -c such queries count as 0.",
-            code="unknown-query",
-        )
-        self.before = TrecEvaluation(tuple(requested_columns), before.query_ids, before.values, ())
 
 
 @dataclass(frozen=True)

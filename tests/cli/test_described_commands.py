@@ -1,0 +1,57 @@
+"""Help and usage errors of commands whose modules are not loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from rankgate.interface.cli import COMMANDS, rankgate
+from rankgate.interface.cli.described_commands import described_command
+
+
+def helps(command, context, width):
+    """By path the help of a command and those in it."""
+    context = click.Context(command, parent=context, info_name=command.name, terminal_width=width)
+    pages = {context.command_path: command.get_help(context)}
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        pages |= helps(command.get_command(context, name), context, width)
+    return pages
+
+
+def arguments(command, context):
+    """What a command and those in it take, of which help shows only a part."""
+    kinds = ("opts", "secondary_opts", "nargs", "multiple", "required", "is_flag", "envvar")
+    taken = [[getattr(param, kind, None) for kind in kinds] for param in command.params]
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        taken += arguments(command.get_command(context, name), context)
+    return taken
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "trec_eval"])
+def test_a_described_command_has_the_help_of_the_command(name):
+    context = click.Context(rankgate, info_name="rankgate", **rankgate.context_settings)
+    command, described = rankgate.get_command(context, name), described_command(name)
+    for width in (50, 78):
+        assert helps(described, context, width) == helps(command, context, width)
+    assert arguments(described, context) == arguments(command, context)
+
+
+def test_help_and_usage_errors_load_no_numeric_library():
+    script = (
+        "import sys\n"
+        "from rankgate.interface.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    for option in ('--help', '--no-such-option'):\n"
+        "        sys.argv = ['rankgate', name, option]\n"
+        "        try:\n            main()\n"
+        "        except SystemExit as end:\n"
+        "            assert (end.code == 0) == (option == '--help'), sys.argv\n"
+        "print({'numpy', 'polars', 'scipy', 'duckdb'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("\nset()\n")
