@@ -67,7 +67,7 @@ def test_what_a_model_saw_needs_its_judgments(run, tmp_path):
     paths[1].write_text("q Q0 a 1 1 new\n")
     ended = run("eval", *map(str, paths), "--predicted-saw", "none")
     assert ended.code == 2
-    assert "--predicted-saw says what the model" in ended.err
+    assert "--predicted-saw names what the model" in ended.err
     several = run("eval", *map(str, paths), "--earlier", "old=none.run", "-m", "RR")
     assert several.code == 2
     assert "--earlier" in several.err
