@@ -183,8 +183,12 @@ def test_a_folder(run, good, tmp_path):
 
 
 def test_a_file_that_may_not_be_read(run, good, monkeypatch):
-    def denied(*_, **__):
-        raise PermissionError(13, "Permission denied")
+    open_path = source.Path.open
+
+    def denied(path, *arguments, **options):
+        if str(path) in map(str, good):
+            raise PermissionError(13, "Permission denied")
+        return open_path(path, *arguments, **options)
 
     monkeypatch.setattr(source.Path, "open", denied)
     assert_refused(run("eval", *good), "cannot-read", good[1])
