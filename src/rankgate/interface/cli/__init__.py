@@ -165,7 +165,7 @@ _COMMANDS = {
     "eval": "rankgate.measurement.evaluation.commands:eval_command",
     "explain": "rankgate.measurement.explanation.commands:explain_command",
     "reconcile": "rankgate.measurement.explanation.commands:reconcile_command",
-    "conventions": "rankgate.measurement.evaluation.metric_commands:conventions_command",
+    "conventions": "rankgate.measurement.evaluation.convention_commands:conventions_command",
     "metrics": "rankgate.measurement.evaluation.metric_commands:metrics_command",
     "trec_eval": "rankgate.measurement.evaluation.trec_eval_command:trec_eval_command",
     "cwl_eval": "rankgate.measurement.evaluation.trec_commands:cwl_eval_command",

@@ -66,7 +66,7 @@ class ConventionDetails(Result):
 
     kind: ClassVar[str] = "convention"
     document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.metric_documents:convention_document"
+        "rankgate.measurement.evaluation.convention_documents:convention_document"
     )
 
     name: str
@@ -173,7 +173,7 @@ class Conventions(Result):
 
     kind: ClassVar[str] = "conventions"
     document_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.metric_documents:conventions_document"
+        "rankgate.measurement.evaluation.convention_documents:conventions_document"
     )
 
     conventions: tuple[ConventionDetails, ...]
@@ -249,7 +249,7 @@ class Axes(Result):
     """
 
     kind: ClassVar[str] = "axes"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.metric_documents:axes"
+    document_from: ClassVar[str] = "rankgate.measurement.evaluation.convention_documents:axes"
 
     axes: tuple[AxisDetails, ...]
 

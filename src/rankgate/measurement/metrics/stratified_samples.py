@@ -20,7 +20,6 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.judged_block import Floats
 from rankgate.measurement.metrics.metric_declaration import SAMPLED_POOLS, Metric
-from rankgate.measurement.metrics.ranking.incomplete_judgments import EPSILON
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.judged_block import Counts, Flags
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 
 _MAX_DIFFERENCE = 0.02
 """The largest difference of a probability from the share of its stratum that was judged."""
+
+EPSILON = 0.00001
+"""Smooths the share of relevant documents above where little is judged."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from rankgate.measurement.metrics.judged_block import (
     ratio,
 )
 from rankgate.measurement.metrics.metric_declaration import Metric
+from rankgate.measurement.metrics.stratified_samples import EPSILON
 
 UnjudgedNegative = Literal["unjudged", "judged"]
 
@@ -239,10 +240,6 @@ GMBpref = Metric(
     sees=_SEES + ", and progress on the worst queries most",
     blind_to="unjudged documents, and grades above rel; queries at 0 all weigh as 0.00001",
 )
-
-
-EPSILON = 0.00001
-"""Smooths the share of relevant documents above where little is judged."""
 
 
 def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
