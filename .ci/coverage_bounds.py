@@ -51,18 +51,18 @@ def percentages(report: dict) -> dict[str, float]:
 
 def area_of(path: Path) -> str:
     """The area of a file, with the package if that is counted by itself."""
-    inside = path.with_suffix("").parts
-    inside = inside[inside.index("rankgate") + 1 :]
-    package = "/".join(inside[:2])
-    return package if inside[0] in DIVIDED or package in PACKAGES else inside[0]
+    parts = path.with_suffix("").parts
+    parts = parts[parts.index("rankgate") + 1 :]
+    package = "/".join(parts[:2])
+    return package if parts[0] in DIVIDED or package in PACKAGES else parts[0]
 
 
 def faults(bounds: dict[str, float], measured: dict[str, float]) -> list[str]:
     """Areas below their bound, and bounds of no area."""
     lost = [area for area in bounds if area not in measured]
-    below = [area for area, bound in bounds.items() if measured.get(area, 100) < bound]
+    low_areas = [area for area, bound in bounds.items() if measured.get(area, 100) < bound]
     return [
-        *(f"{area}: less of it is tested than before; add tests" for area in below),
+        *(f"{area}: less of it is tested than before; add tests" for area in low_areas),
         *(f"{area}: no such area; remove it from {BOUNDS.name}" for area in lost),
     ]
 

@@ -20,7 +20,7 @@ def lowest(project: dict) -> list[str]:
     """Each dependency of users with ``==`` and its bound."""
     extras = project["optional-dependencies"]
     groups = [project["dependencies"], *(extras[name] for name in extras.keys() - LEFT_OUT)]
-    return sorted({each.replace(">=", "==") for group in groups for each in group})
+    return sorted({requirement.replace(">=", "==") for group in groups for requirement in group})
 
 
 def pinned(constraints: str) -> list[str]:

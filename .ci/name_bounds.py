@@ -43,10 +43,10 @@ def count_names(package: Path) -> dict[str, Counter[str]]:
     """Count the names that say nothing in each area of a package, by kind."""
     counts: dict[str, Counter[str]] = {}
     for path in sorted(package.rglob("*.py")):
-        inside = path.relative_to(package).with_suffix("").parts
-        count = counts.setdefault(inside[0] if len(inside) > 1 else "top", Counter())
+        parts = path.relative_to(package).with_suffix("").parts
+        count = counts.setdefault(parts[0] if len(parts) > 1 else "top", Counter())
         count.update(dict.fromkeys(KINDS, 0))
-        if says_nothing(inside[-1]):
+        if says_nothing(parts[-1]):
             count["files"] += 1
         for kind, name in bound_names(ast.parse(path.read_text("utf-8"))):
             count[kind] += says_nothing(name)

@@ -25,12 +25,57 @@ ROOT = Path(__file__).resolve().parents[1]
 CLONE = ROOT / "build" / "ci"
 SKIPPED = CLONE / "build" / "skipped.json"
 TOOLS = (
-    "awk", "basename", "cat", "chmod", "comm", "cp", "cut", "date", "dirname", "env", "expr",
-    "false", "find", "git", "grep", "gzip", "head", "id", "kill", "ln", "ls", "make", "mkdir",
-    "mkfifo", "mktemp", "mv", "nproc", "printf", "ps", "pwd", "readlink", "rm", "rmdir", "sed",
-    "seq", "sh", "sleep", "sort", "stat", "tail", "tar", "tee", "test", "touch", "tr", "true",
-    "uname", "uniq", "wc", "xargs",
-)  # fmt: skip
+    "awk",
+    "basename",
+    "cat",
+    "chmod",
+    "comm",
+    "cp",
+    "cut",
+    "date",
+    "dirname",
+    "env",
+    "expr",
+    "false",
+    "find",
+    "git",
+    "grep",
+    "gzip",
+    "head",
+    "id",
+    "kill",
+    "ln",
+    "ls",
+    "make",
+    "mkdir",
+    "mkfifo",
+    "mktemp",
+    "mv",
+    "nproc",
+    "printf",
+    "ps",
+    "pwd",
+    "readlink",
+    "rm",
+    "rmdir",
+    "sed",
+    "seq",
+    "sh",
+    "sleep",
+    "sort",
+    "stat",
+    "tail",
+    "tar",
+    "tee",
+    "test",
+    "touch",
+    "tr",
+    "true",
+    "uname",
+    "uniq",
+    "wc",
+    "xargs",
+)
 """What the bare commands find on their PATH, next to Python."""
 PASSED_ON = re.compile(r"HOME|LANG|(PIP|UV)_\w+|(SSL|REQUESTS|CURL)_\w+|\w+_proxy|\w+_PROXY")
 """Variables that the bare commands get: where to install packages from."""
@@ -98,9 +143,14 @@ def call(*command: str, repeats: bool = False, environment: dict[str, str] | Non
     print("$", *command, flush=True)
     last, start = "", time.monotonic()
     with subprocess.Popen(
-        command, cwd=CLONE, env=environment or {**os.environ, "CI": "true"}, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as process:  # fmt: skip
+        command,
+        cwd=CLONE,
+        env=environment or {**os.environ, "CI": "true"},
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
@@ -133,9 +183,13 @@ def bare() -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="ci-") as temporary:
         passed_on = {name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)}
         yield {
-            "LANG": "C.UTF-8", **passed_on, "CI": "true", "PATH": str(programs),
-            "TMPDIR": temporary, "RANKGATE_TESTS_SKIPPED": str(SKIPPED),
-        }  # fmt: skip
+            "LANG": "C.UTF-8",
+            **passed_on,
+            "CI": "true",
+            "PATH": str(programs),
+            "TMPDIR": temporary,
+            "RANKGATE_TESTS_SKIPPED": str(SKIPPED),
+        }
 
 
 def readme() -> bool:
@@ -144,12 +198,14 @@ def readme() -> bool:
         if not call("make", "demo", environment=environment):
             return False
         passed = call("make", "test", environment=environment)
-        left = [path for path in Path(environment["TMPDIR"]).iterdir() if "pytest" not in path.name]
+        leftovers = [
+            path for path in Path(environment["TMPDIR"]).iterdir() if "pytest" not in path.name
+        ]
     status = ["git", "status", "--porcelain"]
     changed = subprocess.run(status, cwd=CLONE, capture_output=True, text=True, check=True).stdout
-    if left or changed:
-        print(f"the tests left files: {', '.join(path.name for path in left)}\n{changed}")
-    return passed and not left and not changed
+    if leftovers or changed:
+        print(f"the tests left files: {', '.join(path.name for path in leftovers)}\n{changed}")
+    return passed and not leftovers and not changed
 
 
 def system_packages() -> bool:
@@ -197,8 +253,8 @@ def skipped() -> bool:
     data = CLONE.parent / "shared"
     if not data.is_symlink():
         data.symlink_to(ROOT.parent / "shared")
-    only = {**os.environ, "CI": "true", "RANKGATE_TESTS_ONLY": str(SKIPPED)}
-    return call("make", "test", environment=only, repeats=True)
+    environment = {**os.environ, "CI": "true", "RANKGATE_TESTS_ONLY": str(SKIPPED)}
+    return call("make", "test", environment=environment, repeats=True)
 
 
 STEPS = {

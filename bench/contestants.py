@@ -38,9 +38,9 @@ class Contestant:
         if self.script:
             script = str(_PEERS / self.script)
             return [str(programs / "python"), script, str(qrels), str(run), *self.arguments]
-        asked = [word for metric in METRICS for word in ("-m", metric)]
+        metric_options = [word for metric in METRICS for word in ("-m", metric)]
         program = str(programs / "rankgate")
-        return [program, "eval", str(qrels), str(run), *asked, "--format", "json"]
+        return [program, "eval", str(qrels), str(run), *metric_options, "--format", "json"]
 
     def means(self, result: Any) -> Mapping[str, float] | None:  # noqa: ANN401 - JSON
         """The five means in what it printed."""
@@ -71,9 +71,18 @@ def contestants(workload: str, *, quick: bool) -> list[Contestant]:
     """Who takes part in a workload, ourselves first."""
     if workload == "huge":
         return [OURS, SCAN, BATCHES]
-    listed = [OURS, SCAN, PYTREC_EVAL, IR_MEASURES, RANX, OUR_DICTS, OUR_FRAMES, THEIR_DICTS]
+    all_contestants = [
+        OURS,
+        SCAN,
+        PYTREC_EVAL,
+        IR_MEASURES,
+        RANX,
+        OUR_DICTS,
+        OUR_FRAMES,
+        THEIR_DICTS,
+    ]
     if workload.startswith("small"):
-        listed.insert(1, BARE)
+        all_contestants.insert(1, BARE)
     elif quick:
-        listed.remove(RANX)
-    return listed
+        all_contestants.remove(RANX)
+    return all_contestants

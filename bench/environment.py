@@ -37,16 +37,16 @@ def prepared(
         packages: what to install next to it.
         alone: what to install without what it asks for, as only a part of it is used.
     """
-    wanted = hashlib.sha256(constraints.read_bytes()).hexdigest()
+    checksum = hashlib.sha256(constraints.read_bytes()).hexdigest()
     note, programs = home / "made", home / "bin"
-    if not (note.exists() and note.read_text() == wanted):
+    if not (note.exists() and note.read_text() == checksum):
         venv.create(home, with_pip=True, clear=True)
         pip = [str(programs / "python"), "-m", "pip", "install", "--quiet"]
         limits = ["--constraint", str(constraints)]
         subprocess.run([*pip, *limits, *packages, "--editable", str(project)], check=True)
         if alone:
             subprocess.run([*pip, *limits, "--no-deps", *alone], check=True)
-        note.write_text(wanted)
+        note.write_text(checksum)
     return programs
 
 
@@ -56,8 +56,8 @@ def versions(programs: Path, names: Sequence[str] = VERSIONS) -> dict[str, str]:
     ask += "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
     command = [str(programs / "python"), "-c", ask, *names]
     result = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, str] = json.loads(result)
-    return found
+    package_versions: dict[str, str] = json.loads(result)
+    return package_versions
 
 
 def machine() -> dict[str, Any]:

@@ -68,26 +68,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the speed of fusion.")
     parser.add_argument("--queries", type=int)
     parser.add_argument("--run", choices=("rankgate", "ranx"), help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.run:
-        print(json.dumps(measured(asked.run, asked.queries)))
+    options = parser.parse_args()
+    if options.run:
+        print(json.dumps(measured(options.run, options.queries)))
         return 0
-    if asked.queries:
-        print(markdown({"rankgate": run("rankgate", sys.executable, asked.queries)}, asked.queries))
+    if options.queries:
+        print(
+            markdown(
+                {"rankgate": run("rankgate", sys.executable, options.queries)}, options.queries
+            )
+        )
         return 0
     programs = prepared(BENCH / "work" / "env", BENCH / "constraints.txt", BENCH.parent)
-    found = {
+    results = {
         "rankgate": run("rankgate", sys.executable, QUERIES),
         "ranx": run("ranx", str(programs / "python"), QUERIES),
     }
-    for method in found["ranx"]["sums"]:
-        ours, theirs = (each["sums"][method] for each in found.values())
-        assert np.allclose(ours, theirs, rtol=1e-9), (method, ours, theirs)
-    alone = {"rankgate": run("rankgate", sys.executable, ALONE)}
-    text = f"{markdown(found, QUERIES)}\n{markdown(alone, ALONE)}"
+    for method in results["ranx"]["sums"]:
+        rankgate_sums, ranx_sums = (result["sums"][method] for result in results.values())
+        assert np.allclose(rankgate_sums, ranx_sums, rtol=1e-9), (method, rankgate_sums, ranx_sums)
+    rankgate_only = {"rankgate": run("rankgate", sys.executable, ALONE)}
+    text = f"{markdown(results, QUERIES)}\n{markdown(rankgate_only, ALONE)}"
     print(text)
     page.replace("fusing", text)
-    slow, fast = found["ranx"]["seconds"], found["rankgate"]["seconds"]
+    slow, fast = results["ranx"]["seconds"], results["rankgate"]["seconds"]
     return (
         0
         if all(slow[_from_files(each)] >= WANTED * fast[_from_files(each)] for each in FILES)
@@ -101,16 +105,16 @@ def _from_files(method: str) -> str:
 
 def markdown(found: dict[str, dict[str, Any]], queries: int) -> str:
     """Seconds of each method by contestant, and memory."""
-    several = len(found) > 1
-    head = [f"{queries:,} queries", *(f"{name} s" for name in found), *["ratio"] * several]
-    lines = [f"| {' | '.join(head)} |", f"| :-- |{' --: |' * (len(head) - 1)}"]
+    has_ratio = len(found) > 1
+    header = [f"{queries:,} queries", *(f"{name} s" for name in found), *["ratio"] * has_ratio]
+    lines = [f"| {' | '.join(header)} |", f"| :-- |{' --: |' * (len(header) - 1)}"]
     for method in next(iter(found.values()))["seconds"]:
-        seconds = [each["seconds"][method] for each in found.values()]
-        cells = [f"{each:.2f}" for each in seconds]
-        cells += [f"{seconds[1] / seconds[0]:.1f}"] * several
+        seconds = [result["seconds"][method] for result in found.values()]
+        cells = [f"{duration:.2f}" for duration in seconds]
+        cells += [f"{seconds[1] / seconds[0]:.1f}"] * has_ratio
         lines.append(f"| {method} | {' | '.join(cells)} |")
-    memory = [f"{each['megabytes']:,.0f}" for each in found.values()]
-    lines.append(f"| most memory, MB | {' | '.join([*memory, *[''] * several])} |")
+    memory = [f"{result['megabytes']:,.0f}" for result in found.values()]
+    lines.append(f"| most memory, MB | {' | '.join([*memory, *[''] * has_ratio])} |")
     return "\n".join(lines) + "\n"
 
 
@@ -118,8 +122,8 @@ def run(name: str, python: str, queries: int) -> dict[str, Any]:
     """What a contestant's process prints."""
     command = [python, __file__, "--run", name, "--queries", str(queries)]
     result = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, Any] = json.loads(result.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(result.splitlines()[-1])
+    return figures
 
 
 def measured(name: str, queries: int) -> dict[str, Any]:
@@ -161,24 +165,26 @@ def written(queries: int) -> list[str]:
     folder = BENCH / "work" / f"fusing-{queries}"
     folder.mkdir(parents=True, exist_ok=True)
     places = [folder / f"{number}.run" for number in range(RUNS)]
-    if not all(place.exists() for place in places):
-        for place, (documents, scores) in zip(places, lists(queries), strict=True):
-            with place.with_suffix(".new").open("w") as file:
+    if not all(path.exists() for path in places):
+        for path, (documents, scores) in zip(places, lists(queries), strict=True):
+            with path.with_suffix(".new").open("w") as file:
                 for q, (ids, values) in enumerate(
                     zip(documents.tolist(), scores.tolist(), strict=True)
                 ):
-                    named = zip(ids, values, strict=True)
+                    scored_docs = zip(ids, values, strict=True)
                     file.writelines(
-                        f"q{q} Q0 d{d} {r} {s!r} x\n" for r, (d, s) in enumerate(named, 1)
+                        f"q{q} Q0 d{d} {r} {s!r} x\n" for r, (d, s) in enumerate(scored_docs, 1)
                     )
-            place.with_suffix(".new").rename(place)
-    return [str(place) for place in places]
+            path.with_suffix(".new").rename(path)
+    return [str(path) for path in places]
 
 
 Ways = tuple[
-    Callable[[], Any], Callable[[Any, str], Any], Callable[[list[str], str], Any],
+    Callable[[], Any],
+    Callable[[Any, str], Any],
+    Callable[[list[str], str], Any],
     Callable[[Any], list[float]],
-]  # fmt: skip
+]
 """The runs in memory, fusing them, fusing files into a file, sums of a fusion."""
 
 
@@ -207,18 +213,18 @@ def by_rankgate(queries: int) -> Ways:
     def summed(fused: Any) -> list[float]:  # noqa: ANN401 - as above
         score = pl.col("score")
         number = [pl.col(name).str.slice(1).cast(pl.Int64) for name in ("query_id", "doc_id")]
-        both = fused.run.table.select(
+        sums = fused.run.table.select(
             score.sum().alias("a"), (score * (number[0] % 97 + 1) * number[1]).sum().alias("b")
         )
-        return list(both.row(0))
+        return list(sums.row(0))
 
     def files(places: list[str], method: str) -> Any:  # noqa: ANN401 - as above
-        found = rankgate.fuse(places, method)
-        write_run(found.run, FUSED, choose_format(FUSED, "trec", "runs"))
-        return found
+        fusion = rankgate.fuse(places, method)
+        write_run(fusion.run, FUSED, choose_format(FUSED, "trec", "runs"))
+        return fusion
 
     fuse([frame(documents[:, :5], scores[:, :5]) for documents, scores in lists(3)], "rrf")
-    return lambda: [frame(*each) for each in lists(queries)], fuse, files, summed
+    return lambda: [frame(*ranking) for ranking in lists(queries)], fuse, files, summed
 
 
 def by_ranx(queries: int) -> Ways:
@@ -232,17 +238,17 @@ def by_ranx(queries: int) -> Ways:
 
     def run(documents: NDArray[np.int64], scores: NDArray[np.float64]) -> Any:  # noqa: ANN401 - as above
         rows = zip(documents.tolist(), scores.tolist(), strict=True)
-        named = enumerate(rows)
+        numbered_rows = enumerate(rows)
         return ranx.Run(
-            {f"q{q}": {f"d{d}": s for d, s in zip(*row, strict=True)} for q, row in named}
+            {f"q{q}": {f"d{d}": s for d, s in zip(*row, strict=True)} for q, row in numbered_rows}
         )
 
     def summed(fused: Any) -> list[float]:  # noqa: ANN401 - as above
         plain = weighted = 0.0
         for query, docs in fused.to_dict().items():
             plain += sum(docs.values())
-            own = sum(score * int(doc[1:]) for doc, score in docs.items())
-            weighted += own * (int(query[1:]) % 97 + 1)
+            query_sum = sum(score * int(doc[1:]) for doc, score in docs.items())
+            weighted += query_sum * (int(query[1:]) % 97 + 1)
         return [plain, weighted]
 
     small = [run(documents[:, :5], scores[:, :5]) for documents, scores in lists(3)]
@@ -250,12 +256,12 @@ def by_ranx(queries: int) -> Ways:
         fuse(small, method)  # it compiles at the first call
 
     def files(places: list[str], method: str) -> Any:  # noqa: ANN401 - as above
-        found = fuse([ranx.Run.from_file(place, kind="trec") for place in places], method)
-        found.name = method
-        found.save(FUSED, kind="trec")
-        return found
+        fusion = fuse([ranx.Run.from_file(path, kind="trec") for path in places], method)
+        fusion.name = method
+        fusion.save(FUSED, kind="trec")
+        return fusion
 
-    return lambda: [run(*each) for each in lists(queries)], fuse, files, summed
+    return lambda: [run(*ranking) for ranking in lists(queries)], fuse, files, summed
 
 
 if __name__ == "__main__":

@@ -35,19 +35,19 @@ def fill(store: Store, count: int, project: int) -> None:
                 for s in range(SYSTEMS)
                 for m in range(METRICS)
             )
-            at = START + timedelta(hours=6 * day)
-            made = NewRecord({"kind": "evaluation", "day": day}, at, values=values)
-            records.add(connection, store.blobs, project, made)
+            timestamp = START + timedelta(hours=6 * day)
+            record = NewRecord({"kind": "evaluation", "day": day}, timestamp, values=values)
+            records.add(connection, store.blobs, project, record)
 
 
 def timed(do: Callable[[], object], times: int = 5) -> float:
     """The median of seconds of the processor, as other programs may be busy."""
-    found = []
+    durations = []
     for _ in range(times):
         begin = time.process_time()
         do()
-        found.append(time.process_time() - begin)
-    return float(np.median(found))
+        durations.append(time.process_time() - begin)
+    return float(np.median(durations))
 
 
 def rules() -> str:
@@ -62,11 +62,11 @@ def measure(store: Store, count: int, many: int, folder: Path) -> dict[str, floa
     """Seconds of the processor for each thing, and how much there is."""
     begin = time.process_time()
     numbers = []
-    for place in range(many):
+    for index in range(many):
         with store.write() as connection:
-            numbers.append(projects.add(connection, f"p{place}").id)
+            numbers.append(projects.add(connection, f"p{index}").id)
         fill(store, count, numbers[-1])
-    found = {
+    measurements = {
         "projects": many,
         "records": many * count,
         "figures": many * count * 100.0,
@@ -79,16 +79,16 @@ def measure(store: Store, count: int, many: int, folder: Path) -> dict[str, floa
         with store.read(once=True) as connection:
             series.list_points(connection, numbers[0], "nDCG@10", system="system1")
 
-    found["series of one metric and system"] = timed(points)
-    found["check of 20 rules on 100 series"] = timed(lambda: check_alerts(store, "p0"), 3)
+    measurements["series of one metric and system"] = timed(points)
+    measurements["check of 20 rules on 100 series"] = timed(lambda: check_alerts(store, "p0"), 3)
     target = folder / "b.zip"
-    found["backup"] = timed(lambda: backup(store, target), 1)
-    found["megabytes of backup"] = target.stat().st_size / 1e6
-    found["restore with comparison"] = timed(
+    measurements["backup"] = timed(lambda: backup(store, target), 1)
+    measurements["megabytes of backup"] = target.stat().st_size / 1e6
+    measurements["restore with comparison"] = timed(
         lambda: restore(target, str(folder / "restored.db"), str(folder / "restored")), 1
     )
-    found["hashes of all tables"] = timed(lambda: hashes(store), 1)
-    return found
+    measurements["hashes of all tables"] = timed(lambda: hashes(store), 1)
+    return measurements
 
 
 if __name__ == "__main__":

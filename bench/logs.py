@@ -28,9 +28,18 @@ import page
 
 EVENTS, SEARCHES, RANKS = 50_000_000, 56_667, 30
 MEMORY, THREADS, ROOM = "2500MB", 2, 4.0  # DuckDB's own, cores, gigabytes in all
-KPIS = ("search_ctr", "ctr_at_1", "abandonment_rate", "mrr_first_click", "conversion_rate",
-        "revenue_per_search", "impression_ctr", "time_to_first_click_p50", "latency_p95",
-        "cache_hit_rate")  # fmt: skip
+KPIS = (
+    "search_ctr",
+    "ctr_at_1",
+    "abandonment_rate",
+    "mrr_first_click",
+    "conversion_rate",
+    "revenue_per_search",
+    "impression_ctr",
+    "time_to_first_click_p50",
+    "latency_p95",
+    "cache_hit_rate",
+)
 
 
 def main() -> int:
@@ -39,27 +48,27 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--without-models", action="store_true")
     parser.add_argument("--child", nargs=2, default=())
-    asked = parser.parse_args()
-    if asked.child:
-        part, log = asked.child
-        print(json.dumps(PARTS[part](Path(log))))
+    options = parser.parse_args()
+    if options.child:
+        stage, log = options.child
+        print(json.dumps(PARTS[stage](Path(log))))
         return 0
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "events.parquet"
-        for part, events, days in (
-            ("daily", asked.events, 30),
-            ("doctor", asked.events * 3 // 5, 1),
+        for stage, events, days in (
+            ("daily", options.events, 30),
+            ("doctor", options.events * 3 // 5, 1),
         ):
-            made = write_log(log, events, days)
-            command = [sys.executable, __file__, "--child", part, str(log)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
-            rows.append(Row(part, made, **json.loads(done.stdout)))
+            written_events = write_log(log, events, days)
+            command = [sys.executable, __file__, "--child", stage, str(log)]
+            process = subprocess.run(command, check=True, capture_output=True, text=True)
+            rows.append(Row(stage, written_events, **json.loads(process.stdout)))
             print(rows[-1], flush=True)
-    seconds = {} if asked.without_models else fit_models()
+    seconds = {} if options.without_models else fit_models()
     text = markdown(rows, seconds)
     print(text)
-    if asked.events == EVENTS and seconds:
+    if options.events == EVENTS and seconds:
         page.replace("logs", text)
     return int(max(row.gigabytes for row in rows) > ROOM)
 
@@ -90,7 +99,7 @@ def markdown(rows: list[Row], models: dict[str, float]) -> str:
         for row in rows
     ]
     if models:
-        seconds = " | ".join(f"{each:.1f}" for each in models.values())
+        seconds = " | ".join(f"{model_seconds:.1f}" for model_seconds in models.values())
         lines += ["", f"| {SEARCHES * RANKS:,} rows | {' | '.join(models)} |"]
         lines += [f"| :-- |{' --: |' * len(models)}", f"| s of processors | {seconds} |"]
     return "\n".join([*lines[1:], ""])
@@ -177,12 +186,12 @@ def fit_models() -> dict[str, float]:
     began = time.perf_counter()
     searches = PackedSearches.pack(rows)
     print(f"{len(rows):,} rows packed: {time.perf_counter() - began:.1f} s")
-    taken = {}
+    seconds_by_model = {}
     for model in MODELS.values():
         began = time.process_time()
         model.fit(searches, Settings())
-        taken[model.name] = time.process_time() - began
-    return taken
+        seconds_by_model[model.name] = time.process_time() - began
+    return seconds_by_model
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def alternating(
             walls = [run.wall for run in runs[name]]
             if None not in walls and sum(wall for wall in walls if wall) < patience:
                 runs[name].append(once(command, limit))
-    return {name: Repeated(tuple(each)) for name, each in runs.items()}
+    return {name: Repeated(tuple(executions)) for name, executions in runs.items()}
 
 
 def once(command: Sequence[str], limit: float) -> Measured:
@@ -119,17 +119,17 @@ def once(command: Sequence[str], limit: float) -> Measured:
         process = subprocess.Popen(
             command, stdout=out, stderr=err, env=_installed(), start_new_session=True
         )
-        memory, ended = 0, False
-        while not ended and time.perf_counter() - begin < limit:
+        memory, finished = 0, False
+        while not finished and time.perf_counter() - begin < limit:
             memory = max(memory, _anonymous(process.pid))
-            ended = _ended(process.pid, _TICK)
+            finished = _ended(process.pid, _TICK)
         wall = time.perf_counter() - begin
-        if not ended:
+        if not finished:
             os.killpg(process.pid, signal.SIGKILL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         cpu = usage.ru_utime + usage.ru_stime
-        if not ended:
+        if not finished:
             return Measured(None, cpu, memory)
         out.seek(0)
         err.seek(0)
@@ -149,10 +149,10 @@ def _ended(process: int, seconds: float) -> bool:
     """Whether a child ends within some seconds; it stays a zombie, to be asked for its usage."""
     descriptor = os.pidfd_open(process)
     try:
-        ready = select.select([descriptor], [], [], seconds)[0]
+        readable = select.select([descriptor], [], [], seconds)[0]
     finally:
         os.close(descriptor)
-    return bool(ready)
+    return bool(readable)
 
 
 def _anonymous(process: int) -> int:
@@ -163,5 +163,7 @@ def _anonymous(process: int) -> int:
         children = " ".join((task / "children").read_text() for task in tasks).split()
     except OSError:
         return 0
-    own = next((int(li.split()[1]) for li in status.splitlines() if li.startswith("RssAnon")), 0)
-    return own * 1024 + sum(_anonymous(int(child)) for child in children)
+    kilobytes = next(
+        (int(li.split()[1]) for li in status.splitlines() if li.startswith("RssAnon")), 0
+    )
+    return kilobytes * 1024 + sum(_anonymous(int(child)) for child in children)

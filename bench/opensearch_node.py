@@ -46,13 +46,26 @@ def node() -> Iterator[str]:
         yield ""
         return
     with tempfile.TemporaryDirectory() as folder:
-        words = ["java", "-Djava.security.manager=allow", "-Xms512m", "-Xmx1g", "-cp",
-                 f"{LIBRARY}/*", "org.codelibs.opensearch.runner.OpenSearchRunner", "-basePath",
-                 f"{folder}/node", "-numOfNode", "1", "-baseHttpPort", "9250", "-clusterName",
-                 "bench"]  # fmt: skip
+        command = [
+            "java",
+            "-Djava.security.manager=allow",
+            "-Xms512m",
+            "-Xmx1g",
+            "-cp",
+            f"{LIBRARY}/*",
+            "org.codelibs.opensearch.runner.OpenSearchRunner",
+            "-basePath",
+            f"{folder}/node",
+            "-numOfNode",
+            "1",
+            "-baseHttpPort",
+            "9250",
+            "-clusterName",
+            "bench",
+        ]
         log = Path(folder) / "log"
         with log.open("w") as output:
-            process = subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
             url = f"http://{_address(process, log)}"
             _index(url)
@@ -67,8 +80,8 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     end = time.monotonic() + SECONDS
     while time.monotonic() < end and process.poll() is None:
         text = log.read_text()
-        if "started" in text and (found := ADDRESS.search(text)):
-            return found[1]
+        if "started" in text and (match := ADDRESS.search(text)):
+            return match[1]
         time.sleep(0.2)
     raise RuntimeError(f"OpenSearch does not start: {log.read_text()[-500:]}")
 

@@ -11,6 +11,6 @@ def replace(name: str, text: str) -> None:
     """Put text between the markers of that name in the page."""
     page = _PAGE.read_text()
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    _PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+    text_before, _, remaining = page.partition(begin)
+    _, _, text_after = remaining.partition(end)
+    _PAGE.write_text(f"{text_before}{begin}\n{text}\n{end}{text_after}")

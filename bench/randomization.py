@@ -29,23 +29,23 @@ def main() -> int:
     """Run every contestant and print the table; 1 if scipy is less than `WANTED` times slower."""
     parser = argparse.ArgumentParser(description="Compare the speed of randomization tests.")
     parser.add_argument("--run", choices=FEWER, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.run:
-        print(json.dumps(measured(asked.run)))
+    arguments = parser.parse_args()
+    if arguments.run:
+        print(json.dumps(measured(arguments.run)))
         return 0
     pythons = {"rankgate": sys.executable, "scipy": sys.executable, "ranx": str(PEERS)}
-    found = {name: result for name, python in pythons.items() if (result := run(name, python))}
-    ours = found["rankgate"]
+    results = {name: result for name, python in pythons.items() if (result := run(name, python))}
+    rankgate_result = results["rankgate"]
     print(f"{QUERIES:,} queries, {DRAWS:,} draws, {METRICS} metrics\n")
     print("| | draws | measured s | for all draws s | over rankgate | MB |")
     print("| :-- | --: | --: | --: | --: | --: |")
-    for name, result in found.items():
+    for name, result in results.items():
         print(
             f"| {name} | {FEWER[name]:,} | {result['seconds']:.1f} | {result['whole']:.1f} | "
-            f"{result['whole'] / ours['whole']:.0f} | {result['megabytes']:.0f} |"
+            f"{result['whole'] / rankgate_result['whole']:.0f} | {result['megabytes']:.0f} |"
         )
-    assert np.allclose(found["scipy"]["p"], ours["p"], atol=0.15), "they test the same"
-    return 0 if found["scipy"]["whole"] / ours["whole"] >= WANTED else 1
+    assert np.allclose(results["scipy"]["p"], rankgate_result["p"], atol=0.15), "they test the same"
+    return 0 if results["scipy"]["whole"] / rankgate_result["whole"] >= WANTED else 1
 
 
 def run(name: str, python: str) -> dict[str, Any] | None:
@@ -54,8 +54,8 @@ def run(name: str, python: str) -> dict[str, Any] | None:
         return None
     command = [python, __file__, "--run", name]
     result = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found: dict[str, Any] = json.loads(result.splitlines()[-1])
-    return found
+    measurement: dict[str, Any] = json.loads(result.splitlines()[-1])
+    return measurement
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def measured(name: str) -> dict[str, Any]:
         "seconds": seconds,
         "whole": seconds * DRAWS / FEWER[name],
         "megabytes": int(status.split("VmHWM:")[1].split()[0]) / 1024,
-        "p": [float(each) for each in p],
+        "p": [float(p_value) for p_value in p],
     }
 
 
@@ -90,9 +90,15 @@ def by_scipy(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndar
     from scipy.stats import permutation_test
 
     result = permutation_test(
-        (candidate, baseline), lambda x, y, axis: (x - y).mean(axis=axis),
-        permutation_type="samples", vectorized=True, n_resamples=draws, batch=20, axis=0, rng=0,
-    )  # fmt: skip
+        (candidate, baseline),
+        lambda x, y, axis: (x - y).mean(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=draws,
+        batch=20,
+        axis=0,
+        rng=0,
+    )
     return np.asarray(result.pvalue)
 
 
@@ -104,7 +110,12 @@ def by_ranx(baseline: np.ndarray, candidate: np.ndarray, draws: int) -> np.ndarr
 
     pairs = zip(baseline.T.copy(), candidate.T.copy(), strict=True)
     result = [fisher_randomization_test(a, b, draws, 0.05, 0) for a, b in pairs]
-    return np.array([each[1] if isinstance(each, tuple) else each for each in result])
+    return np.array(
+        [
+            test_result[1] if isinstance(test_result, tuple) else test_result
+            for test_result in result
+        ]
+    )
 
 
 if __name__ == "__main__":

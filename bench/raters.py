@@ -81,22 +81,26 @@ def prepared(url: str, folder: str, raters: int, pairs: int) -> list[tuple[str, 
     """A store with one batch; the cookie and the CSRF token of each rater."""
     with Store.create(url, blobs=f"{folder}/blobs") as store, store.write() as connection:
         users.add(connection, "root", admin=True)
-        made = projects.add(connection, "shop", title="A shop", scale=GRADED)
-        projects.add_guideline(connection, made.id, "1", "# Grades\nHow well it *answers*.")
+        new_project = projects.add(connection, "shop", title="A shop", scale=GRADED)
+        projects.add_guideline(connection, new_project.id, "1", "# Grades\nHow well it *answers*.")
         rows = [(f"q{i // 50}", f"d{i}") for i in range(pairs)]
-        asked = pl.DataFrame({"query_id": sorted({q for q, _ in rows})})
-        asked = asked.with_columns(pl.lit("a red bike").alias("text"))
-        queries_documents.add_queries(connection, made.id, asked)
+        queries = pl.DataFrame({"query_id": sorted({q for q, _ in rows})})
+        queries = queries.with_columns(pl.lit("a red bike").alias("text"))
+        queries_documents.add_queries(connection, new_project.id, queries)
         pick = random.Random(7)  # noqa: S311 - an example
         texts = [" ".join(pick.choices(_WORDS, k=80)) for _ in rows]
-        shown = {"doc_id": [d for _, d in rows], "title": [each[:40] for each in texts],
-                 "text": texts, "price": ["120"] * pairs}  # fmt: skip
-        queries_documents.add_documents(connection, made.id, pl.DataFrame(shown))
-        batch = batches.add_batch(connection, made.id, "first", strategy="2")
+        documents = {
+            "doc_id": [d for _, d in rows],
+            "title": [text[:40] for text in texts],
+            "text": texts,
+            "price": ["120"] * pairs,
+        }
+        queries_documents.add_documents(connection, new_project.id, pl.DataFrame(documents))
+        batch = batches.add_batch(connection, new_project.id, "first", strategy="2")
         batches.add_pairs(
             connection, batch, pl.DataFrame(rows, ["query_id", "doc_id"], orient="row")
         )
-        return [_signed_in(connection, made.id, f"rater{i}") for i in range(raters)]
+        return [_signed_in(connection, new_project.id, f"rater{i}") for i in range(raters)]
 
 
 def _signed_in(connection: Connection, project: int, name: str) -> tuple[str, str]:
@@ -112,10 +116,11 @@ class Rater:
     def __init__(self, address: str, cookie: tuple[str, str]) -> None:
         self.host, _, port = address.removeprefix("http://").partition(":")
         self.port = int(port)
-        same = f"host: {self.host}:{port}\r\ncookie: rankgate_session={cookie[0]}\r\n"
-        self.get = f"GET /projects/shop/rate.json HTTP/1.1\r\n{same}\r\n".encode()
+        shared_headers = f"host: {self.host}:{port}\r\ncookie: rankgate_session={cookie[0]}\r\n"
+        self.get = f"GET /projects/shop/rate.json HTTP/1.1\r\n{shared_headers}\r\n".encode()
         self.post = (
-            f"POST /projects/shop/ratings HTTP/1.1\r\n{same}content-type: application/json\r\n"
+            f"POST /projects/shop/ratings HTTP/1.1\r\n{shared_headers}"
+            "content-type: application/json\r\n"
             f"x-csrf-token: {cookie[1]}\r\nx-fragment: 1\r\n"
         )
 
@@ -132,15 +137,15 @@ class Rater:
     async def sent(self, request: bytes) -> bytes:
         """The answer to a request: its first line and its body."""
         self.writer.write(request)
-        head = await self.reader.readuntil(b"\r\n\r\n")
-        size = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
-        return head[:12] + await self.reader.readexactly(size)
+        response_head = await self.reader.readuntil(b"\r\n\r\n")
+        size = int(re.search(rb"content-length: (\d+)", response_head)[1])  # type: ignore[index]
+        return response_head[:12] + await self.reader.readexactly(size)
 
     @staticmethod
     def task_of(answer: bytes) -> int:
         """The next task; -1 where there is none."""
-        found = _TASK.search(answer)
-        return int(found[1]) if found else -1
+        match = _TASK.search(answer)
+        return int(match[1]) if match else -1
 
 
 async def rating(rater: Rater, measured: Measured, think: float, begin: float, end: float) -> None:
@@ -165,19 +170,19 @@ async def rating(rater: Rater, measured: Measured, think: float, begin: float, e
 
 def processes(parent: int) -> list[int]:
     """A process and all its children."""
-    found = [parent]
-    for each in found:
-        for path in Path(f"/proc/{each}/task").glob("*/children"):
-            found += map(int, path.read_text().split())
-    return found
+    process_ids = [parent]
+    for process_id in process_ids:
+        for path in Path(f"/proc/{process_id}/task").glob("*/children"):
+            process_ids += map(int, path.read_text().split())
+    return process_ids
 
 
 def cpu(parent: int) -> float:
     """Seconds of processor time of a process and its children, ended ones among them."""
     total = 0.0
-    for each in processes(parent):
-        words = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        total += sum(map(int, words[11:15])) / _TICKS
+    for process_id in processes(parent):
+        stat_fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
+        total += sum(map(int, stat_fields[11:15])) / _TICKS
     return total
 
 
@@ -192,15 +197,15 @@ async def load(
     measured = Measured()
     begin = time.perf_counter() + 2 * think + 2  # pages are open, and nobody waits
     raters = [
-        asyncio.create_task(rating(Rater(address, each), measured, think, begin, begin + seconds))
-        for each in cookies
+        asyncio.create_task(rating(Rater(address, cookie), measured, think, begin, begin + seconds))
+        for cookie in cookies
     ]
     await asyncio.sleep(begin - time.perf_counter())
-    before = looked()
+    cpu_before = looked()
     await asyncio.sleep(seconds)
-    after = looked()
+    cpu_after = looked()
     await asyncio.gather(*raters)
-    return measured, before, after
+    return measured, cpu_before, cpu_after
 
 
 @contextmanager
@@ -223,16 +228,18 @@ def measure(kind: str, raters: int, how: argparse.Namespace) -> None:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankgate-raters-"))
         url, host = stack.enter_context(database(kind, folder))
         cookies = prepared(url, folder, raters, how.pairs)
-        words = [] if how.workers is None else ["--workers", str(how.workers)]
-        process, address, _ = stack.enter_context(started(url, *words, first=False))
+        worker_options = [] if how.workers is None else ["--workers", str(how.workers)]
+        process, address, _ = stack.enter_context(started(url, *worker_options, first=False))
         # a pipe that nobody reads stops who writes logs
         threading.Thread(target=process.stderr.read, daemon=True).start()
 
         def looked() -> tuple[float, float, float]:
             return cpu(process.pid), cpu(host) if host else 0.0, time.process_time()
 
-        measured, before, after = asyncio.run(load(address, cookies, think, how.seconds, looked))
-    _print(f"{kind}, {raters} raters", measured, how.seconds, before, after)
+        measured, cpu_before, cpu_after = asyncio.run(
+            load(address, cookies, think, how.seconds, looked)
+        )
+    _print(f"{kind}, {raters} raters", measured, how.seconds, cpu_before, cpu_after)
 
 
 def _print(
@@ -243,33 +250,39 @@ def _print(
     after: tuple[float, ...],
 ) -> None:
     count = len(measured.times)
-    cuts = quantiles([1000 * each for each in measured.times], n=100)
+    cuts = quantiles([1000 * duration for duration in measured.times], n=100)
     server, host, generator = (b - a for a, b in zip(before, after, strict=True))
     print(f"{title}: {count} ratings in {seconds:g} s, {count / seconds:.1f} a second")
-    print(f"  ms: p50 {cuts[49]:.1f}, p95 {cuts[94]:.1f}, p99 {cuts[98]:.1f}, "
-          f"most {1000 * max(measured.times):.1f}; failed: {len(measured.failed)} "
-          f"{sorted(set(measured.failed))}")  # fmt: skip
-    each = [1000 * spent / count for spent in (server, host, generator)]
-    print(f"  CPU ms a rating: server {each[0]:.2f}, database {each[1]:.2f}, "
-          f"generator {each[2]:.2f}")  # fmt: skip
-    shares = [100 * each / seconds for each in (server, host, generator)]
-    print(f"  of one core: server {shares[0]:.0f} %, database {shares[1]:.0f} %, "
-          f"generator {shares[2]:.0f} %")  # fmt: skip
+    print(
+        f"  ms: p50 {cuts[49]:.1f}, p95 {cuts[94]:.1f}, p99 {cuts[98]:.1f}, "
+        f"most {1000 * max(measured.times):.1f}; failed: {len(measured.failed)} "
+        f"{sorted(set(measured.failed))}"
+    )
+    cpu_ms = [1000 * spent / count for spent in (server, host, generator)]
+    print(
+        f"  CPU ms a rating: server {cpu_ms[0]:.2f}, database {cpu_ms[1]:.2f}, "
+        f"generator {cpu_ms[2]:.2f}"
+    )
+    shares = [100 * cpu_seconds / seconds for cpu_seconds in (server, host, generator)]
+    print(
+        f"  of one core: server {shares[0]:.0f} %, database {shares[1]:.0f} %, "
+        f"generator {shares[2]:.0f} %"
+    )
 
 
 def main() -> None:
     """Measure what is asked for."""
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--database", choices=("sqlite", "postgresql"), action="append")
-    words.add_argument("--raters", type=int, help="instead of 50 and 500")
-    words.add_argument("--seconds", type=float, default=30)
-    words.add_argument("--think", type=float, default=5)
-    words.add_argument("--pairs", type=int, default=20_000)
-    words.add_argument("--workers", type=int)
-    words.add_argument("--flat-out", action="store_true", help="do not think")
-    how = words.parse_args()
-    for kind in how.database or ("sqlite", "postgresql"):
-        measure(kind, how.raters or {"sqlite": 50, "postgresql": 500}[kind], how)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), action="append")
+    parser.add_argument("--raters", type=int, help="instead of 50 and 500")
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--think", type=float, default=5)
+    parser.add_argument("--pairs", type=int, default=20_000)
+    parser.add_argument("--workers", type=int)
+    parser.add_argument("--flat-out", action="store_true", help="do not think")
+    options = parser.parse_args()
+    for kind in options.database or ("sqlite", "postgresql"):
+        measure(kind, options.raters or {"sqlite": 50, "postgresql": 500}[kind], options)
 
 
 if __name__ == "__main__":

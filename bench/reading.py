@@ -34,24 +34,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the speed of reading with Polars alone.")
     parser.add_argument("--small", action="store_true", help="200,000 rows")
     parser.add_argument("--read", nargs=2, metavar=("WHO", "FILE"), help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.read:
-        print(json.dumps(measured(*asked.read)))
+    arguments = parser.parse_args()
+    if arguments.read:
+        print(json.dumps(measured(*arguments.read)))
         return 0
-    queries = SMALL if asked.small else QUERIES
+    queries = SMALL if arguments.small else QUERIES
     with tempfile.TemporaryDirectory() as folder:
         paths = made(Path(folder), queries)
         print(f"{queries * DEPTH:,} rows, Polars {pl.__version__}, {os.cpu_count()} cores\n")
         print("| file | MB | rankgate s | Polars s | ratio | rankgate MB | Polars MB |")
         print("| :-- | --: | --: | --: | --: | --: | --: |")
         for path in paths:
-            ours, theirs = best("rankgate", path), best("polars", path)
-            ratio = ours["seconds"] / theirs["seconds"]
+            rankgate_values, polars = best("rankgate", path), best("polars", path)
+            ratio = rankgate_values["seconds"] / polars["seconds"]
             size = path.stat().st_size / 1e6
             print(
-                f"| {path.suffix[1:]} | {size:.0f} | {ours['seconds']:.2f} | "
-                f"{theirs['seconds']:.2f} | {ratio:.1f} | {ours['megabytes']:.0f} | "
-                f"{theirs['megabytes']:.0f} |",
+                f"| {path.suffix[1:]} | {size:.0f} | {rankgate_values['seconds']:.2f} | "
+                f"{polars['seconds']:.2f} | {ratio:.1f} | {rankgate_values['megabytes']:.0f} | "
+                f"{polars['megabytes']:.0f} |",
                 flush=True,
             )
     return 0
@@ -75,9 +75,13 @@ def made(folder: Path, queries: int) -> list[Path]:
     table.write_csv(paths[2])
     ranks = pl.Series(np.tile(np.arange(1, DEPTH + 1), queries))
     six = table.select(
-        "query_id", pl.lit("Q0").alias("Q0"), "doc_id", ranks.alias("rank"), "score",
+        "query_id",
+        pl.lit("Q0").alias("Q0"),
+        "doc_id",
+        ranks.alias("rank"),
+        "score",
         pl.lit("tag").alias("tag"),
-    )  # fmt: skip
+    )
     six.write_csv(paths[3], separator=" ", include_header=False)
     assert len(table) == rows
     return paths
@@ -85,13 +89,13 @@ def made(folder: Path, queries: int) -> list[Path]:
 
 def best(who: str, path: Path) -> dict[str, float]:
     """The quickest of some readings, each in its own process."""
-    words = [sys.executable, __file__, "--read", who, str(path)]
-    found = [
-        json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    command = [sys.executable, __file__, "--read", who, str(path)]
+    readings = [
+        json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         for _ in range(TIMES)
     ]
-    assert len({each["rows"] for each in found}) == 1
-    return min(found, key=lambda each: each["seconds"])
+    assert len({reading["rows"] for reading in readings}) == 1
+    return min(readings, key=lambda each: each["seconds"])
 
 
 def measured(who: str, path: str) -> dict[str, float]:

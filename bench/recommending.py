@@ -38,11 +38,31 @@ USERS = (10_000, 100_000, 1_000_000)
 PROMISED = 100_000  # users from which on the targets hold; below, fixed costs show
 TURNS, PATIENCE = 3, 20.0  # a contestant that takes longer than this has one turn
 TOLERANCE = 1e-6
-PACKAGES = ("torch", "torchmetrics", "pandas", "scikit-learn", "scipy", "tensorboard",
-            "colorlog", "tqdm", "pyyaml", "psutil", "texttable", "tabulate")  # fmt: skip
+PACKAGES = (
+    "torch",
+    "torchmetrics",
+    "pandas",
+    "scikit-learn",
+    "scipy",
+    "tensorboard",
+    "colorlog",
+    "tqdm",
+    "pyyaml",
+    "psutil",
+    "texttable",
+    "tabulate",
+)
 ALONE = ("recbole", "recommenders")
-VERSIONS = ("rankgate", "numpy", "polars", "pandas", "torch", "recommenders", "recbole",
-            "torchmetrics")  # fmt: skip
+VERSIONS = (
+    "rankgate",
+    "numpy",
+    "polars",
+    "pandas",
+    "torch",
+    "recommenders",
+    "recbole",
+    "torchmetrics",
+)
 
 
 @dataclass(frozen=True)
@@ -110,18 +130,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the speed of metrics of recommendations.")
     parser.add_argument("--quick", action="store_true", help="10,000 users")
     parser.add_argument("--users", type=int, choices=USERS, help="so many users only")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     home = WORK / "env-recommending"
     limits = BENCH / "recommending-constraints.txt"
     programs = prepared(home, limits, BENCH.parent, PACKAGES, ALONE)
-    chosen = [asked.users] if asked.users else USERS[:1] if asked.quick else USERS
-    found = [row for users in chosen for row in measured(users, programs)]
-    print(markdown(found))
-    if not asked.quick:
-        kept = _earlier(found) + found
-        write(sorted(kept, key=lambda row: row.users), programs)
-    met = [ratio >= wanted for ratio, wanted in _targets(found)]
-    return 0 if all(met) and all(row.agrees for row in found) else 1
+    user_counts = [options.users] if options.users else USERS[:1] if options.quick else USERS
+    rows = [row for users in user_counts for row in measured(users, programs)]
+    print(markdown(rows))
+    if not options.quick:
+        all_rows = _earlier(rows) + rows
+        write(sorted(all_rows, key=lambda row: row.users), programs)
+    targets_met = [ratio >= target for ratio, target in _targets(rows)]
+    return 0 if all(targets_met) and all(row.agrees for row in rows) else 1
 
 
 def measured(users: int, programs: Path) -> list[Row]:
@@ -130,31 +150,33 @@ def measured(users: int, programs: Path) -> list[Row]:
     paths = subprocess.run(maker, check=True, capture_output=True, text=True).stdout.split()
     result: dict[str, list[dict[str, Any]]] = {}
     for _ in range(TURNS):
-        for each in CONTESTANTS:
-            before = result.get(each.name, [])
-            if users > each.most or (before and sum(before[0]["wall"].values()) > PATIENCE):
+        for contestant in CONTESTANTS:
+            earlier_runs = result.get(contestant.name, [])
+            if users > contestant.most or (
+                earlier_runs and sum(earlier_runs[0]["wall"].values()) > PATIENCE
+            ):
                 continue
-            print(f"{users:,} users: {each.name} ...", file=sys.stderr, flush=True)
-            result.setdefault(each.name, []).append(_once(each, programs, paths))
-    ours = result[FRAMES][0]["values"] | result[LISTS][0]["values"]
-    return [_row(users, name, runs, ours) for name, runs in result.items()]
+            print(f"{users:,} users: {contestant.name} ...", file=sys.stderr, flush=True)
+            result.setdefault(contestant.name, []).append(_once(contestant, programs, paths))
+    rankgate_values = result[FRAMES][0]["values"] | result[LISTS][0]["values"]
+    return [_row(users, name, runs, rankgate_values) for name, runs in result.items()]
 
 
 def _once(each: Contestant, programs: Path, paths: list[str]) -> dict[str, Any]:
-    script, *words = each.words
-    command = [str(programs / "python"), str(BENCH / "peers" / script), *words, *paths]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{each.name} ended with {done.returncode}: {done.stderr[-2000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    script, *arguments = each.words
+    command = [str(programs / "python"), str(BENCH / "peers" / script), *arguments, *paths]
+    process = subprocess.run(command, check=False, capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(f"{each.name} ended with {process.returncode}: {process.stderr[-2000:]}")
+    measurement: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
+    return measurement
 
 
 def _row(users: int, name: str, runs: list[dict[str, Any]], ours: dict[str, float]) -> Row:
-    best: dict[str, float] = {}
+    fastest: dict[str, float] = {}
     for kind in ("wall", "cpu"):
-        best[f"accuracy {kind}"] = min(run[kind]["accuracy"] for run in runs)
-        best[kind] = min(_whole(run[kind]) for run in runs)
+        fastest[f"accuracy {kind}"] = min(run[kind]["accuracy"] for run in runs)
+        fastest[kind] = min(_whole(run[kind]) for run in runs)
     values = runs[0]["values"]
     agrees = all(
         abs(value - ours[metric]) <= TOLERANCE * max(1, abs(value))
@@ -162,9 +184,18 @@ def _row(users: int, name: str, runs: list[dict[str, Any]], ours: dict[str, floa
         if metric in ours
     )
     return Row(
-        users, name, len(values), best["accuracy wall"], best["accuracy cpu"], best["wall"],
-        best["cpu"], runs[0]["data"], max(run["memory"] for run in runs), len(runs), agrees,
-    )  # fmt: skip
+        users,
+        name,
+        len(values),
+        fastest["accuracy wall"],
+        fastest["accuracy cpu"],
+        fastest["wall"],
+        fastest["cpu"],
+        runs[0]["data"],
+        max(run["memory"] for run in runs),
+        len(runs),
+        agrees,
+    )
 
 
 def _whole(seconds: dict[str, float]) -> float:
@@ -174,36 +205,57 @@ def _whole(seconds: dict[str, float]) -> float:
 
 def _targets(rows: list[Row]) -> list[tuple[float, float]]:
     """For each peer that takes part its processor time over ours, and what is wanted."""
-    by = {(row.users, row.contestant): row for row in rows}
-    found = []
+    row_by_key = {(row.users, row.contestant): row for row in rows}
+    ratios = []
     for row in rows:
-        each = next(c for c in CONTESTANTS if c.name == row.contestant)
-        if each.wanted is not None and row.users >= PROMISED:
-            ours = by[row.users, each.context]
-            both = row.whole_cpu > row.accuracy_cpu  # it has metrics of lists too
+        contestant = next(c for c in CONTESTANTS if c.name == row.contestant)
+        if contestant.wanted is not None and row.users >= PROMISED:
+            rankgate_row = row_by_key[row.users, contestant.context]
+            has_list_metrics = row.whole_cpu > row.accuracy_cpu  # it has metrics of lists too
             pair = (
-                (row.whole_cpu, ours.whole_cpu) if both else (row.accuracy_cpu, ours.accuracy_cpu)
+                (row.whole_cpu, rankgate_row.whole_cpu)
+                if has_list_metrics
+                else (row.accuracy_cpu, rankgate_row.accuracy_cpu)
             )
-            found.append((pair[0] / pair[1], each.wanted))
-    return found
+            ratios.append((pair[0] / pair[1], contestant.wanted))
+    return ratios
 
 
 def markdown(rows: list[Row]) -> str:
     """The table; a ratio is of times, over our own time from the same kind of data."""
-    head = ("users", "contestant", "metrics", "accuracy s", "over rankgate", "all s",
-            "over rankgate", "CPU s", "over rankgate", "data MB", "most MB", "agrees")  # fmt: skip
-    lines = [f"| {' | '.join(head)} |", "| --: | :-- " + "| --: " * 9 + "| :-: |"]
-    by = {(row.users, row.contestant): row for row in rows}
-    context = {each.name: each.context for each in CONTESTANTS}
+    header = (
+        "users",
+        "contestant",
+        "metrics",
+        "accuracy s",
+        "over rankgate",
+        "all s",
+        "over rankgate",
+        "CPU s",
+        "over rankgate",
+        "data MB",
+        "most MB",
+        "agrees",
+    )
+    lines = [f"| {' | '.join(header)} |", "| --: | :-- " + "| --: " * 9 + "| :-: |"]
+    row_by_key = {(row.users, row.contestant): row for row in rows}
+    context = {contestant.name: contestant.context for contestant in CONTESTANTS}
     for row in rows:
-        ours = by[row.users, context[row.contestant]]
+        rankgate_row = row_by_key[row.users, context[row.contestant]]
         cells = [
-            f"{row.users:,}", row.contestant, f"{row.metrics}",
-            f"{row.accuracy:.2f}", f"{row.accuracy / ours.accuracy:.1f}",
-            f"{row.whole:.2f}", f"{row.whole / ours.whole:.1f}",
-            f"{row.whole_cpu:.2f}", f"{row.whole_cpu / ours.whole_cpu:.1f}",
-            f"{row.data:,.0f}", f"{row.memory:,.0f}", "yes" if row.agrees else "NO",
-        ]  # fmt: skip
+            f"{row.users:,}",
+            row.contestant,
+            f"{row.metrics}",
+            f"{row.accuracy:.2f}",
+            f"{row.accuracy / rankgate_row.accuracy:.1f}",
+            f"{row.whole:.2f}",
+            f"{row.whole / rankgate_row.whole:.1f}",
+            f"{row.whole_cpu:.2f}",
+            f"{row.whole_cpu / rankgate_row.whole_cpu:.1f}",
+            f"{row.data:,.0f}",
+            f"{row.memory:,.0f}",
+            "yes" if row.agrees else "NO",
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -219,17 +271,19 @@ def _earlier(found: list[Row]) -> list[Row]:
 
 def write(rows: list[Row], programs: Path) -> None:
     """The results as JSON, and the page's table."""
-    where, what = machine(), versions(programs, VERSIONS)
+    machine_facts, library_versions = machine(), versions(programs, VERSIONS)
     result = {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": where,
-        "versions": what,
+        "machine": machine_facts,
+        "versions": library_versions,
         "rows": [asdict(row) for row in rows],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
-    line = ", ".join(f"{name} {version}" for name, version in what.items())
-    head = f"Measured on {where['cpu']}, {where['cores']} cores, with {line}.\n"
-    page.replace("recommending", head + "\n" + markdown(rows))
+    line = ", ".join(f"{name} {version}" for name, version in library_versions.items())
+    introduction = (
+        f"Measured on {machine_facts['cpu']}, {machine_facts['cores']} cores, with {line}.\n"
+    )
+    page.replace("recommending", introduction + "\n" + markdown(rows))
 
 
 if __name__ == "__main__":

@@ -38,25 +38,28 @@ def main() -> int:
     """Measure both and print; 1 if one takes too much memory."""
     parser = argparse.ArgumentParser(description="Measure the memory of scorecards.")
     parser.add_argument("--users", type=int, default=USERS)
-    asked = parser.parse_args()
-    home = files(asked.users)
+    options = parser.parse_args()
+    home = files(options.users)
     program = str(Path(sys.executable).with_name("rankgate"))
     card = [program, "scorecard", str(home / "qrels.parquet"), str(home / "run.parquet")]
     card += ["--train", str(home / "train.parquet"), "--resamples", "8", "--format", "json"]
     sliced = [*card, "--users", str(home / "users.csv"), "--slice", "group"]
-    found = {"alone": once(card, LIMIT), f"with {PARTS} slices of users": once(sliced, LIMIT)}
-    text = markdown(asked.users, found)
+    measurements = {
+        "alone": once(card, LIMIT),
+        f"with {PARTS} slices of users": once(sliced, LIMIT),
+    }
+    text = markdown(options.users, measurements)
     print(text)
-    return int(max(each.resident for each in found.values()) >= MOST)
+    return int(max(measurement.resident for measurement in measurements.values()) >= MOST)
 
 
 def files(users: int) -> Path:
     """The folder of judgments, run, training and users, written piece by piece."""
-    lists, relevant, before = made(users, WORK)
+    lists, relevant, training = made(users, WORK)
     home = lists.parent
     _written(home / "run.parquet", lists, ("query_id", "doc_id"), _scores)
     _written(home / "qrels.parquet", relevant, ("query_id", "doc_id"), _grades)
-    _written(home / "train.parquet", before, ("user_id", "item_id"), lambda _: {})
+    _written(home / "train.parquet", training, ("user_id", "item_id"), lambda _: {})
     ids = np.arange(users)
     pl.DataFrame({"user_id": ids, "group": ids % PARTS}).write_csv(home / "users.csv")
     return home
@@ -99,10 +102,10 @@ def markdown(users: int, found: dict[str, Measured]) -> str:
         f"| scorecard of {users:,} users | wall s | CPU s | anonymous MB | resident MB |",
         "| :-- | --: | --: | --: | --: |",
     ]
-    for name, each in found.items():
-        wall = "—" if each.wall is None else f"{each.wall:.0f}"
-        cells = [name, wall, f"{each.cpu:.0f}"]
-        cells += [f"{size / 1e6:,.0f}" for size in (each.memory, each.resident)]
+    for name, measurement in found.items():
+        wall = "—" if measurement.wall is None else f"{measurement.wall:.0f}"
+        cells = [name, wall, f"{measurement.cpu:.0f}"]
+        cells += [f"{size / 1e6:,.0f}" for size in (measurement.memory, measurement.resident)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -29,12 +29,12 @@ def made(users: int, folder: Path) -> list[Path]:
     """The files of the three matrices, written if they are not there yet."""
     home = folder / f"recommending-{users}"
     paths = [home / f"{name}.npy" for name in NAMES]
-    note, wanted = home / "made.json", json.dumps({"users": users, "seed": _SEED, "version": 1})
-    if not (note.exists() and note.read_text() == wanted):
+    note, settings = home / "made.json", json.dumps({"users": users, "seed": _SEED, "version": 1})
+    if not (note.exists() and note.read_text() == settings):
         home.mkdir(parents=True, exist_ok=True)
         for path, table in zip(paths, _tables(users), strict=True):
             np.save(path, table)
-        note.write_text(wanted)
+        note.write_text(settings)
     return paths
 
 
@@ -46,10 +46,10 @@ def _tables(users: int) -> list[NDArray[np.int32]]:
     walk[:, 0] = random.random(users) ** 3 * ITEMS  # most begin among the first items
     items = np.cumsum(walk, axis=1, dtype=np.int32) % ITEMS
     tenth = DEPTH // (RELEVANT - missed)
-    place = np.arange(0, DEPTH, tenth) + random.integers(0, tenth, (users, RELEVANT - missed))
-    lists, others, before = np.split(items, [DEPTH, DEPTH + missed], axis=1)
-    hits = np.take_along_axis(lists, place, axis=1)
-    return [lists, np.concatenate([hits, others], axis=1), before]
+    positions = np.arange(0, DEPTH, tenth) + random.integers(0, tenth, (users, RELEVANT - missed))
+    lists, unseen_relevant, history = np.split(items, [DEPTH, DEPTH + missed], axis=1)
+    hits = np.take_along_axis(lists, positions, axis=1)
+    return [lists, np.concatenate([hits, unseen_relevant], axis=1), history]
 
 
 def read(paths: list[str]) -> list[NDArray[np.int32]]:

@@ -42,43 +42,43 @@ def main() -> int:
     argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = {"store": f"{folder}/store.db", "project": "bench"}
-        with Store.create(store["store"]) as made, made.write() as connection:
+        with Store.create(store["store"]) as new_store, new_store.write() as connection:
             projects.add(connection, "bench")
-        found = [
+        timings = [
             _timed("a store in SQLite", **store),
             _timed("a folder", to=f"{folder}/history"),
         ]
         begin = time.perf_counter()
         series = rankgate.history("nDCG@10", **store).series
         followed = time.perf_counter() - begin
-    for each in found:
-        print(f"{each.what}: {each.median:.2f} s, the first time {each.first:.2f} s")
+    for timing in timings:
+        print(f"{timing.what}: {timing.median:.2f} s, the first time {timing.first:.2f} s")
     print(f"history of {len(series)} evaluations: {followed:.2f} s")
-    return int(max(each.median for each in found) > LIMIT)
+    return int(max(timing.median for timing in timings) > LIMIT)
 
 
 def _timed(what: str, **place: str) -> Timed:
     rng = np.random.default_rng(0)
-    taken = []
+    durations = []
     for day in range(1, TIMES + 1):
         result = _evaluation(rng)
         begin = time.perf_counter()
         rankgate.record(
             result, at=f"2026-03-{day:02}", provenance=rankgate.Provenance("r", "b"), **place
         )
-        taken.append(time.perf_counter() - begin)
-    return Timed(what, taken[0], median(taken[1:]))
+        durations.append(time.perf_counter() - begin)
+    return Timed(what, durations[0], median(durations[1:]))
 
 
 def _evaluation(rng: np.random.Generator) -> Scores:
     ids = pl.Series("query_id", [f"q{i}" for i in range(QUERIES)])
     values = {name: rng.uniform(size=QUERIES) for name in METRICS}
-    means = {name: float(each.mean()) for name, each in values.items()}
-    why = {name: np.zeros(QUERIES, np.int8) for name in METRICS}
-    how = convention("trec").to_dict()
+    means = {name: float(query_values.mean()) for name, query_values in values.items()}
+    reasons = {name: np.zeros(QUERIES, np.int8) for name in METRICS}
+    convention_values = convention("trec").to_dict()
     counts = Counts(QUERIES, 0, 0, 0, 0, 0)
-    scores = RunScores("bm25", None, ids, values, why, means, counts, how)
-    return Scores("qrels", how, METRICS, (scores,))
+    scores = RunScores("bm25", None, ids, values, reasons, means, counts, convention_values)
+    return Scores("qrels", convention_values, METRICS, (scores,))
 
 
 if __name__ == "__main__":

@@ -47,16 +47,19 @@ def made(folder: Path) -> list[Path]:
     grades = rng.choice([0, 0, 0, 1, 2, 3], size=QUERIES * JUDGED)
     qrels = folder / "qrels.txt"
     _written(pl.DataFrame({"q": query, "zero": 0, "d": document, "g": grades}), qrels)
-    known = np.pad(grades.reshape(QUERIES, JUDGED).astype(float), ((0, 0), (0, OTHERS)))
+    true_grades = np.pad(grades.reshape(QUERIES, JUDGED).astype(float), ((0, 0), (0, OTHERS)))
     paths = [qrels]
     for system in range(SYSTEMS):
-        scores = known + rng.normal(size=known.shape) * (1.2 + 0.05 * system)
+        scores = true_grades + rng.normal(size=true_grades.shape) * (1.2 + 0.05 * system)
         order = np.argsort(-scores, axis=1)[:, :RANKED]
         rows = {
-            "q": np.repeat(np.arange(QUERIES), RANKED), "q0": "Q0", "d": order.ravel(),
+            "q": np.repeat(np.arange(QUERIES), RANKED),
+            "q0": "Q0",
+            "d": order.ravel(),
             "rank": np.tile(np.arange(1, RANKED + 1), QUERIES),
-            "score": np.tile(np.arange(RANKED, 0, -1), QUERIES), "tag": f"system{system}",
-        }  # fmt: skip
+            "score": np.tile(np.arange(RANKED, 0, -1), QUERIES),
+            "tag": f"system{system}",
+        }
         paths.append(folder / f"system{system:02}.run")
         _written(pl.DataFrame(rows), paths[-1])
     return paths

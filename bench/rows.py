@@ -57,13 +57,13 @@ def row(workload: str, title: str, contestant: Contestant, measured: Repeated) -
         return Row(workload, title, contestant.name, None, None, cpu, memory, 0, None)
     means = contestant.means(measured.result)
     if contestant.inside:
-        best = min(run.result["best"] for run in measured.runs)
+        best_seconds = min(run.result["best"] for run in measured.runs)
         middle = median(run.result["median"] for run in measured.runs)
         cpu = memory = None
     else:
-        best, middle = measured.best, measured.median
+        best_seconds, middle = measured.best, measured.median
     times = len(measured.runs)
-    return Row(workload, title, contestant.name, best, middle, cpu, memory, times, means)
+    return Row(workload, title, contestant.name, best_seconds, middle, cpu, memory, times, means)
 
 
 def agree(means: Mapping[str, float], ours: Mapping[str, float]) -> bool:
@@ -79,22 +79,24 @@ def markdown(rows: Sequence[Row], limit: float) -> str:
         "| workload | contestant | best s | median s | ratio | CPU s | anonymous MB | agrees |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | :---: |",
     ]
-    for each in rows:
-        more = "> " if each.best is None else ""
-        best = f"> {limit:.0f}" if each.best is None else f"{each.best:.3f}"
-        middle = "" if each.median is None else f"{each.median:.3f}"
-        ratio = more + _ratio(each, rows, each.best or limit)
-        cpu = "" if each.cpu is None else f"{each.cpu:.2f}"
-        memory = "" if each.memory is None else f"{each.memory / 1e6:,.0f}"
-        verdict = {None: "", True: "yes", False: "NO"}[each.agrees]
-        cells = [each.title, each.contestant, best, middle, ratio, cpu, memory, verdict]
+    for entry in rows:
+        prefix = "> " if entry.best is None else ""
+        best_text = f"> {limit:.0f}" if entry.best is None else f"{entry.best:.3f}"
+        middle = "" if entry.median is None else f"{entry.median:.3f}"
+        ratio = prefix + _ratio(entry, rows, entry.best or limit)
+        cpu = "" if entry.cpu is None else f"{entry.cpu:.2f}"
+        memory = "" if entry.memory is None else f"{entry.memory / 1e6:,.0f}"
+        verdict = {None: "", True: "yes", False: "NO"}[entry.agrees]
+        cells = [entry.title, entry.contestant, best_text, middle, ratio, cpu, memory, verdict]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def _ratio(each: Row, rows: Sequence[Row], seconds: float) -> str:
     """Times our own on the same workload, in memory or from files as the contestant."""
-    inside = each.contestant.endswith(("dicts", "frames"))
-    name = "rankgate, dicts" if inside else "rankgate eval"
-    ours = next((r for r in rows if (r.workload, r.contestant) == (each.workload, name)), None)
-    return f"{seconds / ours.best:.2f}" if ours and ours.best else ""
+    in_memory = each.contestant.endswith(("dicts", "frames"))
+    name = "rankgate, dicts" if in_memory else "rankgate eval"
+    rankgate_row = next(
+        (r for r in rows if (r.workload, r.contestant) == (each.workload, name)), None
+    )
+    return f"{seconds / rankgate_row.best:.2f}" if rankgate_row and rankgate_row.best else ""

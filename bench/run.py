@@ -48,30 +48,34 @@ INSIDE = 2  # executions of those that time themselves, each five times
 
 def main() -> int:
     """Measure, print, and write down a full run."""
-    asked = _asked()
+    options = _asked()
     programs = prepared(WORK / "env", BENCH / "constraints.txt", BENCH.parent)
-    names = [asked.workload] if asked.workload else list(NAMES)
-    needed = targets.needed() if asked.targets else None
+    names = [options.workload] if options.workload else list(NAMES)
+    needed = targets.needed() if options.targets else None
     if needed is not None:
         names = [name for name in names if name in needed]
-    if asked.quick and not asked.workload:
+    if options.quick and not options.workload:
         names.remove("huge")
     load = os.getloadavg()[0]
-    found: list[table.Row] = []
+    rows: list[table.Row] = []
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        who = contestants(name, quick=asked.quick)
+        participants = contestants(name, quick=options.quick)
         if needed is not None:
-            who = [each for each in who if each.name in needed[name] | {OURS.name}]
-        found += _measured(name, programs, who)
-    result = targets.outcomes(found)
-    print(table.markdown(found, LIMIT))
-    print(targets.markdown([each for each in result if each.measured is not None]))
-    if not asked.quick:
-        together = _with_earlier(found)
-        _write(together, targets.outcomes(together), programs, load)
-    agreed = all(row.agrees is not False for row in found)
-    return 0 if agreed and all(each.met is not False for each in result) else 1
+            participants = [
+                contestant
+                for contestant in participants
+                if contestant.name in needed[name] | {OURS.name}
+            ]
+        rows += _measured(name, programs, participants)
+    result = targets.outcomes(rows)
+    print(table.markdown(rows, LIMIT))
+    print(targets.markdown([outcome for outcome in result if outcome.measured is not None]))
+    if not options.quick:
+        all_rows = _with_earlier(rows)
+        _write(all_rows, targets.outcomes(all_rows), programs, load)
+    agreed = all(row.agrees is not False for row in rows)
+    return 0 if agreed and all(outcome.met is not False for outcome in result) else 1
 
 
 def _asked() -> argparse.Namespace:
@@ -85,18 +89,21 @@ def _asked() -> argparse.Namespace:
 def _measured(name: str, programs: Path, who: list[Contestant]) -> list[table.Row]:
     """Some contestants of one workload, ourselves among them."""
     maker = [str(programs / "python"), str(BENCH / "workloads.py"), name, str(WORK)]
-    made = subprocess.run(maker, check=True, capture_output=True, text=True).stdout
-    title, qrels, run = made.splitlines()
+    output = subprocess.run(maker, check=True, capture_output=True, text=True).stdout
+    title, qrels, run = output.splitlines()
     measured: dict[str, Repeated] = {}
-    for inside, times in ((False, TIMES.get(name.partition("-")[0], 5)), (True, INSIDE)):
-        some = [each for each in who if each.inside is inside]
-        commands = {each.name: each.command(programs, Path(qrels), Path(run)) for each in some}
+    for in_process, times in ((False, TIMES.get(name.partition("-")[0], 5)), (True, INSIDE)):
+        group = [contestant for contestant in who if contestant.inside is in_process]
+        commands = {
+            contestant.name: contestant.command(programs, Path(qrels), Path(run))
+            for contestant in group
+        }
         measured |= alternating(commands, times, LIMIT, PATIENCE)
-    found = [table.row(name, title, each, measured[each.name]) for each in who]
-    ours = next(row.means for row in found if row.contestant == OURS.name)
+    rows = [table.row(name, title, contestant, measured[contestant.name]) for contestant in who]
+    our_means = next(row.means for row in rows if row.contestant == OURS.name)
     return [
-        replace(row, agrees=table.agree(row.means, ours)) if row.means and ours else row
-        for row in found
+        replace(row, agrees=table.agree(row.means, our_means)) if row.means and our_means else row
+        for row in rows
     ]
 
 
@@ -114,20 +121,25 @@ def _write(
     found: list[table.Row], measured: list[targets.Outcome], programs: Path, load: float
 ) -> None:
     """The results as JSON, and the page's tables."""
-    where, what = machine(), versions(programs)
+    machine_info, package_versions = machine(), versions(programs)
     result = {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": where,
-        "versions": what,
+        "machine": machine_info,
+        "versions": package_versions,
         "load_before": load,
         "rows": [row.to_dict() for row in found],
-        "targets": [{**asdict(each), "met": each.met} for each in measured],
+        "targets": [{**asdict(outcome), "met": outcome.met} for outcome in measured],
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
-    line = ", ".join(f"{name} {version}" for name, version in what.items())
-    place = f"{where['cpu']}, {where['cores']} cores, {where['memory_gb']} GB"
-    head = f"Measured on {place}, {where['system']}, Python {where['python']}, with {line}.\n"
-    page.replace("results", head + "\n" + table.markdown(found, LIMIT))
+    line = ", ".join(f"{name} {version}" for name, version in package_versions.items())
+    hardware = (
+        f"{machine_info['cpu']}, {machine_info['cores']} cores, {machine_info['memory_gb']} GB"
+    )
+    heading = (
+        f"Measured on {hardware}, {machine_info['system']}, "
+        f"Python {machine_info['python']}, with {line}.\n"
+    )
+    page.replace("results", heading + "\n" + table.markdown(found, LIMIT))
     page.replace("targets", targets.markdown(measured))
 
 

@@ -66,9 +66,14 @@ def main() -> int:
     count = parser.parse_args().queries
     ideal = AT_ONCE / SECONDS
     with sleeping() as url:
-        ours = [taken("rankgate snapshot, 20 ms", SLEEPER.format(url=url), count, ideal)
-                for _ in range(TIMES)]  # fmt: skip
-        rows = [max(ours, key=lambda row: row.rate), *wrk("wrk, 20 ms", f"{url}/search?q=x", ideal)]
+        snapshot_rows = [
+            taken("rankgate snapshot, 20 ms", SLEEPER.format(url=url), count, ideal)
+            for _ in range(TIMES)
+        ]
+        rows = [
+            max(snapshot_rows, key=lambda row: row.rate),
+            *wrk("wrk, 20 ms", f"{url}/search?q=x", ideal),
+        ]
     with node() as url:
         if url:
             rows.append(taken("rankgate snapshot, OpenSearch", FILE.format(url=url), count))
@@ -101,19 +106,19 @@ def wrk(what: str, url: str, ideal: float | None = None, body: str | None = None
     """The rate of a client that keeps nothing; nothing where it is not installed."""
     if not shutil.which("wrk"):
         return []
-    words = ["wrk", f"-c{AT_ONCE}", "-t1", "-d5", url]
+    command = ["wrk", f"-c{AT_ONCE}", "-t1", "-d5", url]
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         if body is not None:
             script.write(body)
             script.flush()
-            words[1:1] = ["-s", script.name]
+            command[1:1] = ["-s", script.name]
         begin = os.times()
-        out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     now = os.times()
     used = now.children_user + now.children_system - begin.children_user - begin.children_system
     rate = float(re.findall(r"Requests/sec:\s+([\d.]+)", out)[0])
-    asked = int(re.findall(r"(\d+) requests in", out)[0])
-    return [Row(what, rate, ideal, used / asked)]
+    request_count = int(re.findall(r"(\d+) requests in", out)[0])
+    return [Row(what, rate, ideal, used / request_count)]
 
 
 def markdown(rows: list[Row]) -> str:
@@ -132,11 +137,11 @@ def markdown(rows: list[Row]) -> str:
 @contextlib.contextmanager
 def sleeping() -> Iterator[str]:
     """The URL of a server that answers after `SECONDS`."""
-    ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.Process(target=serve, args=(theirs,), daemon=True)
+    parent_end, server_end = multiprocessing.Pipe()
+    server = multiprocessing.Process(target=serve, args=(server_end,), daemon=True)
     server.start()
     try:
-        yield f"http://127.0.0.1:{ours.recv()}"
+        yield f"http://127.0.0.1:{parent_end.recv()}"
     finally:
         server.kill()
 

@@ -30,8 +30,24 @@ import polars as pl
 
 K, DEPTH, RELEVANT = 10, 100, 20
 FIVE = ["P@10", "Recall@10", "nDCG@10", "AP@10", "AP"]
-TWENTY = [*FIVE, "RR", "RR@10", "nDCG", "nDCG@5", "nDCG@20", "P@1", "P@5", "P@20", "Recall@5",
-          "Recall@50", "Success@1", "Success@10", "F1@10", "Rprec", "bpref"]  # fmt: skip
+TWENTY = [
+    *FIVE,
+    "RR",
+    "RR@10",
+    "nDCG",
+    "nDCG@5",
+    "nDCG@20",
+    "P@1",
+    "P@5",
+    "P@20",
+    "Recall@5",
+    "Recall@50",
+    "Success@1",
+    "Success@10",
+    "F1@10",
+    "Rprec",
+    "bpref",
+]
 TICKS = os.sysconf("SC_CLK_TCK")
 AT_K = ("precisionAtK", "recallAtK", "ndcgAtK", "meanAveragePrecisionAtK")
 PARTS = ("driver", "JVM", "workers")
@@ -67,8 +83,15 @@ class Row:
         """As a row of the table."""
         speed = rows / self.processor
         parts = [f"{self.parts.get(name, 0.0):.1f}" for name in PARTS]
-        cells = (self.name, self.metrics, f"{self.wall:.1f}", f"{self.processor:.1f}", *parts,
-                 f"{self.each:.2f}", f"{speed:,.0f}")  # fmt: skip
+        cells = (
+            self.name,
+            self.metrics,
+            f"{self.wall:.1f}",
+            f"{self.processor:.1f}",
+            *parts,
+            f"{self.each:.2f}",
+            f"{speed:,.0f}",
+        )
         return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -80,10 +103,13 @@ def write(folder: Path, users: int) -> None:
     hits = rng.integers(0, 200, (users, RELEVANT))
     truth = (start + hits * 97) % 10_000
     owner = np.arange(users)
-    run = pl.DataFrame({
-        "query_id": np.repeat(owner, DEPTH), "doc_id": items.ravel(),
-        "score": np.tile(np.arange(DEPTH, 0, -1.0), users) + rng.random(items.size) / 2,
-    })  # fmt: skip
+    run = pl.DataFrame(
+        {
+            "query_id": np.repeat(owner, DEPTH),
+            "doc_id": items.ravel(),
+            "score": np.tile(np.arange(DEPTH, 0, -1.0), users) + rng.random(items.size) / 2,
+        }
+    )
     judged = pl.DataFrame({"query_id": np.repeat(owner, RELEVANT), "doc_id": truth.ravel()})
     qrels = judged.unique(maintain_order=True).with_columns(grade=pl.lit(1))
     ids = pl.col("query_id", "doc_id")
@@ -99,8 +125,8 @@ def ours(metrics: list[str]) -> Callable[[Path, Any], dict[str, float]]:
         import rankgate
         from rankgate.spark import table
 
-        both = table(folder / "qrels.parquet"), table(folder / "run.parquet")
-        return dict(rankgate.evaluate(*both, metrics).runs[0].means)
+        tables = table(folder / "qrels.parquet"), table(folder / "run.parquet")
+        return dict(rankgate.evaluate(*tables, metrics).runs[0].means)
 
     return use
 
@@ -111,8 +137,8 @@ def here(metrics: list[str]) -> Callable[[Path, Any], dict[str, float]]:
     def use(folder: Path, _spark: Any) -> dict[str, float]:
         import rankgate
 
-        found = rankgate.evaluate(folder / "qrels.parquet", folder / "run.parquet", metrics)
-        return dict(found.runs[0].means)
+        result = rankgate.evaluate(folder / "qrels.parquet", folder / "run.parquet", metrics)
+        return dict(result.runs[0].means)
 
     return use
 
@@ -123,15 +149,15 @@ def mllib(metrics: int) -> Callable[[Path, Any], dict[str, float]]:
     def use(folder: Path, spark: Any) -> dict[str, float]:
         from pyspark.ml.evaluation import RankingEvaluator
 
-        both = _collected(folder, spark)
-        at = [(name, k) for k in (K, 5, 20, 50, 1) for name in AT_K]
-        asked = [("meanAveragePrecision", K), *at][:metrics]
-        found = {
-            f"{name} {k}": RankingEvaluator(metricName=name, k=k).evaluate(both)
-            for name, k in asked
+        lists = _collected(folder, spark)
+        cutoff_metrics = [(name, k) for k in (K, 5, 20, 50, 1) for name in AT_K]
+        names_and_cutoffs = [("meanAveragePrecision", K), *cutoff_metrics][:metrics]
+        values = {
+            f"{name} {k}": RankingEvaluator(metricName=name, k=k).evaluate(lists)
+            for name, k in names_and_cutoffs
         }
-        both.unpersist()  # or the next use would find the lists collected
-        return found
+        lists.unpersist()  # or the next use would find the lists collected
+        return values
 
     return use
 
@@ -141,9 +167,9 @@ def _collected(folder: Path, spark: Any) -> Any:
     from pyspark.sql import functions as F
 
     run = spark.read.parquet(str(folder / "run-numbers.parquet"))
-    best = F.sort_array(F.collect_list(F.struct("score", "doc_id")), asc=False)
+    sorted_items = F.sort_array(F.collect_list(F.struct("score", "doc_id")), asc=False)
     lists = run.groupBy("query_id").agg(
-        F.transform(best, lambda each: each.doc_id.cast("double")).alias("prediction")
+        F.transform(sorted_items, lambda each: each.doc_id.cast("double")).alias("prediction")
     )
     truth = spark.read.parquet(str(folder / "qrels-numbers.parquet"))
     labels = truth.groupBy("query_id").agg(
@@ -159,13 +185,21 @@ def recommenders(folder: Path, spark: Any) -> dict[str, float]:
     truth = spark.read.parquet(str(folder / "qrels-numbers.parquet"))
     run = spark.read.parquet(str(folder / "run-numbers.parquet"))
     judge = SparkRankingEvaluation(
-        truth, run, k=K, relevancy_method="top_k", col_user="query_id", col_item="doc_id",
-        col_rating="grade", col_prediction="score",
-    )  # fmt: skip
+        truth,
+        run,
+        k=K,
+        relevancy_method="top_k",
+        col_user="query_id",
+        col_item="doc_id",
+        col_rating="grade",
+        col_prediction="score",
+    )
     return {
-        "precision": judge.precision_at_k(), "recall": judge.recall_at_k(),
-        "ndcg": judge.ndcg_at_k(), "map": judge.map_at_k(),
-    }  # fmt: skip
+        "precision": judge.precision_at_k(),
+        "recall": judge.recall_at_k(),
+        "ndcg": judge.ndcg_at_k(),
+        "map": judge.map_at_k(),
+    }
 
 
 CONTESTANTS: dict[str, tuple[Callable[[Path, Any], dict[str, float]], int]] = {
@@ -184,25 +218,25 @@ def processor() -> dict[str, float]:
     children: dict[int, list[int]] = {}
     seconds: dict[int, float] = {}
     java: set[int] = set()
-    for place in Path("/proc").glob("[0-9]*/stat"):
+    for stat_file in Path("/proc").glob("[0-9]*/stat"):
         try:
-            name, _, rest = place.read_text().rpartition(")")
+            name, _, numbers = stat_file.read_text().rpartition(")")
         except OSError:
             continue
-        fields, pid = rest.split(), int(place.parent.name)
+        fields, pid = numbers.split(), int(stat_file.parent.name)
         children.setdefault(int(fields[1]), []).append(pid)
         seconds[pid] = sum(map(int, fields[11:15])) / TICKS
         if name.endswith("(java"):
             java.add(pid)
-    found = dict.fromkeys(PARTS, 0.0)
+    seconds_by_role = dict.fromkeys(PARTS, 0.0)
     todo = [(os.getpid(), "driver")]
     while todo:
-        pid, part = todo.pop()
-        found[part] += seconds.get(pid, 0.0)
-        for each in children.get(pid, []):
-            below = "workers" if part != "driver" else part
-            todo += [(each, "JVM" if each in java else below)]
-    return found
+        pid, role = todo.pop()
+        seconds_by_role[role] += seconds.get(pid, 0.0)
+        for child_pid in children.get(pid, []):
+            child_role = "workers" if role != "driver" else role
+            todo += [(child_pid, "JVM" if child_pid in java else child_role)]
+    return seconds_by_role
 
 
 def child(name: str, cores: int, folder: Path) -> dict[str, Any]:
@@ -213,16 +247,17 @@ def child(name: str, cores: int, folder: Path) -> dict[str, Any]:
         from rankgate.spark import session
 
         settings = {
-            "spark.driver.memory": "2g", "spark.sql.shuffle.partitions": str(cores),
+            "spark.driver.memory": "2g",
+            "spark.sql.shuffle.partitions": str(cores),
             "spark.local.dir": str(folder),
-        }  # fmt: skip
+        }
         spark = session(f"local[{cores}]", settings)
     use(folder, spark)
-    before, began = processor(), time.perf_counter()
+    seconds_before, began = processor(), time.perf_counter()
     values = use(folder, spark)
     wall = time.perf_counter() - began
-    after = processor()
-    cpu = {part: after[part] - before[part] for part in PARTS}
+    seconds_after = processor()
+    cpu = {role: seconds_after[role] - seconds_before[role] for role in PARTS}
     if spark is not None:
         spark.stop()
     return {"wall": wall, "processor": cpu, "values": values}
@@ -230,21 +265,30 @@ def child(name: str, cores: int, folder: Path) -> dict[str, Any]:
 
 def ratios(rows: dict[str, Row]) -> Iterator[str]:
     """What the figures mean, as far as the contestants took part."""
-    ours, one = "rankgate on Spark, 20 metrics, local[2]", "rankgate on Spark, 20 metrics, local[1]"
-    peers = ("Spark ML RankingEvaluator", "Spark ML RankingEvaluator, 20 metrics",
-             "recommenders SparkRankingEvaluation")  # fmt: skip
+    two_cores, one_core = (
+        "rankgate on Spark, 20 metrics, local[2]",
+        "rankgate on Spark, 20 metrics, local[1]",
+    )
+    peers = (
+        "Spark ML RankingEvaluator",
+        "Spark ML RankingEvaluator, 20 metrics",
+        "recommenders SparkRankingEvaluation",
+    )
     for name in peers:
-        theirs = rows.get(f"{name}, local[2]")
-        for mine in ("rankgate on Spark, local[2]", ours):
-            if theirs and mine in rows:
-                times = theirs.each / rows[mine].each
-                yield f"{name}: {times:.1f} times the processor time a metric of {mine} (aim: 5)"
-    if {ours, one} <= {*rows}:
-        times = rows[one].wall / rows[ours].wall
+        peer_row = rows.get(f"{name}, local[2]")
+        for rankgate_name in ("rankgate on Spark, local[2]", two_cores):
+            if peer_row and rankgate_name in rows:
+                times = peer_row.each / rows[rankgate_name].each
+                yield (
+                    f"{name}: {times:.1f} times the processor time a metric of {rankgate_name} "
+                    "(aim: 5)"
+                )
+    if {two_cores, one_core} <= {*rows}:
+        times = rows[one_core].wall / rows[two_cores].wall
         yield f"local[1] over local[2]: {times:.2f} in wall time (aim: 1.25)"
-    here = rows.get("rankgate, local engine, 20 metrics")
-    if here and ours in rows:
-        share = here.processor / rows[ours].processor
+    local_row = rows.get("rankgate, local engine, 20 metrics")
+    if local_row and two_cores in rows:
+        share = local_row.processor / rows[two_cores].processor
         yield f"efficiency: {share:.0%} of the local engine (aim: 50 %)"
 
 
@@ -253,29 +297,29 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--users", type=int, default=50_000)
     parser.add_argument("--child", nargs=3, default=())
-    asked = parser.parse_args()
-    if asked.child:
-        name, cores, folder = asked.child
+    options = parser.parse_args()
+    if options.child:
+        name, cores, folder = options.child
         print(json.dumps(child(name, int(cores), Path(folder))))
         return 0
     print("| | metrics | s | processor s | driver | JVM | workers | a metric | rows/s a core |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     rows: dict[str, Row] = {}
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        write(folder, asked.users)
+    with tempfile.TemporaryDirectory() as directory:
+        folder = Path(directory)
+        write(folder, options.users)
         for name, (_, metrics) in CONTESTANTS.items():
             for cores in (1, 2) if name.startswith("rankgate on Spark") else (2,):
-                command = [sys.executable, __file__, "--child", name, str(cores), made]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    print(f"{name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+                command = [sys.executable, __file__, "--child", name, str(cores), directory]
+                process = subprocess.run(command, capture_output=True, text=True, check=False)
+                if process.returncode:
+                    print(f"{name}: {process.stderr.strip().splitlines()[-1]}", file=sys.stderr)
                     continue
-                found = json.loads(done.stdout.splitlines()[-1])
+                measurement = json.loads(process.stdout.splitlines()[-1])
                 label = name if "local engine" in name else f"{name}, local[{cores}]"
-                rows[label] = Row(label, metrics, found["wall"], found["processor"])
-                print(rows[label].line(asked.users * DEPTH), flush=True)
-                print(json.dumps(found["values"]), file=sys.stderr)
+                rows[label] = Row(label, metrics, measurement["wall"], measurement["processor"])
+                print(rows[label].line(options.users * DEPTH), flush=True)
+                print(json.dumps(measurement["values"]), file=sys.stderr)
     print("", *ratios(rows), sep="\n")
     return 0
 

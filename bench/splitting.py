@@ -53,27 +53,27 @@ def main() -> int:
     """Measure, print, and write down a full run; 1 if more memory is needed than promised."""
     parser = argparse.ArgumentParser(description="Split and evaluate a large log.")
     parser.add_argument("--quick", action="store_true", help="10 million rows")
-    asked = parser.parse_args()
-    rows = QUICK if asked.quick else ROWS
+    options = parser.parse_args()
+    rows = QUICK if options.quick else ROWS
     log, run = made(rows, WORK)
-    into = log.parent / "parts"
-    shutil.rmtree(into, ignore_errors=True)
+    output_folder = log.parent / "parts"
+    shutil.rmtree(output_folder, ignore_errors=True)
     program = str(Path(sys.executable).with_name("rankgate"))
-    split = [program, "split", str(log), "--into", str(into), "--to", "parquet"]
-    words = [word for metric in METRICS for word in ("-m", metric)]
-    truth = str(into / "test.qrels.csv")
-    score = [program, "eval", truth, str(run), *words]
-    card = [program, "scorecard", truth, str(run), "--train", str(into / "train.parquet")]
-    found = [
+    split = [program, "split", str(log), "--into", str(output_folder), "--to", "parquet"]
+    metric_options = [word for metric in METRICS for word in ("-m", metric)]
+    truth = str(output_folder / "test.qrels.csv")
+    score = [program, "eval", truth, str(run), *metric_options]
+    card = [program, "scorecard", truth, str(run), "--train", str(output_folder / "train.parquet")]
+    measured_rows = [
         _measured("rankgate split, global", rows, [*split, "--format", "json"]),
         _measured("rankgate eval, 8 metrics", rows, [*score, "--format", "json"]),
         _measured(SCORECARD, rows, [*card, "--resamples", "100", "--format", "json"]),
     ]
-    shutil.rmtree(into)
-    print(markdown(found))
-    if not asked.quick:
-        write(found)
-    fits = all(row.resident <= (CARD if row.what == SCORECARD else MOST) for row in found)
+    shutil.rmtree(output_folder)
+    print(markdown(measured_rows))
+    if not options.quick:
+        write(measured_rows)
+    fits = all(row.resident <= (CARD if row.what == SCORECARD else MOST) for row in measured_rows)
     return 0 if fits else 1
 
 
@@ -93,19 +93,23 @@ def markdown(rows: list[Row]) -> str:
     ]
     for row in rows:
         cells = [
-            row.what, f"{row.rows:,}", f"{row.wall:.0f}", f"{row.cpu:.0f}",
-            f"{row.anonymous / 1e6:,.0f}", f"{row.resident / 1e6:,.0f}",
-        ]  # fmt: skip
+            row.what,
+            f"{row.rows:,}",
+            f"{row.wall:.0f}",
+            f"{row.cpu:.0f}",
+            f"{row.anonymous / 1e6:,.0f}",
+            f"{row.resident / 1e6:,.0f}",
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def write(rows: list[Row]) -> None:
     """The results as JSON, and the page's table."""
-    where = machine()
+    machine_info = machine()
     result = {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": where,
+        "machine": machine_info,
         "load_after": os.getloadavg()[0],
         "rows": [asdict(row) for row in rows],
     }

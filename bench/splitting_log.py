@@ -30,12 +30,12 @@ def made(rows: int, folder: Path) -> tuple[Path, Path]:
     """The log and the run, written if they are not there yet."""
     home = folder / f"splitting-{rows}"
     log, run = home / "log.parquet", home / "run.parquet"
-    note, wanted = home / "made.json", json.dumps({"rows": rows, "seed": _SEED, "version": 1})
-    if not (note.exists() and note.read_text() == wanted):
+    note, settings = home / "made.json", json.dumps({"rows": rows, "seed": _SEED, "version": 1})
+    if not (note.exists() and note.read_text() == settings):
         home.mkdir(parents=True, exist_ok=True)
         _written(log, rows, lambda begin, many: _interactions(begin, many, rows))
         _written(run, rows // EACH * DEPTH, _lists)
-        note.write_text(wanted)
+        note.write_text(settings)
     return log, run
 
 
@@ -52,12 +52,12 @@ def _written(path: Path, rows: int, make: Callable[[int, int], pl.DataFrame]) ->
 
 def _interactions(begin: int, many: int, rows: int) -> pl.DataFrame:
     random = np.random.default_rng((_SEED, begin))
-    at = begin + np.sort(random.integers(0, many, many))
+    offsets = begin + np.sort(random.integers(0, many, many))
     return pl.DataFrame(
         {
             "user_id": pl.Series(random.integers(0, rows // EACH, many)).cast(pl.String),
             "item_id": pl.Series(_popular(random, many)).cast(pl.String),
-            "timestamp": BEGIN + at * SECONDS // rows,
+            "timestamp": BEGIN + offsets * SECONDS // rows,
         }
     )
 

@@ -135,11 +135,11 @@ TARGETS = (
 
 def needed() -> dict[str, set[str]]:
     """The contestants of each workload that targets compare."""
-    found: dict[str, set[str]] = {}
+    contestants: dict[str, set[str]] = {}
     for target in TARGETS:
         for workload, contestant in filter(None, (target.ours, target.other)):
-            found.setdefault(workload, set()).add(contestant)
-    return found
+            contestants.setdefault(workload, set()).add(contestant)
+    return contestants
 
 
 def outcomes(rows: Sequence[Row]) -> list[Outcome]:
@@ -155,15 +155,17 @@ def _outcome(target: Target, rows: Sequence[Row]) -> Outcome:
 
 
 def _number(place: tuple[str, str], field: str, rows: Sequence[Row]) -> float | None:
-    found = [row for row in rows if (row.workload, row.contestant) == place]
-    return getattr(found[0], field) if found else None
+    matches = [row for row in rows if (row.workload, row.contestant) == place]
+    return getattr(matches[0], field) if matches else None
 
 
 def markdown(result: Sequence[Outcome]) -> str:
     """The list of targets."""
     lines = ["| target | at most | measured | |", "| --- | ---: | ---: | --- |"]
-    words = {None: "not measured", True: "met", False: "not met"}
-    for each in result:
-        measured = "" if each.measured is None else f"{each.measured:.3f}"
-        lines.append(f"| {each.title} | {each.bound:.3f} | {measured} | {words[each.met]} |")
+    labels = {None: "not measured", True: "met", False: "not met"}
+    for outcome in result:
+        measured = "" if outcome.measured is None else f"{outcome.measured:.3f}"
+        lines.append(
+            f"| {outcome.title} | {outcome.bound:.3f} | {measured} | {labels[outcome.met]} |"
+        )
     return "\n".join(lines) + "\n"

@@ -81,10 +81,10 @@ def files(workload: Workload, folder: Path) -> tuple[Path, Path]:
     Raises:
         SystemExit: the disk is too small.
     """
-    made = json.dumps({**asdict(workload), "seed": _SEED, "version": 2})
+    settings = json.dumps({**asdict(workload), "seed": _SEED, "version": 2})
     home = folder / workload.name
     qrels, run, note = home / "qrels", home / "run", home / "made.json"
-    if note.exists() and note.read_text() == made:
+    if note.exists() and note.read_text() == settings:
         return qrels, run
     home.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(home).free < 2 * _BYTES * workload.rows:
@@ -93,7 +93,7 @@ def files(workload: Workload, folder: Path) -> tuple[Path, Path]:
     _write(run, _rankings, workload)
     if workload.shuffled:
         _shuffle(run)
-    note.write_text(made)
+    note.write_text(settings)
     return qrels, run
 
 
@@ -133,16 +133,16 @@ def _rankings(workload: Workload, queries: NDArray[np.int64]) -> pl.DataFrame:
     """Rows in rank order; the document at a rank is the one at that place of the order."""
     depth = workload.depth
     owner = np.repeat(queries, depth)
-    place = np.tile(np.arange(depth), len(queries))
+    position = np.tile(np.arange(depth), len(queries))
     step = 20 / depth
     noise = _random(workload, queries, 0).random(len(owner)) * step / 2
-    score = (depth - place) * step + noise
+    score = (depth - position) * step + noise
     return pl.DataFrame(
         {
             "query_id": owner + 1_000_000,
             "Q0": pl.repeat("Q0", len(owner), eager=True),
-            "doc_id": _named(workload, _document(owner, place)),
-            "rank": place + 1,
+            "doc_id": _named(workload, _document(owner, position)),
+            "rank": position + 1,
             "score": score,
             "tag": pl.repeat("bench", len(owner), eager=True),
         }
@@ -155,15 +155,15 @@ def _judgments(workload: Workload, queries: NDArray[np.int64]) -> pl.DataFrame:
     J, pool = workload.judged, 2 * workload.depth
     count = np.arange(J + 1)
     edges = np.maximum(count, (pool * (count / J) ** 2).astype(np.int64))
-    inside = random.random((len(queries), J)) ** 4 * np.diff(edges)
-    place = edges[:-1] + inside.astype(np.int64)
-    grade = np.ones(place.shape, int) if J == 1 else random.choice(_GRADES, place.shape)
+    offset = random.random((len(queries), J)) ** 4 * np.diff(edges)
+    position = edges[:-1] + offset.astype(np.int64)
+    grade = np.ones(position.shape, int) if J == 1 else random.choice(_GRADES, position.shape)
     owner = np.repeat(queries, J)
     return pl.DataFrame(
         {
             "query_id": owner + 1_000_000,
             "iteration": np.zeros(len(owner), int),
-            "doc_id": _named(workload, _document(owner, place.ravel())),
+            "doc_id": _named(workload, _document(owner, position.ravel())),
             "grade": grade.ravel(),
         }
     )
@@ -181,7 +181,7 @@ def _shuffle(path: Path) -> None:
 def main() -> None:
     """Write one workload; say its size and where it is, a line each."""
     name, folder = sys.argv[1:]
-    workload = next(each for each in WORKLOADS if each.name == name)
+    workload = next(entry for entry in WORKLOADS if entry.name == name)
     print(workload.title, *files(workload, Path(folder)), sep="\n")
 
 

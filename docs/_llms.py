@@ -38,10 +38,10 @@ def write(app: Sphinx) -> None:
 
 
 def _sections(app: Sphinx) -> Iterator[tuple[str, list[str]]]:
-    for found in _TREE.finditer(Path(app.srcdir, "index.md").read_text()):
-        caption = re.search(r":caption: (.+)", found["options"])
-        known = sorted(app.env.found_docs)
-        pages = [page for word in found["pages"].split() for page in matching(known, word)]
+    for toctree in _TREE.finditer(Path(app.srcdir, "index.md").read_text()):
+        caption = re.search(r":caption: (.+)", toctree["options"])
+        page_names = sorted(app.env.found_docs)
+        pages = [page for word in toctree["pages"].split() for page in matching(page_names, word)]
         yield (caption[1] if caption else "Pages"), pages
 
 
@@ -51,7 +51,7 @@ def _title(app: Sphinx, page: str) -> str:
 
 def _first(app: Sphinx, page: str) -> str:
     for paragraph in app.env.get_doctree(page).findall(nodes.paragraph):
-        words = " ".join(paragraph.astext().split())
-        sentence = re.match(r".+?[.:](?=\s|$)", words)
-        return f": {(sentence[0] if sentence else words).rstrip(':')}"
+        text = " ".join(paragraph.astext().split())
+        sentence = re.match(r".+?[.:](?=\s|$)", text)
+        return f": {(sentence[0] if sentence else text).rstrip(':')}"
     return ""

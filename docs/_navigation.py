@@ -23,17 +23,17 @@ class Navigation:
         self.links: dict[int, str] = {}
         self.around: dict[str, list[int]] = {}
         self.boxes: dict[int, int] = {}
-        opened: list[int] = []
-        for place, part in enumerate(self.parts):
-            if part.startswith(("<ul", "<li")):
-                opened.append(place)
-            elif part in {"</ul>", "</li>"}:
-                opened.pop()
-            elif part.startswith(LINK):
-                self.links[place] = part[len(LINK) : -2]
-                self.around[self.links[place]] = [*opened]
-            elif part.startswith("<input"):
-                self.boxes[opened[-1]] = place
+        open_elements: list[int] = []
+        for index, fragment in enumerate(self.parts):
+            if fragment.startswith(("<ul", "<li")):
+                open_elements.append(index)
+            elif fragment in {"</ul>", "</li>"}:
+                open_elements.pop()
+            elif fragment.startswith(LINK):
+                self.links[index] = fragment[len(LINK) : -2]
+                self.around[self.links[index]] = [*open_elements]
+            elif fragment.startswith("<input"):
+                self.boxes[open_elements[-1]] = index
 
     def seen_from(self, page: str) -> str:
         """The tree of one page: links from there, and what leads to it opened.
@@ -42,18 +42,18 @@ class Navigation:
             page: its address.
         """
         parts = list(self.parts)
-        for place, target in self.links.items():
-            parts[place] = f'{LINK}{relative_uri(page, target)}">'
+        for index, target in self.links.items():
+            parts[index] = f'{LINK}{relative_uri(page, target)}">'
             if target == page:
-                parts[place] = '<a class="current reference internal" href="#">'
-        around = self.around.get(page, [])
-        for place in around:
-            if parts[place] == "<ul>":
-                parts[place] = '<ul class="current">'
+                parts[index] = '<a class="current reference internal" href="#">'
+        ancestors = self.around.get(page, [])
+        for index in ancestors:
+            if parts[index] == "<ul>":
+                parts[index] = '<ul class="current">'
             else:
-                last = ' current-page">' if place == around[-1] else '">'
-                parts[place] = re.sub(r"(toctree-l\d)", r"\1 current", parts[place])[:-2] + last
-            if place in self.boxes:
-                box = self.boxes[place]
+                last = ' current-page">' if index == ancestors[-1] else '">'
+                parts[index] = re.sub(r"(toctree-l\d)", r"\1 current", parts[index])[:-2] + last
+            if index in self.boxes:
+                box = self.boxes[index]
                 parts[box] = parts[box].replace(' class="', ' checked="" class="', 1)
         return "".join(parts)

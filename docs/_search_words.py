@@ -17,7 +17,12 @@ SEARCH_WORDS = {
     "engines": ("search engines", "Elasticsearch", "OpenSearch", "Solr", "snapshots"),
     "everyday": ("configuration", "rankgate.toml", "shell completion", "defaults"),
     "experiments": (
-        "A/B tests", "AB tests", "split tests", "sample ratio mismatch", "CUPED", "guardrails",
+        "A/B tests",
+        "AB tests",
+        "split tests",
+        "sample ratio mismatch",
+        "CUPED",
+        "guardrails",
         "sample sizes",
     ),
     "extend/index": ("plug-ins", "plugins"),
@@ -34,8 +39,15 @@ SEARCH_WORDS = {
     "off-policy": ("off-policy", "counterfactual evaluation", "inverse propensity scoring"),
     "offline-online": ("offline metrics", "online metrics"),
     "online": (
-        "click logs", "logs of clicks", "clickstreams", "UBI", "User Behavior Insights", "KPIs",
-        "CTR", "click-through rates", "click models",
+        "click logs",
+        "logs of clicks",
+        "clickstreams",
+        "UBI",
+        "User Behavior Insights",
+        "KPIs",
+        "CTR",
+        "click-through rates",
+        "click models",
     ),
     "operation": ("backups", "TLS", "reverse proxies"),
     "pictures": ("charts", "plots"),
@@ -54,8 +66,13 @@ SEARCH_WORDS = {
     "start/raters": ("raters", "annotators"),
     "start/recommenders": ("recommender systems", "recommendations"),
     "statistics": (
-        "significance tests", "t-tests", "bootstrap", "randomization tests", "equivalence tests",
-        "statistical power", "multiple comparisons",
+        "significance tests",
+        "t-tests",
+        "bootstrap",
+        "randomization tests",
+        "equivalence tests",
+        "statistical power",
+        "multiple comparisons",
     ),
     "store": ("stores", "SQLite", "PostgreSQL"),
     "suggestions": ("autocomplete", "query suggestions", "spelling corrections"),
@@ -63,12 +80,12 @@ SEARCH_WORDS = {
     "trackers": ("MLflow", "Weights & Biases", "wandb"),
     "validate": ("validation",),
     "validity": ("false positives", "type I errors"),
-}  # fmt: skip
+}
 """By page, without its suffix, what it is about."""
 
 
 def with_words(page: str, source: str) -> str:
     """The source of a page with its words as entries of the index, at its top."""
-    words = SEARCH_WORDS.get(page)
-    entries = ", ".join(f"! {word}" for word in words or ())
-    return f"```{{index}} {entries}\n```\n\n{source}" if words else source
+    search_words = SEARCH_WORDS.get(page)
+    entries = ", ".join(f"! {word}" for word in search_words or ())
+    return f"```{{index}} {entries}\n```\n\n{source}" if search_words else source

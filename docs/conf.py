@@ -63,8 +63,8 @@ def _turned(app, docname, source):  # noqa: ANN001, ANN202 - Sphinx's event
     """Turn links that lead out of ``docs``, and add what the page is found by."""
     if not docname.startswith(("reference/", "mirrored/")):
         page = Path(app.srcdir, docname)
-        way = "/".join([".."] * docname.count("/")) or "."
-        source[0] = mirrored.turned(source[0], page.parent, way)
+        root_path = "/".join([".."] * docname.count("/")) or "."
+        source[0] = mirrored.turned(source[0], page.parent, root_path)
     source[0] = with_words(docname, source[0])
 
 
@@ -78,8 +78,8 @@ def _described(app, what, name, obj, options, lines):  # noqa: ANN001, ANN202, A
             for base in obj.__mro__[1:]
             if base.__module__[:8] == "rankgate"
         )
-        found = next((text for text in result if "Attributes:" in text), "")
-        lines += ["", *found[found.find("Attributes:") :].splitlines()] if found else []
+        docstring = next((text for text in result if "Attributes:" in text), "")
+        lines += ["", *docstring[docstring.find("Attributes:") :].splitlines()] if docstring else []
 
 
 @cache

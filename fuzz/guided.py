@@ -30,23 +30,33 @@ def loop(inputs: int, seed: int, names: Sequence[str], seconds: float, memory: i
     with tempfile.TemporaryDirectory() as folder:
         corpus, notes = Path(folder) / "corpus", Path(folder) / "notes.json"
         corpus.mkdir()
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             for number, data in enumerate(seeds()[name]):
-                (corpus / f"{name}-{number}").write_bytes(bytes([place, 0]) + data)
-        while (done := sum(tally.kinds.values())) < inputs:
+                (corpus / f"{name}-{number}").write_bytes(bytes([index, 0]) + data)
+        while (finished_inputs := sum(tally.kinds.values())) < inputs:
             limits = [f"-timeout={max(1, round(seconds))}", f"-rss_limit_mb={memory}"]
-            asked = [f"-runs={inputs - done}", f"-seed={seed + begun + 1}", f"-max_len={_LONGEST}"]
+            options = [
+                f"-runs={inputs - finished_inputs}",
+                f"-seed={seed + begun + 1}",
+                f"-max_len={_LONGEST}",
+            ]
             command = [sys.executable, str(CHILD), str(notes), ",".join(names), str(corpus)]
-            where = f"-artifact_prefix={folder}/"
-            ended = subprocess.run(
-                [*command, *limits, *asked, where], capture_output=True, check=False, text=True
+            artifact_prefix = f"-artifact_prefix={folder}/"
+            process = subprocess.run(
+                [*command, *limits, *options, artifact_prefix],
+                capture_output=True,
+                check=False,
+                text=True,
             )
             begun += 1
             number = _counted(tally, notes)
-            if ended.returncode:
-                kind = next((each for each in _SIGNS if _SIGNS[each] in ended.stderr), "crash")
+            if process.returncode:
+                kind = next(
+                    (fault_kind for fault_kind in _SIGNS if _SIGNS[fault_kind] in process.stderr),
+                    "crash",
+                )
                 last = names[number or 0]  # the last that was written down, or near it
-                tally.add(kind, f"{kind} near {last}", (last, -1, ended.stderr[-2000:]))
+                tally.add(kind, f"{kind} near {last}", (last, -1, process.stderr[-2000:]))
             if number is None:  # it ends before it begins; the next round would too
                 break
     return tally
@@ -59,15 +69,15 @@ def _counted(tally: Tally, notes: Path) -> int | None:
     """Add what a round wrote down; the place of its last format."""
     if not notes.exists():
         return None
-    known = json.loads(notes.read_text())
+    report = json.loads(notes.read_text())
     notes.unlink()
-    tally.kinds.update(known["kinds"])
-    for key, (count, name, result) in known["faults"].items():
+    tally.kinds.update(report["kinds"])
+    for key, (count, name, result) in report["faults"].items():
         tally.kinds["traceback"] += count
         tally.faults[key] += count
         tally.examples.setdefault(key, (name, -1, result))
-    tally.peak = max(tally.peak, known["peak"])
-    last: int = known["last"]
+    tally.peak = max(tally.peak, report["peak"])
+    last: int = report["last"]
     return last
 
 

@@ -35,7 +35,7 @@ def main() -> None:
     """Run until libFuzzer ends the process; counts go into the file that is named first."""
     notes, names = Path(sys.argv[1]), sys.argv[2].split(",")
     assert FORMATS  # all of them are imported now
-    wanted = next(int(word[6:]) for word in sys.argv if word.startswith("-runs="))
+    total_runs = next(int(word[6:]) for word in sys.argv if word.startswith("-runs="))
     kinds, faults = Counter[str](), dict[str, tuple[int, str, str]]()
     runs = 0
 
@@ -47,17 +47,17 @@ def main() -> None:
     def once(data: bytes) -> None:
         nonlocal runs
         runs += 1
-        place, way = (*data[:2], 0, 0)[:2]
-        place %= len(names)
-        outcome = tried(names[place], data[2:], way % _WAYS)
+        name_index, way_index = (*data[:2], 0, 0)[:2]
+        name_index %= len(names)
+        outcome = tried(names[name_index], data[2:], way_index % _WAYS)
         if outcome.kind == "traceback":
-            first = (0, names[place], f"{data[2:]!r}\n{outcome.result}")
+            first = (0, names[name_index], f"{data[2:]!r}\n{outcome.result}")
             count, name, result = faults.get(outcome.key, first)
             faults[outcome.key] = (count + 1, name, result)
         else:
             kinds[outcome.kind] += 1
-        if outcome.kind == "traceback" or runs % _KEPT_EVERY == 0 or runs >= wanted:
-            write(place)
+        if outcome.kind == "traceback" or runs % _KEPT_EVERY == 0 or runs >= total_runs:
+            write(name_index)
 
     atheris.Setup([sys.argv[0], *sys.argv[3:]], once, custom_mutator=_changed)
     atheris.Fuzz()

@@ -15,19 +15,101 @@ LONGEST = 1 << 20
 """Bytes of a damaged file at most."""
 
 TOKENS = (
-    b"", b" ", b"\t", b"\n", b"\r\n", b"\r", b",", b";", b"|", b'"', b'""', b"'", b"\\", b"#", b":",
-    b"{", b"}", b"[", b"]", b"{}", b"[]", b"null", b"true", b"NaN", b"Infinity", b"-", b"+", b"=",
-    b"0", b"-0", b"1e999", b"1_0", b"0x1", b"9" * 400, b"1" + b"0" * 30, b"-1", b"3.5", b"nan",
-    b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xfe\xff", b"\xc3", b"\\ud800", b"\\u0000", b"\x1b[31m",
-    b"[" * 100, b'{"a":' * 100, b'"' + b"x" * 5000 + b'"', b"PAR1", b"ARROW1", b"\x1f\x8b",
-    b"query", b"docid", b"rating", b"score", b"grade", b"qid:", b"query_id", b"doc_id", b"L2",
-    "٣".encode(), "\u2028".encode(), "é".encode("latin-1"), b'"id": 1, ', b'"x": {}, ',
-)  # fmt: skip
+    b"",
+    b" ",
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b",",
+    b";",
+    b"|",
+    b'"',
+    b'""',
+    b"'",
+    b"\\",
+    b"#",
+    b":",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"{}",
+    b"[]",
+    b"null",
+    b"true",
+    b"NaN",
+    b"Infinity",
+    b"-",
+    b"+",
+    b"=",
+    b"0",
+    b"-0",
+    b"1e999",
+    b"1_0",
+    b"0x1",
+    b"9" * 400,
+    b"1" + b"0" * 30,
+    b"-1",
+    b"3.5",
+    b"nan",
+    b"\x00",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\xfe\xff",
+    b"\xc3",
+    b"\\ud800",
+    b"\\u0000",
+    b"\x1b[31m",
+    b"[" * 100,
+    b'{"a":' * 100,
+    b'"' + b"x" * 5000 + b'"',
+    b"PAR1",
+    b"ARROW1",
+    b"\x1f\x8b",
+    b"query",
+    b"docid",
+    b"rating",
+    b"score",
+    b"grade",
+    b"qid:",
+    b"query_id",
+    b"doc_id",
+    b"L2",
+    "٣".encode(),
+    "\u2028".encode(),
+    "é".encode("latin-1"),
+    b'"id": 1, ',
+    b'"x": {}, ',
+)
 
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2.5, 10**30, 1e308, "", " ", "x", "3", "1e999", "\x00", "é", [],
-    {}, [[]], [None], [1, "a"], {"": None}, {"a": {"b": []}}, "2024-13-45", "2024-01-01T00:00:00Z",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2.5,
+    10**30,
+    1e308,
+    "",
+    " ",
+    "x",
+    "3",
+    "1e999",
+    "\x00",
+    "é",
+    [],
+    {},
+    [[]],
+    [None],
+    [1, "a"],
+    {"": None},
+    {"a": {"b": []}},
+    "2024-13-45",
+    "2024-01-01T00:00:00Z",
+)
 
 _WORD = re.compile(rb"[\w.+-]+")
 
@@ -39,9 +121,9 @@ def mutated(chance: random.Random, seed: bytes, other: bytes) -> bytes:
     data = seed
     for _ in range(chance.choice((1, 1, 1, 1, 2, 3, 5))):
         data = chance.choice(CHANGES)(chance, data, other)[:LONGEST]
-    way = chance.randrange(100)
-    if way < len(PACKED):
-        data = PACKED[way](data)
+    packer = chance.randrange(100)
+    if packer < len(PACKED):
+        data = PACKED[packer](data)
         return chance.choice(CHANGES)(chance, data, other) if chance.random() < 1 / 2 else data
     return data
 
@@ -58,13 +140,15 @@ def _place(chance: random.Random, data: bytes) -> tuple[int, int]:
 def _flip(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
     if not data:
         return b"\x00"
-    at = chance.randrange(len(data))
-    return data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
+    position = chance.randrange(len(data))
+    return (
+        data[:position] + bytes([data[position] ^ 1 << chance.randrange(8)]) + data[position + 1 :]
+    )
 
 
 def _byte(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
-    at, end = _place(chance, data)
-    return data[:at] + chance.randbytes(chance.choice((1, 1, 4, 16))) + data[end:]
+    start, end = _place(chance, data)
+    return data[:start] + chance.randbytes(chance.choice((1, 1, 4, 16))) + data[end:]
 
 
 def _cut(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
@@ -72,62 +156,62 @@ def _cut(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: AR
 
 
 def _drop(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
-    at, end = _place(chance, data)
-    return data[:at] + data[end:]
+    start, end = _place(chance, data)
+    return data[:start] + data[end:]
 
 
 def _insert(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
-    at = chance.randint(0, len(data))
-    return data[:at] + chance.choice(TOKENS) + data[at:]
+    position = chance.randint(0, len(data))
+    return data[:position] + chance.choice(TOKENS) + data[position:]
 
 
 def _replace(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
-    at, end = _place(chance, data)
-    return data[:at] + chance.choice(TOKENS) + data[end:]
+    start, end = _place(chance, data)
+    return data[:start] + chance.choice(TOKENS) + data[end:]
 
 
 def _repeat(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
-    at, end = _place(chance, data)
-    return data[:at] + data[at:end] * chance.choice((2, 2, 3, 50, 1000)) + data[end:]
+    start, end = _place(chance, data)
+    return data[:start] + data[start:end] * chance.choice((2, 2, 3, 50, 1000)) + data[end:]
 
 
 def _word(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: ARG001
     """A word or number, whole, for something else."""
-    found = list(_WORD.finditer(data))
-    if not found:
+    matches = list(_WORD.finditer(data))
+    if not matches:
         return data
-    match = chance.choice(found)
+    match = chance.choice(matches)
     return data[: match.start()] + chance.choice(TOKENS) + data[match.end() :]
 
 
 def _value(chance: random.Random, data: bytes, other: bytes) -> bytes:
     """In JSON, or a line of it, some value for another one; in other texts a word."""
     lines = data.split(b"\n")
-    at = chance.randrange(len(lines))
-    for before, text, after in ((b"", data, b""), _around(lines, at)):
+    line_index = chance.randrange(len(lines))
+    for prefix, text, suffix in ((b"", data, b""), _around(lines, line_index)):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        return before + json.dumps(_other(chance, value)).encode() + after
+        return prefix + json.dumps(_other(chance, value)).encode() + suffix
     return _word(chance, data, other)
 
 
 def _around(lines: list[bytes], at: int) -> tuple[bytes, bytes, bytes]:
-    before = b"".join(line + b"\n" for line in lines[:at])
-    after = b"".join(b"\n" + line for line in lines[at + 1 :])
-    return before, lines[at], after
+    prefix = b"".join(line + b"\n" for line in lines[:at])
+    suffix = b"".join(b"\n" + line for line in lines[at + 1 :])
+    return prefix, lines[at], suffix
 
 
 def _other(chance: random.Random, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, dict | list) and value and chance.random() < 5 / 6:
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        key, whole = chance.choice(keys), value.copy()
+        key, container = chance.choice(keys), value.copy()
         if chance.random() < 1 / 10:
-            del whole[key]
+            del container[key]
         else:
-            whole[key] = _other(chance, value[key])
-        return whole
+            container[key] = _other(chance, value[key])
+        return container
     return chance.choice(VALUES)
 
 
@@ -135,8 +219,8 @@ def _line(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: A
     lines = data.splitlines(keepends=True)
     if not lines:
         return data
-    at, to = chance.randrange(len(lines)), chance.randrange(len(lines) + 1)
-    lines.insert(to, lines[at])
+    source, target = chance.randrange(len(lines)), chance.randrange(len(lines) + 1)
+    lines.insert(target, lines[source])
     return b"".join(lines)
 
 
@@ -146,11 +230,29 @@ def _swap(chance: random.Random, data: bytes, other: bytes) -> bytes:  # noqa: A
 
 
 def _splice(chance: random.Random, data: bytes, other: bytes) -> bytes:
-    at, begin = chance.randint(0, len(data)), chance.randint(0, len(other))
-    return data[:at] + other[begin:]
+    end, begin = chance.randint(0, len(data)), chance.randint(0, len(other))
+    return data[:end] + other[begin:]
 
 
 CHANGES: Sequence[Change] = (
-    _flip, _byte, _cut, _drop, _insert, _insert, _replace, _replace, _repeat, _line, _swap, _splice,
-    _word, _word, _word, _word, _value, _value, _value, _value,
-)  # fmt: skip
+    _flip,
+    _byte,
+    _cut,
+    _drop,
+    _insert,
+    _insert,
+    _replace,
+    _replace,
+    _repeat,
+    _line,
+    _swap,
+    _splice,
+    _word,
+    _word,
+    _word,
+    _word,
+    _value,
+    _value,
+    _value,
+    _value,
+)

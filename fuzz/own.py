@@ -56,20 +56,20 @@ class Tally:
 def made(number: int, seed: int, names: Sequence[str], held: dict[str, list[bytes]]) -> bytes:
     """The input of a number."""
     chance = random.Random(f"{seed}/{number}")
-    own = held[names[number % len(names)]]
+    name_seeds = held[names[number % len(names)]]
     foreign = chance.random() < _FOREIGN
-    other = chance.choice(held[chance.choice(names)] if foreign else own)
-    return mutated(chance, chance.choice(own), other)
+    second_seed = chance.choice(held[chance.choice(names)] if foreign else name_seeds)
+    return mutated(chance, chance.choice(name_seeds), second_seed)
 
 
 def loop(inputs: int, seed: int, names: Sequence[str], seconds: float, memory: int) -> Tally:
     """Run inputs, each under a limit of time and memory (in MB); a worker that dies is replaced."""
-    tally, at = Tally(), 0
+    tally, number = Tally(), 0
     context = multiprocessing.get_context("spawn")
-    while at < inputs:
-        shared, faults = context.Array("q", [at, 0, 0, 0, 0]), context.SimpleQueue()
-        asked = (shared, faults, inputs, seed, (tuple(names), memory))
-        worker = context.Process(target=_work, args=asked)
+    while number < inputs:
+        shared, faults = context.Array("q", [number, 0, 0, 0, 0]), context.SimpleQueue()
+        arguments = (shared, faults, inputs, seed, (tuple(names), memory))
+        worker = context.Process(target=_work, args=arguments)
         worker.start()
         kind = _watched(worker, shared, faults, tally, seconds)
         tally.kinds["contents"] += shared[_CONTENTS]
@@ -77,23 +77,23 @@ def loop(inputs: int, seed: int, names: Sequence[str], seconds: float, memory: i
         tally.peak = max(tally.peak, shared[_PEAK])
         if kind is None:
             return tally
-        at = shared[_NUMBER]
-        name = names[at % len(names)]
-        tally.add(kind, f"{kind} in {name}", (name, at, f"{kind}, exit {worker.exitcode}"))
-        at += 1
+        number = shared[_NUMBER]
+        name = names[number % len(names)]
+        tally.add(kind, f"{kind} in {name}", (name, number, f"{kind}, exit {worker.exitcode}"))
+        number += 1
     return tally
 
 
 def _watched(worker: Any, shared: Any, faults: Any, tally: Tally, seconds: float) -> str | None:  # noqa: ANN401 - of multiprocessing, which has no public types for them
     """Note faults until the worker ends; how it failed, None if it is done."""
-    seen, since, hangs = -1, time.monotonic(), False
+    last_number, last_change, hangs = -1, time.monotonic(), False
     while worker.is_alive() and not hangs:
         while not faults.empty():
             key, *example = faults.get()
             tally.add("traceback", key, tuple(example))
-        if shared[_NUMBER] != seen or not shared[_READY]:  # imports are not an input's time
-            seen, since = shared[_NUMBER], time.monotonic()
-        hangs = time.monotonic() - since > seconds
+        if shared[_NUMBER] != last_number or not shared[_READY]:  # imports are not an input's time
+            last_number, last_change = shared[_NUMBER], time.monotonic()
+        hangs = time.monotonic() - last_change > seconds
         time.sleep(_POLL)
     if hangs:
         worker.kill()
@@ -115,12 +115,12 @@ def _work(
 ) -> None:
     names, memory = limits
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where Polars tells of its panics
-    held = seeds()
+    seed_files = seeds()
     shared[_READY] = 1
     for number in range(shared[_NUMBER], inputs):
         shared[_NUMBER] = number
         name = names[number % len(names)]
-        data = made(number, seed, names, held)
+        data = made(number, seed, names, seed_files)
         outcome = tried(name, data, _WAYS[number // len(names) % len(_WAYS)])
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
         shared[_PEAK] = peak
@@ -135,8 +135,8 @@ def _work(
 def save(tally: Tally, folder: Path, seed: int, names: Sequence[str]) -> None:
     """Keep the first input of each fault, to be looked at."""
     folder.mkdir(parents=True, exist_ok=True)
-    held = seeds()
+    seed_files = seeds()
     for key, (name, number, result) in tally.examples.items():
         stem = "".join(letter if letter.isalnum() else "-" for letter in f"{name} {key}")
-        (folder / stem).write_bytes(made(number, seed, names, held))
+        (folder / stem).write_bytes(made(number, seed, names, seed_files))
         (folder / f"{stem}.txt").write_text(result)

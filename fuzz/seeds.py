@@ -153,12 +153,12 @@ WRITTEN["ragas-normalized"] = WRITTEN["ragas"]
 
 def seeds() -> dict[str, list[bytes]]:
     """For each format some valid files, at least one."""
-    found: dict[str, list[bytes]] = {}
+    files_by_format: dict[str, list[bytes]] = {}
     databases = _databases()
-    for fmt in (one for one in FORMATS if one.suffixes):
-        held = list(WRITTEN.get(fmt.name, ()))
-        held += [databases[fmt.name]] if fmt.name in databases else []
-        held += [path.read_bytes() for path in sorted(SAMPLES.glob(f"{fmt.name}.*"))]
+    for fmt in (file_format for file_format in FORMATS if file_format.suffixes):
+        files = list(WRITTEN.get(fmt.name, ()))
+        files += [databases[fmt.name]] if fmt.name in databases else []
+        files += [path.read_bytes() for path in sorted(SAMPLES.glob(f"{fmt.name}.*"))]
         for contents in _contents() if fmt.write else ():
             out = io.BytesIO()
             try:
@@ -166,10 +166,10 @@ def seeds() -> dict[str, list[bytes]]:
                 fmt.write(contents, out)
             except RankgateError:  # it does not hold this
                 continue
-            held.append(out.getvalue())
-        held = held or list(WRITTEN["trec"])  # a reader without a writer or a sample
-        found[fmt.name] = held
-    return found
+            files.append(out.getvalue())
+        files = files or list(WRITTEN["trec"])  # a reader without a writer or a sample
+        files_by_format[fmt.name] = files
+    return files_by_format
 
 
 def _databases() -> dict[str, bytes]:

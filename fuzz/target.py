@@ -51,7 +51,7 @@ def tried(name: str, data: bytes, way: int) -> Outcome:
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of Polars is no Exception
         last = traceback.extract_tb(error.__traceback__)
-        ours = [each for each in last if "rankgate" in each.filename] or last
-        place = f"{ours[-1].filename.rsplit('/', 1)[-1]}:{ours[-1].lineno}"
-        return Outcome("traceback", traceback.format_exc(), f"{type(error).__name__} at {place}")
+        rankgate_frames = [frame for frame in last if "rankgate" in frame.filename] or last
+        location = f"{rankgate_frames[-1].filename.rsplit('/', 1)[-1]}:{rankgate_frames[-1].lineno}"
+        return Outcome("traceback", traceback.format_exc(), f"{type(error).__name__} at {location}")
     return Outcome("contents")

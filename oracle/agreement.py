@@ -75,44 +75,44 @@ class Found:
             f"{self.peer.name}: {self.agree.total()} of {compared} values agree, "
             f"{len(self.agree)} metrics, worst difference {self.worst:.1e}"
         )
-        reasons = (f"\n  left out: {n.total()}, {why}" for why, n in self.left_out.items())
+        reasons = (f"\n  left out: {n.total()}, {reason}" for reason, n in self.left_out.items())
         return result + "".join(reasons)
 
 
 def compared(peer: Peer, cases: list[Collection], result: Path) -> Found:
     """Hold each line that a peer wrote against rankgate."""
-    found = Found(peer)
+    agreement = Found(peer)
     if peer.convention not in CONVENTIONS:
-        found.failed = f"there is no convention {peer.convention} yet"
-        return found
+        agreement.failed = f"there is no convention {peer.convention} yet"
+        return agreement
     by_case: dict[int, list[Line]] = defaultdict(list)
     with result.open() as lines:
         for text in lines:
             line = json.loads(text)
             by_case[line["collection"]].append(line)
-    names = {line["metric"] for some in by_case.values() for line in some}
-    known = {name: _known(peer, name) for name in names}
+    names = {line["metric"] for case_lines in by_case.values() for line in case_lines}
+    metrics_by_name = {name: _known(peer, name) for name in names}
     for case in cases:
-        _compare(FORMS[peer.form](case), by_case[case["id"]], known, found)
-    return found
+        _compare(FORMS[peer.form](case), by_case[case["id"]], metrics_by_name, agreement)
+    return agreement
 
 
 def _known(peer: Peer, name: str) -> Asked | None:
     """What one of the peer's names is here; None where nothing is."""
-    how = CONVENTIONS[peer.convention]
+    convention = CONVENTIONS[peer.convention]
     option = next((word for word in peer.options if name.endswith(word)), "")
     try:
-        metric = find_ranking_metrics(name.removesuffix(option), how, FACET_METRICS)[0][1]
+        metric = find_ranking_metrics(name.removesuffix(option), convention, FACET_METRICS)[0][1]
     except UsageError:
         return None
-    return Asked(metric, replace(how, **peer.options.get(option, {})), option)
+    return Asked(metric, replace(convention, **peer.options.get(option, {})), option)
 
 
 def _compare(given: Collection, lines: list[Line], known: Known, found: Found) -> None:
-    wanted = [line for line in lines if not _left_out(given, line, known, found)]
-    ours = _ours(given, {line["metric"] for line in wanted}, known)
-    for line in wanted:
-        value = ours[line["metric"], line["query"]]
+    compared_lines = [line for line in lines if not _left_out(given, line, known, found)]
+    rankgate_values = _ours(given, {line["metric"] for line in compared_lines}, known)
+    for line in compared_lines:
+        value = rankgate_values[line["metric"], line["query"]]
         note(given, line, value, found)
 
 
@@ -130,17 +130,17 @@ def _left_out(given: Collection, line: Line, known: Known, found: Found) -> bool
 
 def _ours(given: Collection, names: set[str], known: Known) -> dict[Any, float | str | None]:
     """Our own values by metric and query, None being the mean; a sentence where it refuses."""
-    ours: dict[Any, float | str | None] = defaultdict(lambda: "no value")
-    together: dict[str, list[tuple[str, Metric]]] = defaultdict(list)
+    rankgate_values: dict[Any, float | str | None] = defaultdict(lambda: "no value")
+    metrics_by_options: dict[str, list[tuple[str, Metric]]] = defaultdict(list)
     rules = {}
     for name in names:
-        if asked := known[name]:
-            together[asked.options].append((name, asked.metric))
-            rules[asked.options] = asked.how
-    for options, metrics in together.items():
-        for some in _parts(given, metrics, rules[options]):
-            ours |= some
-    return ours
+        if request := known[name]:
+            metrics_by_options[request.options].append((name, request.metric))
+            rules[request.options] = request.how
+    for options, metrics in metrics_by_options.items():
+        for values in _parts(given, metrics, rules[options]):
+            rankgate_values |= values
+    return rankgate_values
 
 
 def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention) -> list[Any]:
@@ -149,7 +149,7 @@ def _parts(given: Collection, metrics: list[tuple[str, Metric]], how: Convention
         scores = score(_judgments(given), read_run(given["run"]), metrics, how)
     except RankgateError as error:
         if len(metrics) > 1:
-            return [part for each in metrics for part in _parts(given, [each], how)]
+            return [values for metric in metrics for values in _parts(given, [metric], how)]
         queries = [None, *given["qrels"], *given["run"]]
         return [{(metrics[0][0], query): f"refuses: {error}" for query in queries}]
     result: dict[Any, float | None] = {}
@@ -176,18 +176,18 @@ def _plain(value: float) -> float | None:
 
 def note(given: Collection, line: Line, ours: float | str | None, found: Found) -> None:
     """Hold one value against ours."""
-    theirs, name = line["value"], line["metric"]
-    if theirs is None or ours is None or isinstance(ours, str):
-        same, apart = theirs is ours, 0.0
+    peer_value, name = line["value"], line["metric"]
+    if peer_value is None or ours is None or isinstance(ours, str):
+        agrees, difference = peer_value is ours, 0.0
     else:
-        apart = abs(theirs - ours)
-        same = apart <= found.peer.close(name) * max(1, abs(theirs))
-    if same:
+        difference = abs(peer_value - ours)
+        agrees = difference <= found.peer.close(name) * max(1, abs(peer_value))
+    if agrees:
         found.agree[name] += 1
-        found.worst = max(found.worst, apart)
+        found.worst = max(found.worst, difference)
     else:
-        where = f" query {line['query']}" if line["query"] else ""
+        location = f" query {line['query']}" if line["query"] else ""
         found.differ.append(
-            f"collection {given['id']} ({given['kind']}){where}, {name}: "
-            f"{found.peer.package} has {theirs}, rankgate {ours}"
+            f"collection {given['id']} ({given['kind']}){location}, {name}: "
+            f"{found.peer.package} has {peer_value}, rankgate {ours}"
         )

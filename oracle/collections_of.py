@@ -41,9 +41,9 @@ def collections(count: int = COUNT, seed: int = SEED) -> list[Collection]:
 
 def _collection(place: int, rng: random.Random) -> Collection:
     kind = KINDS[place % len(KINDS)]
-    several = {"three queries": 3, "query missing": 2, "query unknown": 2, "list empty": 2}
+    query_counts = {"three queries": 3, "query missing": 2, "query unknown": 2, "list empty": 2}
     qrels, run = {}, {}
-    for number in range(1, several.get(kind, 1) + 1):
+    for number in range(1, query_counts.get(kind, 1) + 1):
         query = str(number)
         qrels[query], run[query] = _query(kind, rng)
     if kind == "query missing":
@@ -59,10 +59,10 @@ def _query(kind: str, rng: random.Random) -> tuple[dict[str, int], dict[str, flo
     """The judgments of one query and a ranking for it, in an order that says nothing."""
     length = {"short lists": (1, 3), "long lists": (30, 60)}.get(kind, (2, 14))
     ranked = rng.sample(DOCUMENTS, rng.randint(*length))
-    held = 0.4 if kind in ("holes", "long lists") else 0.85
-    judged = [document for document in ranked if rng.random() < held]
-    left = sorted(set(DOCUMENTS) - set(ranked))
-    judged += rng.sample(left, rng.randint(0, 4))
+    judged_share = 0.4 if kind in ("holes", "long lists") else 0.85
+    judged = [document for document in ranked if rng.random() < judged_share]
+    unranked = sorted(set(DOCUMENTS) - set(ranked))
+    judged += rng.sample(unranked, rng.randint(0, 4))
     judged = judged or [ranked[0]]
     grades = {document: _grade(kind, rng) for document in judged}
     if kind != "nothing relevant" and max(grades.values()) <= 0:

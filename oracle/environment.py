@@ -31,17 +31,17 @@ class Environment:
         errors = lines.with_suffix(".err")
         with lines.open("w") as out, errors.open("w") as err:
             command = [self.python, str(script), str(source)]
-            ended = subprocess.run(command, stdout=out, stderr=err, check=False)
-        return "" if ended.returncode == 0 else _last(errors.read_text())
+            process = subprocess.run(command, stdout=out, stderr=err, check=False)
+        return "" if process.returncode == 0 else _last(errors.read_text())
 
 
 def environment(peer: Peer, home: Path, work: Path) -> Environment | str:
     """The peer's environment, built where it is missing or outdated; or why there is none."""
     limits = home / f"constraints-{peer.name}.txt"
-    wanted = hashlib.sha256(limits.read_bytes()).hexdigest()
+    constraints_hash = hashlib.sha256(limits.read_bytes()).hexdigest()
     built = Environment(work / f"env-{peer.name}")
     note = built.home / "made"
-    if note.exists() and note.read_text() == wanted:
+    if note.exists() and note.read_text() == constraints_hash:
         return built
     venv.create(built.home, with_pip=True, clear=True)
     itself = f"{peer.package}=={peer.version}"
@@ -49,12 +49,12 @@ def environment(peer: Peer, home: Path, work: Path) -> Environment | str:
     command = [built.python, "-m", "pip", "install", "--quiet", "--constraint", str(limits)]
     free = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
     for step in steps:
-        ended = subprocess.run(
+        process = subprocess.run(
             [*command, *step], env=free, capture_output=True, text=True, check=False
         )
-        if ended.returncode:
-            return f"cannot be installed: {_last(ended.stderr)}"
-    note.write_text(wanted)
+        if process.returncode:
+            return f"cannot be installed: {_last(process.stderr)}"
+    note.write_text(constraints_hash)
     return built
 
 

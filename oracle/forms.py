@@ -18,11 +18,11 @@ def plain(collection: Collection) -> Collection:
 def shared(collection: Collection) -> Collection:
     """Only the queries that are judged and have results, for tools that see one query alone."""
     qrels, run = collection["qrels"], collection["run"]
-    both = [query for query in qrels if run.get(query)]
+    shared_queries = [query for query in qrels if run.get(query)]
     return {
         **collection,
-        "qrels": {query: qrels[query] for query in both},
-        "run": {query: run[query] for query in both},
+        "qrels": {query: qrels[query] for query in shared_queries},
+        "run": {query: run[query] for query in shared_queries},
     }
 
 
@@ -32,18 +32,19 @@ def complete(collection: Collection) -> Collection:
     For tools that take two arrays of one length, grades and scores. Documents that are not
     judged have grade 0 there.
     """
-    both = shared(collection)
+    shared_collection = shared(collection)
     run = {
-        query: _completed(ranking, both["qrels"][query]) for query, ranking in both["run"].items()
+        query: _completed(ranking, shared_collection["qrels"][query])
+        for query, ranking in shared_collection["run"].items()
     }
-    return {**both, "run": run}
+    return {**shared_collection, "run": run}
 
 
 def _completed(ranking: Mapping[str, float], grades: Mapping[str, int]) -> dict[str, float]:
     lowest = min(ranking.values())
-    behind = [document for document in grades if document not in ranking]
-    step = lowest / (len(behind) + 1)  # above 0: some tools take a score of 0 for no score
-    return {**ranking, **{name: lowest - step * i for i, name in enumerate(behind, 1)}}
+    unranked = [document for document in grades if document not in ranking]
+    step = lowest / (len(unranked) + 1)  # above 0: some tools take a score of 0 for no score
+    return {**ranking, **{name: lowest - step * i for i, name in enumerate(unranked, 1)}}
 
 
 def relevant(collection: Collection) -> Collection:
@@ -57,9 +58,9 @@ def relevant(collection: Collection) -> Collection:
 
 def listed(collection: Collection) -> Collection:
     """As ``shared``, each ranking in its order, for tools that never see a score."""
-    both = shared(collection)
-    run = {query: {n: r[n] for n in ranked(r)} for query, r in both["run"].items()}
-    return {**both, "run": run}
+    shared_collection = shared(collection)
+    run = {query: {n: r[n] for n in ranked(r)} for query, r in shared_collection["run"].items()}
+    return {**shared_collection, "run": run}
 
 
 def listed_relevant(collection: Collection) -> Collection:
@@ -72,15 +73,15 @@ def faceted(collection: Collection) -> Collection:
 
     A document with a grade has one to three of four subtopics, which its name and its grade say.
     """
-    both = shared(collection)
+    shared_collection = shared(collection)
     rows = [
         (query, document, str(1 + (seed + i) % 4), max(grade, 0))
-        for query, grades in both["qrels"].items()
+        for query, grades in shared_collection["qrels"].items()
         for document, grade in grades.items()
         for seed in [sum(document.encode()) + grade]
         for i in range(1 + seed % 3)
     ]
-    return {**both, "rows": rows}
+    return {**shared_collection, "rows": rows}
 
 
 def ranked(ranking: Mapping[str, float]) -> list[str]:
@@ -98,6 +99,6 @@ def has_ties(collection: Collection, *, single: bool = False) -> bool:
 
 
 FORMS: Mapping[str, Callable[[Collection], Collection]] = {
-    each.__name__: each
-    for each in (plain, shared, complete, relevant, listed, listed_relevant, faceted)
+    form.__name__: form
+    for form in (plain, shared, complete, relevant, listed, listed_relevant, faceted)
 }

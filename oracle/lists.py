@@ -48,95 +48,114 @@ The values of the first worlds are in `tests/golden/lists.json` and are checked 
 
 def main() -> None:
     """Make the worlds, ask each peer, compare, and write the page."""
-    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    words.add_argument("peers", nargs="*", metavar="PEER", help="only these")
-    words.add_argument("--kept", action="store_true", help="compare what the peers said last time")
-    asked = words.parse_args()
-    chosen = [peer for peer in LIST_PEERS if not asked.peers or peer.name in asked.peers]
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("peers", nargs="*", metavar="PEER", help="only these")
+    parser.add_argument("--kept", action="store_true", help="compare what the peers said last time")
+    arguments = parser.parse_args()
+    peers = [peer for peer in LIST_PEERS if not arguments.peers or peer.name in arguments.peers]
     WORK.mkdir(exist_ok=True)
     cases = worlds()
     (WORK / "worlds.json").write_text(json.dumps(cases))
-    found = [_found(peer, cases, kept=asked.kept) for peer in chosen]
-    if len(chosen) == len(LIST_PEERS):
-        PAGE.write_text(_page(found))
-        GOLDEN.write_text(json.dumps(_golden(found, cases), separators=(",", ":")) + "\n")
-    sys.exit(any(each.wrong for each in found))
+    results = [_found(peer, cases, kept=arguments.kept) for peer in peers]
+    if len(peers) == len(LIST_PEERS):
+        PAGE.write_text(_page(results))
+        GOLDEN.write_text(json.dumps(_golden(results, cases), separators=(",", ":")) + "\n")
+    sys.exit(any(result.wrong for result in results))
 
 
 def _found(peer: Peer, cases: list[World], *, kept: bool) -> Found:
-    lines, found = WORK / f"lists-{peer.name}.jsonl", Found(peer)
+    lines, result = WORK / f"lists-{peer.name}.jsonl", Found(peer)
     if not (kept and lines.exists()):
         built = environment(peer, HOME, WORK)
-        problem = built if isinstance(built, str) else built.run(
-            HOME / "peers" / peer.script, WORK / "worlds.json", lines)  # fmt: skip
+        problem = (
+            built
+            if isinstance(built, str)
+            else built.run(HOME / "peers" / peer.script, WORK / "worlds.json", lines)
+        )
         if problem:
-            found.failed = problem
-    if not found.failed:
+            result.failed = problem
+    if not result.failed:
         by_case: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for text in lines.read_text().splitlines():
             line = json.loads(text)
             by_case[line["collection"]].append(line)
         for case in cases:
-            _compare(cases, case, by_case[case["id"]], found)
-    print(found.line, flush=True)
-    for each in found.differ[:5]:
-        print(f"    {each}", flush=True)
-    return found
+            _compare(cases, case, by_case[case["id"]], result)
+    print(result.line, flush=True)
+    for difference in result.differ[:5]:
+        print(f"    {difference}", flush=True)
+    return result
 
 
 def _golden(found: list[Found], cases: list[World]) -> dict[str, Any]:
     """The first worlds, and what each peer has for them where it can be compared."""
     values: dict[str, list[dict[str, Any]]] = {}
-    for each in found:
-        lines = (WORK / f"lists-{each.peer.name}.jsonl").read_text().splitlines()
+    for peer_result in found:
+        lines = (WORK / f"lists-{peer_result.peer.name}.jsonl").read_text().splitlines()
         result = [json.loads(line) for line in lines]
-        values[each.peer.convention] = [
-            {"world": line["collection"], "metric": line["metric"], "value": line["value"],
-             "tolerance": each.peer.close(line["metric"])}
+        values[peer_result.peer.convention] = [
+            {
+                "world": line["collection"],
+                "metric": line["metric"],
+                "value": line["value"],
+                "tolerance": peer_result.peer.close(line["metric"]),
+            }
             for line in result
-            if line["collection"] < KEPT and not _reasons(each.peer, cases, line)
-        ]  # fmt: skip
+            if line["collection"] < KEPT and not _reasons(peer_result.peer, cases, line)
+        ]
     return {"worlds": cases[:KEPT], "values": values}
 
 
 def _reasons(peer: Peer, cases: list[World], line: dict[str, Any]) -> list[str]:
     """Why a value is not compared."""
     case = cases[line["collection"]]
-    known = [why for why, test in peer.excluded if test(case, line["metric"])]
-    return known or ([f"it fails: {line['error']}"] if "error" in line else [])
+    reasons = [reason for reason, test in peer.excluded if test(case, line["metric"])]
+    return reasons or ([f"it fails: {line['error']}"] if "error" in line else [])
 
 
 def _compare(cases: list[World], case: World, lines: list[dict[str, Any]], found: Found) -> None:
-    wanted = []
+    compared_lines = []
     for line in lines:
         if reasons := _reasons(found.peer, cases, line):
             found.left_out[reasons[0]][line["metric"]] += 1
         else:
-            wanted.append(line)
-    ours = carded(case, [line["metric"] for line in wanted], found.peer.convention)
-    for line in wanted:
-        note(case, line, ours[line["metric"]], found)
+            compared_lines.append(line)
+    rankgate_values = carded(
+        case, [line["metric"] for line in compared_lines], found.peer.convention
+    )
+    for line in compared_lines:
+        note(case, line, rankgate_values[line["metric"]], found)
 
 
 def _page(found: list[Found]) -> str:
     kinds = [f"*{kind}*" for kind in KINDS]
-    result = [each for each in found if not each.failed]
+    result = [row for row in found if not row.failed]
     text = HEAD.format(
-        count=COUNT, seed=SEED, kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
-        agree=sum(each.agree.total() for each in result), differ=sum(len(e.differ) for e in result),
-    )  # fmt: skip
-    for each in result:
-        agree = each.agree.total()
-        cells = (each.peer.package, each.peer.version, _names(each.agree),
-                 f"{agree + len(each.differ):,}", f"{agree:,}", f"{each.worst:.1e}")  # fmt: skip
+        count=COUNT,
+        seed=SEED,
+        kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
+        agree=sum(row.agree.total() for row in result),
+        differ=sum(len(e.differ) for e in result),
+    )
+    for row in result:
+        agree = row.agree.total()
+        cells = (
+            row.peer.package,
+            row.peer.version,
+            _names(row.agree),
+            f"{agree + len(row.differ):,}",
+            f"{agree:,}",
+            f"{row.worst:.1e}",
+        )
         text += f"| {' | '.join(cells)} |\n"
     text += "\n## What is not compared\n\n"
-    for each in result:
-        for why, names in each.left_out.items():
-            which = "" if len(names) > _MOST else f" of {_names(names)}"
-            text += f"- {each.peer.package}, {names.total():,} values{which}: {why}\n"
-    failed = [f"- {each.peer.package} {each.peer.version}: {each.failed}\n"
-              for each in found if each.failed]  # fmt: skip
+    for row in result:
+        for reason, names in row.left_out.items():
+            metrics_text = "" if len(names) > _MOST else f" of {_names(names)}"
+            text += f"- {row.peer.package}, {names.total():,} values{metrics_text}: {reason}\n"
+    failed = [
+        f"- {row.peer.package} {row.peer.version}: {row.failed}\n" for row in found if row.failed
+    ]
     return text + ("\n## What could not be asked\n\n" + "".join(failed) if failed else "")
 
 

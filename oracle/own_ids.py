@@ -21,9 +21,9 @@ def inputs(seed=42):
     ids = [f"d{number}" for number in range(30)]
     qrels, run = {}, {}
     for query in ids[:12]:
-        others = [id_ for id_ in ids if id_ != query]
-        qrels[query] = {id_: draw.choice([0, 1, 1, 2]) for id_ in draw.sample(others, 5)}
-        ranked = draw.sample(others, 12)
+        other_ids = [id_ for id_ in ids if id_ != query]
+        qrels[query] = {id_: draw.choice([0, 1, 1, 2]) for id_ in draw.sample(other_ids, 5)}
+        ranked = draw.sample(other_ids, 12)
         run[query] = {id_: round(12 - rank + draw.random(), 4) for rank, id_ in enumerate(ranked)}
         if draw.random() < 0.8:
             run[query][query] = 20.0
@@ -56,9 +56,15 @@ def mteb(qrels, run, *, drop):
         for query, row in results.items():
             row.pop(query, None)
     module = _without_models()
-    found = module.calculate_retrieval_scores(results, qrels, list(CUTOFFS))
-    return {**found.ndcg, **found.map, **found.recall, **found.precision, **found.mrr,
-            **found.hit_rate}  # fmt: skip
+    scores = module.calculate_retrieval_scores(results, qrels, list(CUTOFFS))
+    return {
+        **scores.ndcg,
+        **scores.map,
+        **scores.recall,
+        **scores.precision,
+        **scores.mrr,
+        **scores.hit_rate,
+    }
 
 
 def _without_models():

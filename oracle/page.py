@@ -35,17 +35,23 @@ _MOST = 5  # metrics that are named one by one
 
 def page(found: list[Found]) -> str:
     """The page for what came of all peers."""
-    result = [each for each in found if not each.failed]
+    result = [comparison for comparison in found if not comparison.failed]
     kinds = [f"*{kind}*" for kind in KINDS]
-    head = HEAD.format(
+    introduction = HEAD.format(
         count=COUNT,
         seed=SEED,
         kinds=", ".join(kinds[:-1]) + " and " + kinds[-1],
-        agree=sum(each.agree.total() for each in result),
-        differ=sum(len(each.differ) for each in result),
-        tools=len({each.peer.package for each in result}),
+        agree=sum(comparison.agree.total() for comparison in result),
+        differ=sum(len(comparison.differ) for comparison in result),
+        tools=len({comparison.peer.package for comparison in result}),
     )
-    return head + "".join(map(_row, result)) + _apart(found) + _left_out(result) + _failed(found)
+    return (
+        introduction
+        + "".join(map(_row, result))
+        + _apart(found)
+        + _left_out(result)
+        + _failed(found)
+    )
 
 
 def _row(found: Found) -> str:
@@ -64,12 +70,12 @@ def _row(found: Found) -> str:
 
 
 def _tolerance(peer: Peer) -> str:
-    some = (f"{close:.2g} for `{word}`" for word, close in peer.looser)
-    return ", ".join([f"{peer.tolerance:.2g}", *some])
+    looser_limits = (f"{close:.2g} for `{word}`" for word, close in peer.looser)
+    return ", ".join([f"{peer.tolerance:.2g}", *looser_limits])
 
 
 def _apart(found: list[Found]) -> str:
-    lines = [f"- {line}\n" for each in found for line in each.differ[:20]]
+    lines = [f"- {line}\n" for comparison in found for line in comparison.differ[:20]]
     return "\n## Where they differ\n\n" + "".join(lines) if lines else ""
 
 
@@ -82,20 +88,18 @@ def _left_out(result: list[Found]) -> str:
         "A tool that raises an error gives no value to compare; rankgate has one there, or an\n"
         "error of its own.\n\n"
     )
-    for each in result:
-        for reason, metrics in each.left_out.items():
+    for comparison in result:
+        for reason, metrics in comparison.left_out.items():
             names = ", ".join(f"`{name}`" for name in sorted(metrics)[:_MOST])
-            more = f" and {len(metrics) - _MOST} others" if len(metrics) > _MOST else ""
-            text += (
-                f"- {each.peer.package}, {metrics.total():,} values of {names}{more}: {reason}\n"
-            )
+            remainder = f" and {len(metrics) - _MOST} others" if len(metrics) > _MOST else ""
+            text += f"- {comparison.peer.package}, {metrics.total():,} values of {names}{remainder}: {reason}\n"
     return text
 
 
 def _failed(found: list[Found]) -> str:
     lines = [
-        f"- {each.peer.package} {each.peer.version}: {each.failed}\n"
-        for each in found
-        if each.failed
+        f"- {comparison.peer.package} {comparison.peer.version}: {comparison.failed}\n"
+        for comparison in found
+        if comparison.failed
     ]
     return "\n## What could not be asked\n\n" + "".join(lines) if lines else ""

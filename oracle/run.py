@@ -25,28 +25,28 @@ PAGE = HOME.parent / "docs" / "agreement.md"
 
 def main() -> None:
     """Make the collections, ask each peer, compare, and write the page."""
-    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    words.add_argument("peers", nargs="*", metavar="PEER", help="only these")
-    words.add_argument("--count", type=int, default=COUNT, help="how many collections")
-    words.add_argument("--kept", action="store_true", help="compare what the peers said last time")
-    asked = words.parse_args()
-    chosen = [peer for peer in PEERS if not asked.peers or peer.name in asked.peers]
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("peers", nargs="*", metavar="PEER", help="only these")
+    parser.add_argument("--count", type=int, default=COUNT, help="how many collections")
+    parser.add_argument("--kept", action="store_true", help="compare what the peers said last time")
+    arguments = parser.parse_args()
+    peers = [peer for peer in PEERS if not arguments.peers or peer.name in arguments.peers]
     WORK.mkdir(exist_ok=True)
-    every = collections(asked.count)
-    found = []
-    for peer in chosen:
-        cases = every[: peer.most]
+    all_cases = collections(arguments.count)
+    results = []
+    for peer in peers:
+        cases = all_cases[: peer.most]
         source = WORK / "collections.json"
         source.write_text(json.dumps(cases))
-        measured = _asked(peer, source, kept=asked.kept)
+        measured = _asked(peer, source, kept=arguments.kept)
         result = measured if isinstance(measured, Found) else compared(peer, cases, measured)
         print(result.line, flush=True)
-        for each in result.differ[:5]:
-            print(f"    {each}", flush=True)
-        found.append(result)
-    if len(chosen) == len(PEERS) and asked.count == COUNT:
-        PAGE.write_text(page(found))
-    sys.exit(any(result.wrong for result in found))
+        for difference in result.differ[:5]:
+            print(f"    {difference}", flush=True)
+        results.append(result)
+    if len(peers) == len(PEERS) and arguments.count == COUNT:
+        PAGE.write_text(page(results))
+    sys.exit(any(result.wrong for result in results))
 
 
 def _asked(peer: Peer, source: Path, *, kept: bool) -> Path | Found:

@@ -37,30 +37,30 @@ Case = dict[str, Any]
 
 def main() -> None:
     """Make the pairs, ask the peers, compare."""
-    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    words.add_argument("--count", type=int, default=COUNT, help="how many pairs")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=COUNT, help="how many pairs")
     WORK.mkdir(exist_ok=True)
-    cases = [_case(i) for i in range(words.parse_args().count)]
+    cases = [_case(i) for i in range(parser.parse_args().count)]
     source, lines = WORK / "pairs.json", WORK / "similarity.jsonl"
     source.write_text(json.dumps(cases))
     built = environment(PEER, HOME, WORK)
     problem = (
         built if isinstance(built, str) else built.run(HOME / "peers" / PEER.script, source, lines)
     )
-    found = Found(PEER, failed=problem)
+    agreement = Found(PEER, failed=problem)
     if not problem:
-        _compare(cases, lines, found)
-    print(found.line)
-    for each in found.differ[:5]:
-        print(f"    {each}")
-    sys.exit(found.wrong)
+        _compare(cases, lines, agreement)
+    print(agreement.line)
+    for difference in agreement.differ[:5]:
+        print(f"    {difference}")
+    sys.exit(agreement.wrong)
 
 
 def _compare(cases: list[Case], path: Path, found: Found) -> None:
-    theirs = defaultdict(list)
+    peer_lines = defaultdict(list)
     with path.open() as lines:
         for line in map(json.loads, lines):
-            theirs[line["collection"]].append(line)
+            peer_lines[line["collection"]].append(line)
     for case in cases:
         runs = case["runs"]
         result = rank_similarity(
@@ -70,15 +70,15 @@ def _compare(cases: list[Case], path: Path, found: Found) -> None:
             metrics=["AP"],
             baselines=(runs["base"], runs["other"]),
         )
-        ours = {(m, q): value for q, m, value in result.per_query.iter_rows()}
-        ours |= {
+        rankgate_values = {(m, q): value for q, m, value in result.per_query.iter_rows()}
+        rankgate_values |= {
             (name, None): value for name, value in result.reproduction.row(0, named=True).items()
         }
-        for line in theirs[case["id"]]:
+        for line in peer_lines[case["id"]]:
             if "error" in line:
                 found.left_out[f"it fails: {line['error']}"][line["metric"]] += 1
                 continue
-            value = ours.get((line["metric"], line["query"]))
+            value = rankgate_values.get((line["metric"], line["query"]))
             note(case, line, None if value is None or math.isnan(value) else value, found)
 
 

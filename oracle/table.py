@@ -53,7 +53,9 @@ class Peer:
 
     def close(self, metric: str) -> float:
         """The tolerance of a metric."""
-        return next((each for word, each in self.looser if word in metric), self.tolerance)
+        return next(
+            (tolerance for word, tolerance in self.looser if word in metric), self.tolerance
+        )
 
 
 def _ties(collection: Collection, metric: str) -> bool:  # noqa: ARG001 - one form for all
@@ -78,9 +80,10 @@ def _cancels(collection: Collection, metric: str) -> bool:
         return False
     for query, ranking in collection["run"].items():
         grades = collection["qrels"][query]
-        best = sorted((grades.get(name, 0) for name in ranking), reverse=True)
+        ideal_grades = sorted((grades.get(name, 0) for name in ranking), reverse=True)
         terms = [
-            g / math.log2(i + 2) for i, g in enumerate(best[:3] if "top_k" in metric else best)
+            g / math.log2(i + 2)
+            for i, g in enumerate(ideal_grades[:3] if "top_k" in metric else ideal_grades)
         ]
         if abs(sum(terms)) < sum(map(abs, terms)) / 100:
             return True

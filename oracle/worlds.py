@@ -28,11 +28,13 @@ def _world(place: int, rng: random.Random) -> World:
     items = [f"i{n:02}" for n in range(rng.randint(15, 30))]
     users = [f"u{n}" for n in range(rng.randint(4, 9))]
     k = rng.randint(2, 5)
-    known = items[: -len(items) // 3] if kind == "items that training has not" else items
-    had: dict[str, set[str]] = {user: {rng.choice(known)} for user in users}
-    for item in known:
+    known_items = items[: -len(items) // 3] if kind == "items that training has not" else items
+    had: dict[str, set[str]] = {user: {rng.choice(known_items)} for user in users}
+    for item in known_items:
         for user in rng.sample(users, rng.randint(1, 3)):
-            if len(had[user]) < len(items) - k or not any(item in own for own in had.values()):
+            if len(had[user]) < len(items) - k or not any(
+                item in user_items for user_items in had.values()
+            ):
                 had[user].add(item)
     lists = {}
     for user in users:
@@ -43,6 +45,13 @@ def _world(place: int, rng: random.Random) -> World:
         for user in users
     }
     features = {item: [round(rng.uniform(-1, 1), 3) for _ in range(3)] for item in items}
-    train = {user: sorted(own) for user, own in had.items()}
-    return {"id": place, "kind": kind, "k": k, "train": train, "lists": lists,
-            "relevant": relevant, "features": features}  # fmt: skip
+    train = {user: sorted(user_items) for user, user_items in had.items()}
+    return {
+        "id": place,
+        "kind": kind,
+        "k": k,
+        "train": train,
+        "lists": lists,
+        "relevant": relevant,
+        "features": features,
+    }

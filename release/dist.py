@@ -26,21 +26,26 @@ DIST = ROOT / "dist"
 def main() -> int:
     """Build, compare, install, try."""
     with tempfile.TemporaryDirectory() as name:
-        folders = [Path(name) / each for each in ("one", "another")]
-        once, again = ({each.name: _hash(each) for each in _built(folder)} for folder in folders)
-        if once != again:
-            print(f"not reproducible: {once} and {again}", file=sys.stderr)
+        folders = [Path(name) / folder_name for folder_name in ("one", "another")]
+        first_hashes, second_hashes = (
+            {distribution.name: _hash(distribution) for distribution in _built(folder)}
+            for folder in folders
+        )
+        if first_hashes != second_hashes:
+            print(f"not reproducible: {first_hashes} and {second_hashes}", file=sys.stderr)
             return 1
         shutil.rmtree(DIST, ignore_errors=True)
         shutil.copytree(folders[0] / "dist", DIST)
-        (DIST / "SHA256SUMS").write_text("".join(f"{sha}  {file}\n" for file, sha in once.items()))
+        (DIST / "SHA256SUMS").write_text(
+            "".join(f"{sha}  {file}\n" for file, sha in first_hashes.items())
+        )
         home = Path(name) / "empty"
         venv.create(home, with_pip=True)
         python = str(home / "bin" / "python")
         (wheel,) = DIST.glob("*.whl")
         subprocess.run([python, "-m", "pip", "install", "-q", str(wheel)], check=True)
         subprocess.run([sys.executable, str(ROOT / "release" / "smoke.py"), python], check=True)
-    print(*(f"{file} {sha}" for file, sha in once.items()), sep="\n")
+    print(*(f"{file} {sha}" for file, sha in first_hashes.items()), sep="\n")
     return 0
 
 

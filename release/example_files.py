@@ -28,10 +28,27 @@ from rankgate.interface.cli import main as rankgate_main
 QUERIES = [f"q{n}" for n in range(1, 41)]
 POOL = 12  # documents of a query
 NOISE = {
-    "old": 1.6, "new": 0.9, "bm25": 1.6, "dense": 1.2, "rrf": 0.9, "rerank": 0.7, "main": 1.4,
-    "main-again": 1.4, "a": 1.5, "b": 1.2, "c": 0.9, "one": 1.4, "two": 1.4, "three": 1.4,
-    "old1": 1.6, "old2": 1.6, "new1": 0.9, "new2": 0.9, "original": 1.2, "again": 1.2,
-}  # fmt: skip
+    "old": 1.6,
+    "new": 0.9,
+    "bm25": 1.6,
+    "dense": 1.2,
+    "rrf": 0.9,
+    "rerank": 0.7,
+    "main": 1.4,
+    "main-again": 1.4,
+    "a": 1.5,
+    "b": 1.2,
+    "c": 0.9,
+    "one": 1.4,
+    "two": 1.4,
+    "three": 1.4,
+    "old1": 1.6,
+    "old2": 1.6,
+    "new1": 0.9,
+    "new2": 0.9,
+    "original": 1.2,
+    "again": 1.2,
+}
 """Systems, and how far their scores are from the grades."""
 
 ITEMS = [f"i{n}" for n in range(1, 41)]
@@ -327,9 +344,9 @@ def _trec(path: Path, name: str, scores: dict[str, dict[str, float]]) -> None:
         path,
         (
             f"{query} Q0 {doc} {rank} {score:.4f} {name}"
-            for query, found in scores.items()
+            for query, doc_scores in scores.items()
             for rank, (doc, score) in enumerate(
-                sorted(found.items(), key=lambda item: -item[1]), start=1
+                sorted(doc_scores.items(), key=lambda item: -item[1]), start=1
             )
         ),
     )
@@ -375,8 +392,10 @@ def _search(folder: Path, rng: random.Random) -> dict[str, dict[str, int]]:
         "query_id,doc_id,grade",
         ((q, doc, grade) for q, docs in grades.items() for doc, grade in docs.items()),
     )
-    web = {query[1:]: {doc: grade + rng.random() for doc, grade in docs.items()}
-           for query, docs in grades.items()}  # fmt: skip
+    web = {
+        query[1:]: {doc: grade + rng.random() for doc, grade in docs.items()}
+        for query, docs in grades.items()
+    }
     _trec(folder / "web.trec", "web", web)
     _lines(folder / "web.qrels", _qrels({query[1:]: docs for query, docs in grades.items()}))
     texts = {query: " ".join(rng.sample(WORDS, 2)) for query in QUERIES}
@@ -393,9 +412,9 @@ def _search(folder: Path, rng: random.Random) -> dict[str, dict[str, int]]:
     _csv(folder / "docs.csv", "doc_id,text", documents.items())
     _csv(folder / "passages.csv", "doc_id,text", documents.items())
     halves = [
-        (f"{doc}-{part}", " ".join(text.split()[start : start + 15]))
+        (f"{doc}-{half}", " ".join(text.split()[start : start + 15]))
         for doc, text in documents.items()
-        for part, start in enumerate((0, 15))
+        for half, start in enumerate((0, 15))
     ]
     _csv(folder / "passages.new.csv", "doc_id,text", halves)
     _csv(folder / "pages.csv", "doc_id,text", documents.items())
@@ -444,12 +463,19 @@ def _judging(folder: Path, rng: random.Random, grades: dict[str, dict[str, int]]
 
     people = rated(0.05)
     sets = {
-        "people.txt": people, "people.qrels": people, "llm.txt": rated(0.1),
-        "model.qrels": rated(0.1), "one.txt": rated(0.1), "two.txt": rated(0.1),
-        "ann.qrels": rated(0.1), "bob.qrels": rated(0.1), "eve.qrels": rated(0.1),
-        "a.qrels": rated(0.1), "b.qrels": rated(0.1),
+        "people.txt": people,
+        "people.qrels": people,
+        "llm.txt": rated(0.1),
+        "model.qrels": rated(0.1),
+        "one.txt": rated(0.1),
+        "two.txt": rated(0.1),
+        "ann.qrels": rated(0.1),
+        "bob.qrels": rated(0.1),
+        "eve.qrels": rated(0.1),
+        "a.qrels": rated(0.1),
+        "b.qrels": rated(0.1),
         "pilot.txt": {query: people[query] for query in QUERIES[:20]},
-    }  # fmt: skip
+    }
     for name, judged in sets.items():
         _lines(folder / name, _qrels(judged))
     raters = {rater: rated(0.15) for rater in RATERS}
@@ -529,23 +555,32 @@ def _log(rng: random.Random, grades: dict[str, dict[str, int]]) -> Iterable[dict
     for number in range(3000):
         query, user, variant = rng.choice(QUERIES), number % 300, ("old", "new")[number % 2]
         counts[query] += 1
-        search, at = f"{query}/{counts[query]}", 1_771_200_000_000 + number * 780_000
+        search, timestamp = f"{query}/{counts[query]}", 1_771_200_000_000 + number * 780_000
         common = {"query_id": search, "client_id": f"u{user}", "session_id": f"v{number // 2}"}
         attributes = {"variant": variant, "latency_ms": round(rng.lognormvariate(5, 0.3), 1)}
-        yield {**common, "user_query": query, "query_attributes": attributes, "timestamp": at}
+        yield {
+            **common,
+            "user_query": query,
+            "query_attributes": attributes,
+            "timestamp": timestamp,
+        }
         noise = NOISE[variant]
         scores = {doc: grade + rng.gauss(0, noise) for doc, grade in grades[query].items()}
         for rank, doc in enumerate(sorted(scores, key=lambda doc: -scores[doc])[:10]):
-            place = {"object": {"object_id": doc}, "position": {"ordinal": rank}}
-            seen = {**common, "event_attributes": place}
-            yield {**seen, "action_name": "impression", "timestamp": at}
+            event_attributes = {"object": {"object_id": doc}, "position": {"ordinal": rank}}
+            event = {**common, "event_attributes": event_attributes}
+            yield {**event, "action_name": "impression", "timestamp": timestamp}
             if rng.random() < 0.2 * grades[query][doc] * 0.8**rank:
-                moment = at + 4000 + 3000 * rank
-                yield {**seen, "action_name": "click", "timestamp": moment}
+                moment = timestamp + 4000 + 3000 * rank
+                yield {**event, "action_name": "click", "timestamp": moment}
                 if rng.random() < 0.1:
-                    sale = {**place, "value": rng.randint(10, 50)}
-                    yield {**common, "event_attributes": sale, "action_name": "purchase",
-                           "timestamp": moment + 60_000}  # fmt: skip
+                    sale = {**event_attributes, "value": rng.randint(10, 50)}
+                    yield {
+                        **common,
+                        "event_attributes": sale,
+                        "action_name": "purchase",
+                        "timestamp": moment + 60_000,
+                    }
 
 
 def _online(folder: Path, rng: random.Random, grades: dict[str, dict[str, int]]) -> None:
@@ -617,14 +652,14 @@ def _from_made(folder: Path, rng: random.Random) -> None:
         "query,document,rater,grade",
         ((*pair, rater, rng.randrange(4)) for pair in pairs for rater in RATERS),
     )
-    shown = []
+    shown_lists = []
     for number, line in enumerate((folder / "lists.jsonl").read_text().splitlines()):
         clicks = [slot for slot in range(1, 11) if rng.random() < 1 / (1 + slot)][:1]
-        shown.append({**json.loads(line), "clicks": clicks, "user": f"u{number // 2}"})
-    _lines(folder / "shown.jsonl", map(json.dumps, shown))
+        shown_lists.append({**json.loads(line), "clicks": clicks, "user": f"u{number // 2}"})
+    _lines(folder / "shown.jsonl", map(json.dumps, shown_lists))
     with (folder / "batch.csv").open() as file:
-        drawn = [(row["query_id"], row["doc_id"]) for row in csv.DictReader(file)]
-    _lines(folder / "drawn.qrels", (f"{q} 0 {doc} {rng.randrange(4)}" for q, doc in drawn))
+        batch_pairs = [(row["query_id"], row["doc_id"]) for row in csv.DictReader(file)]
+    _lines(folder / "drawn.qrels", (f"{q} 0 {doc} {rng.randrange(4)}" for q, doc in batch_pairs))
     for path in (folder / "sheets").glob("*.csv"):
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))

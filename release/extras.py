@@ -38,25 +38,25 @@ def main() -> int:
     WORK.mkdir(parents=True)
     wheel = _wheel()
     extras = _extras(wheel)
-    wanted = set(sys.argv[1:]) or {BASE, *extras, ALL}
+    selected = set(sys.argv[1:]) or {BASE, *extras, ALL}
     world = WORK / "world"
     _run(sys.executable, ROOT / "release" / "example_files.py", world)
     _environment(BASE, [str(wheel)])
     lines = examples()
     asking = _try(BASE, world, lines)
     failed = [BASE] if asking is None else []
-    made = {name: needs for name, needs in extras.items() if {name, ALL} & wanted}
+    built_extras = {name: needs for name, needs in extras.items() if {name, ALL} & selected}
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # half of what pip takes is waiting
-        list(pool.map(_environment, made, made.values()))
-    asked = asking or {}
+        list(pool.map(_environment, built_extras, built_extras.values()))
+    extra_commands = asking or {}
     failed += [
         extra
-        for extra in made
-        if extra in wanted and _tried(extra, world, _those(lines, asked.get(extra, [])))
+        for extra in built_extras
+        if extra in selected and _tried(extra, world, _those(lines, extra_commands.get(extra, [])))
     ]
-    if ALL in wanted:
+    if ALL in selected:
         _environment(ALL, [], *(extra for extra in extras if extra != DOCS))
-        commands = {name for names in asked.values() for name in names}
+        commands = {name for names in extra_commands.values() for name in names}
         if _try(ALL, world, _those(lines, sorted(commands))) != {}:
             failed.append(ALL)
     print(f"extras: {', '.join(failed) or 'no environment'} failed")
@@ -101,7 +101,7 @@ def _environment(name: str, requirements: list[str], *below: str) -> None:
     """An environment that sees the packages of others below it, and has its own."""
     venv.create(WORK / name, with_pip=name == BASE, symlinks=True)
     if name != BASE:
-        paths = [_site(other) for other in (*below, BASE)]
+        paths = [_site(environment) for environment in (*below, BASE)]
         (_site(name) / "below.pth").write_text("".join(f"{path}\n" for path in paths))
     if requirements:
         pip = [_python(BASE), "-m", "pip", "--python", _python(name), "install", "-q"]
@@ -120,17 +120,17 @@ def _tried(extra: str, world: Path, lines: dict[str, list[str]]) -> bool:
     if extra == DOCS:
         manual = [_python(DOCS), "-m", "sphinx", "-q", "-b", "dummy", "-j", "auto"]
         return _code(*manual, "-d", WORK / "doctrees", ROOT / "docs", WORK / "manual") != 0
-    found = _try(extra, world, lines)
-    return found is None or extra in found
+    extra_commands = _try(extra, world, lines)
+    return extra_commands is None or extra in extra_commands
 
 
 def _try(name: str, world: Path, lines: dict[str, list[str]]) -> dict[str, list[str]] | None:
     """Run examples in an environment: the commands that ask for each extra; None with a fault."""
     print(f"{name}: ", end="", flush=True)
-    listed, out = (WORK / f"{name}-{part}.json" for part in ("examples", "asking"))
-    listed.write_text(json.dumps(lines))
+    examples_file, out = (WORK / f"{name}-{kind}.json" for kind in ("examples", "asking"))
+    examples_file.write_text(json.dumps(lines))
     program = ROOT / "release" / "help_examples.py"
-    if _code(_python(name), program, world, listed, out):
+    if _code(_python(name), program, world, examples_file, out):
         return None
     asking: dict[str, list[str]] = json.loads(out.read_text())
     return asking

@@ -68,8 +68,8 @@ def _installed(name: str, wheel: Path) -> Path:
     home = WORK / name
     if name == "rankgate" or not home.exists():
         venv.create(home, with_pip=True, clear=True)
-        what = str(wheel) if name == "rankgate" else name
-        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", *LIMITS, what]
+        requirement = str(wheel) if name == "rankgate" else name
+        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "-q", *LIMITS, requirement]
         environ = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
         subprocess.run(pip, check=True, env=environ)
     return home
@@ -78,17 +78,17 @@ def _installed(name: str, wheel: Path) -> Path:
 def _size(home: Path) -> tuple[str, str, str]:
     """The version, the number of packages, and their megabytes, without pip's own."""
     (site,) = home.glob("lib/python*/site-packages")
-    own = ("pip", "setuptools", "_distutils_hack", "distutils-precedence")
-    added = [each for each in site.iterdir() if not each.name.startswith(own)]
-    packages = sum(each.name.endswith(".dist-info") for each in added)
+    default_packages = ("pip", "setuptools", "_distutils_hack", "distutils-precedence")
+    added = [entry for entry in site.iterdir() if not entry.name.startswith(default_packages)]
+    packages = sum(entry.name.endswith(".dist-info") for entry in added)
     size = sum(
         file.stat().st_size
-        for each in added
-        for file in ([each] if each.is_file() else each.rglob("*"))
+        for entry in added
+        for file in ([entry] if entry.is_file() else entry.rglob("*"))
         if file.is_file() and "__pycache__" not in file.parts
     )
-    (mine,) = (e.name for e in added if e.name.startswith(home.name.replace("-", "_") + "-"))
-    return mine.split("-")[1].removesuffix(".dist"), str(packages), f"{size / 1e6:.0f}"
+    (dist_info,) = (e.name for e in added if e.name.startswith(home.name.replace("-", "_") + "-"))
+    return dist_info.split("-")[1].removesuffix(".dist"), str(packages), f"{size / 1e6:.0f}"
 
 
 def _seconds(home: Path, program: str) -> float:

@@ -89,8 +89,8 @@ class Ending:
     @property
     def extra(self) -> str:
         """The extra that it asked for; empty if it ran."""
-        found = _MISSING.search(self.message)
-        return found[1] if self.code == 2 and found else ""
+        match = _MISSING.search(self.message)
+        return match[1] if self.code == 2 and match else ""
 
     @property
     def right(self) -> bool:
@@ -104,8 +104,8 @@ class Ending:
 
 def main() -> int:
     """Run all examples, or those of some commands; print the faults."""
-    world, listed, out = map(Path, sys.argv[1:])
-    lines = json.loads(listed.read_text())
+    world, lines_path, out = map(Path, sys.argv[1:])
+    lines = json.loads(lines_path.read_text())
     for command in lines:
         with suppress(MissingExtraError):
             rankgate.get_command(click.Context(rankgate), command.split()[0])
@@ -162,10 +162,10 @@ def _commands(
     assert command is not None
     yield name, command
     if isinstance(command, click.Group):
-        inside = click.Context(command, info_name=name, parent=context)
-        for inner in command.list_commands(inside):
-            for path, found in _commands(inner, command, inside):
-                yield f"{name} {path}", found
+        group_context = click.Context(command, info_name=name, parent=context)
+        for inner in command.list_commands(group_context):
+            for path, subcommand in _commands(inner, command, group_context):
+                yield f"{name} {path}", subcommand
 
 
 def run(lines: Mapping[str, list[str]], world: Path, processes: int) -> Iterator[Ending]:
@@ -178,32 +178,32 @@ def run(lines: Mapping[str, list[str]], world: Path, processes: int) -> Iterator
         for number, (command, line) in enumerate(_together(lines)):
             if len(running) == processes:
                 yield from _ended(running)
-            place = Path(name) / str(number)
-            place.mkdir()
+            folder = Path(name) / str(number)
+            folder.mkdir()
             process = os.fork()
             if not process:
-                _run_here(command, line, world, place)
-            running[process] = place
+                _run_here(command, line, world, folder)
+            running[process] = folder
         while running:
             yield from _ended(running)
 
 
 def _together(lines: Mapping[str, list[str]]) -> Iterator[tuple[str, list[str]]]:
     """Examples that one process runs: those of a command, but each that serves by itself."""
-    for command, found in lines.items():
-        yield command, [line for line in found if ENDINGS.get(line) != SERVES]
-        yield from ((command, [line]) for line in found if ENDINGS.get(line) == SERVES)
+    for command, command_lines in lines.items():
+        yield command, [line for line in command_lines if ENDINGS.get(line) != SERVES]
+        yield from ((command, [line]) for line in command_lines if ENDINGS.get(line) == SERVES)
 
 
 def _ended(running: dict[int, Path]) -> Iterator[Ending]:
     process, status = os.wait()
-    place, code = running.pop(process), os.waitstatus_to_exitcode(status)
-    for record in (place / "endings").read_text().splitlines():
+    folder, code = running.pop(process), os.waitstatus_to_exitcode(status)
+    for record in (folder / "endings").read_text().splitlines():
         yield Ending(**json.loads(record))
     if code:
-        record = {"command": "", "line": (place / "line").read_text()}
-        yield Ending(**record, code=code, message=(place / "stderr").read_text())
-    shutil.rmtree(place)
+        record = {"command": "", "line": (folder / "line").read_text()}
+        yield Ending(**record, code=code, message=(folder / "stderr").read_text())
+    shutil.rmtree(folder)
 
 
 def _run_here(command: str, lines: list[str], world: Path, place: Path) -> NoReturn:
@@ -259,13 +259,13 @@ def words(line: str) -> list[str]:
     """The words of an example as a shell makes them, without what it sends elsewhere."""
     for repeated, fewer in FEWER.items():
         line = line.replace(repeated, fewer)
-    found = shlex.split(re.split(r" >>? ", line)[0])
+    arguments = shlex.split(re.split(r" >>? ", line)[0])
     patterns = {
         word: sorted(map(str, Path().glob(word)))
-        for word in found
+        for word in arguments
         if "*" in word and "=" not in word
     }
-    return [name for word in found for name in patterns.get(word, [word])]
+    return [name for word in arguments for name in patterns.get(word, [word])]
 
 
 if __name__ == "__main__":

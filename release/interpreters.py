@@ -22,5 +22,5 @@ def found(version: str) -> Path | None:
 
 
 def _starts(name: str, version: str) -> bool:
-    asked = subprocess.run([name, "-c", _ASK], capture_output=True, text=True, check=False)
-    return asked.returncode == 0 and asked.stdout.startswith(f"{version}.")
+    process = subprocess.run([name, "-c", _ASK], capture_output=True, text=True, check=False)
+    return process.returncode == 0 and process.stdout.startswith(f"{version}.")

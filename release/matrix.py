@@ -27,32 +27,41 @@ WORK = ROOT / "build" / "matrix"
 RESULTS = WORK / "results.json"
 KINDS = ("newest", "lowest")
 TESTS = (
-    "tests/laws", "tests/golden", "tests/metrics", "tests/scoring", "tests/stats", "tests/data",
-    "tests/evaluation", "tests/comparison", "tests/gating", "tests/cli", "tests/store",
-)  # fmt: skip
+    "tests/laws",
+    "tests/golden",
+    "tests/metrics",
+    "tests/scoring",
+    "tests/stats",
+    "tests/data",
+    "tests/evaluation",
+    "tests/comparison",
+    "tests/gating",
+    "tests/cli",
+    "tests/store",
+)
 SELECTED = "not slow and not large and not manual and not chromium and not wording"
 
 
 def main() -> int:
     """Try each cell, and write the page if all versions were asked for."""
-    asked = tuple(sys.argv[1:]) or VERSIONS
+    versions = tuple(sys.argv[1:]) or VERSIONS
     (wheel,) = (ROOT / "dist").glob("*.whl")
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for version in asked:
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for version in versions:
         for kind in KINDS:
             cell = f"{version} {kind}"
-            if known.get(cell, {}).get("wheel") == wheel.stat().st_mtime_ns:
+            if results.get(cell, {}).get("wheel") == wheel.stat().st_mtime_ns:
                 continue
-            said = _cell(version, kind, wheel)
-            print(f"{cell}: {said}", file=sys.stderr, flush=True)
-            known[cell] = {"said": said, "wheel": wheel.stat().st_mtime_ns}
+            outcome = _cell(version, kind, wheel)
+            print(f"{cell}: {outcome}", file=sys.stderr, flush=True)
+            results[cell] = {"said": outcome, "wheel": wheel.stat().st_mtime_ns}
             WORK.mkdir(parents=True, exist_ok=True)
-            RESULTS.write_text(json.dumps(known, indent=1))
+            RESULTS.write_text(json.dumps(results, indent=1))
     if len(sys.argv) == 1:
-        rows = [(v, *(known[f"{v} {kind}"]["said"] for kind in KINDS)) for v in VERSIONS]
+        rows = [(v, *(results[f"{v} {kind}"]["said"] for kind in KINDS)) for v in VERSIONS]
         tables.write("matrix", ("Python", *(f"{kind} dependencies" for kind in KINDS)), rows)
-    mine = [known[f"{version} {kind}"]["said"] for version in asked for kind in KINDS]
-    return int(any("failed" in said for said in mine))
+    outcomes = [results[f"{version} {kind}"]["said"] for version in versions for kind in KINDS]
+    return int(any("failed" in outcome for outcome in outcomes))
 
 
 def _cell(version: str, kind: str, wheel: Path) -> str:
@@ -64,13 +73,15 @@ def _cell(version: str, kind: str, wheel: Path) -> str:
     shutil.rmtree(home, ignore_errors=True)
     subprocess.run([str(python), "-m", "venv", str(home)], check=True)
     programs = home / "bin"
-    wanted = [f"{wheel}[dev]"] if kind == "newest" else [str(wheel), "-r", _bounds()]
+    requirements = [f"{wheel}[dev]"] if kind == "newest" else [str(wheel), "-r", _bounds()]
     pip = [str(programs / "python"), "-m", "pip", "install", "-q", "--only-binary=:all:"]
     environ = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
-    made = subprocess.run([*pip, *wanted], env=environ, capture_output=True, text=True, check=False)
-    if made.returncode:
-        lacking = re.findall(r"No matching distribution found for (\S+)", made.stderr)
-        return f"no wheels of {', '.join(lacking) or 'some packages'}"
+    installation = subprocess.run(
+        [*pip, *requirements], env=environ, capture_output=True, text=True, check=False
+    )
+    if installation.returncode:
+        missing = re.findall(r"No matching distribution found for (\S+)", installation.stderr)
+        return f"no wheels of {', '.join(missing) or 'some packages'}"
     smoke = [
         sys.executable,
         str(ROOT / "release" / "smoke.py"),
@@ -96,12 +107,21 @@ def _bounds() -> str:
 def _tested(programs: Path, version: str) -> str:
     """The last line of the tests, which use the wheel: the sources are not on their path."""
     command = [
-        str(programs / "python"), "-m", "pytest", "-q", "-n", str(os.cpu_count()),
-        "-p", "no:cacheprovider", "-m", SELECTED, *TESTS,
-    ]  # fmt: skip
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    (WORK / f"{version}.log").write_text(shown.stdout + shown.stderr)
-    counts = re.findall(r"\d+ (?:passed|failed|errors?)", shown.stdout.splitlines()[-1])
+        str(programs / "python"),
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        str(os.cpu_count()),
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        SELECTED,
+        *TESTS,
+    ]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    (WORK / f"{version}.log").write_text(process.stdout + process.stderr)
+    counts = re.findall(r"\d+ (?:passed|failed|errors?)", process.stdout.splitlines()[-1])
     return ", ".join(counts) or "tests failed to start"
 
 

@@ -25,12 +25,18 @@ AREAS = {
     "store": ("client",),
     "measurement": ("stats", "metrics", "scoring", "evaluation", "explanation", "fusion"),
     "decisions": (
-        "comparison", "gating", "unjudged", "blind_spots", "uncertainty", "advice", "pipelines",
+        "comparison",
+        "gating",
+        "unjudged",
+        "blind_spots",
+        "uncertainty",
+        "advice",
+        "pipelines",
         "sweeps",
     ),
     "workspace": ("reports", "records", "web"),
     "interface": ("cli", "demo", "compat", "pytest_plugin", "mcp", "extend"),
-}  # fmt: skip
+}
 """The packages that move into an area; others are areas themselves, or in one."""
 MODULES = {
     "core.console.completed": "measurement.completion",
@@ -71,8 +77,18 @@ NAMES = {"metrics", "fusion", "web"}
 """Entry points and loggers with the name of a package."""
 LEFT = re.compile(r"CHANGELOG\.md|changelog\.d/.*|release/move_to_areas\.py")
 TEXT = {
-    ".py", ".pyi", ".md", ".toml", ".json", ".yml", ".yaml", ".cfg", ".txt", ".html", ".ipynb",
-}  # fmt: skip
+    ".py",
+    ".pyi",
+    ".md",
+    ".toml",
+    ".json",
+    ".yml",
+    ".yaml",
+    ".cfg",
+    ".txt",
+    ".html",
+    ".ipynb",
+}
 PYPROJECT = (
     ("*/command}.py", "**/command}.py"),
     ("src/rankgate/{engines,fusion}/**", "src/rankgate/{engines,measurement/fusion}/**"),
@@ -121,7 +137,7 @@ def rewritten(text: str, name: str) -> str:
         text: before.
         name: the path of the file from the root of the project.
     """
-    inside = name.startswith("src/")
+    in_source = name.startswith("src/")
     if name == ".ci/coverage_bounds.json":
         bounds = {_placed(key): bound for key, bound in json.loads(text).items()}
         return json.dumps(dict(sorted(bounds.items())), indent=1) + "\n"
@@ -132,20 +148,24 @@ def rewritten(text: str, name: str) -> str:
         text = _SHORT.sub(lambda match: _placed(match[1], "."), text)
 
     def new_name(match: re.Match[str]) -> str:
-        package, after, before = match[1], text[match.end() :], text[: match.start()]
-        quoted = before[-1:] in {'"', "'"} and after[:1] == before[-1:]
-        listed = before[-1:] == "[" and after[:1] == "]"
-        if package in NAMES and (quoted or listed) and name != "pyproject.toml":
+        package, text_after, text_before = match[1], text[match.end() :], text[: match.start()]
+        quoted = text_before[-1:] in {'"', "'"} and text_after[:1] == text_before[-1:]
+        in_brackets = text_before[-1:] == "[" and text_after[:1] == "]"
+        if package in NAMES and (quoted or in_brackets) and name != "pyproject.toml":
             return match[0]
-        if package in FACADE and not _internal(package, before, after, inside=inside, name=name):
+        if package in FACADE and not _internal(
+            package, text_before, text_after, inside=in_source, name=name
+        ):
             return match[0]
         return f"rankgate.{_placed(package, '.')}"
 
     text = with_moved_modules(_DOTTED.sub(new_name, text), name)
     text = _IMPORTED.sub(
-        lambda match: match[0] if match[2] in FACADE else
-        f"{match[1]}.{AREA_OF[match[2]]} import {match[2]}", text,
-    )  # fmt: skip
+        lambda match: (
+            match[0] if match[2] in FACADE else f"{match[1]}.{AREA_OF[match[2]]} import {match[2]}"
+        ),
+        text,
+    )
     if name != "tests/test_ci.py":
         text = _PATH.sub(lambda match: _placed(match[1]), text)
     return _JOINED.sub(lambda match: f'"{AREA_OF[match[1]]}" / "{match[1]}"', text)
@@ -167,7 +187,11 @@ def with_moved_modules(text: str, name: str) -> str:
             "rankgate.store": sorted(names & {"store_options"}),
             "rankgate.measurement": ["metric_options"] * bool(metric_options),
         }
-        lines = [f"from {home} import {', '.join(of)}\n" for home, of in homes.items() if of]
+        lines = [
+            f"from {home} import {', '.join(imported_names)}\n"
+            for home, imported_names in homes.items()
+            if imported_names
+        ]
         text = text.replace(line, "".join(lines))
     return text
 

@@ -39,13 +39,13 @@ def main() -> int:
 
 
 def _files(folder: Path) -> None:
-    rows = [f"{q} 0 {d} {grade}" for q, found in QRELS.items() for d, grade in found.items()]
+    rows = [f"{q} 0 {d} {grade}" for q, grades in QRELS.items() for d, grade in grades.items()]
     (folder / "qrels.txt").write_text("\n".join(rows) + "\n")
     for name, lists in (("old", OLD), ("new", NEW)):
         rows = [
             f"{query} Q0 {document} {rank} {10 - rank} {name}"
-            for query, found in lists.items()
-            for rank, document in enumerate(found, 1)
+            for query, documents in lists.items()
+            for rank, document in enumerate(documents, 1)
         ]
         (folder / f"{name}.run").write_text("\n".join(rows) + "\n")
 
@@ -54,8 +54,8 @@ def _programs(python: Path, folder: Path) -> None:
     """The commands of a first hour."""
     version = _run(python, folder, "--version")
     assert version.stdout.startswith("rankgate"), version.stdout
-    found = json.loads(_run(python, folder, *_eval("old.run"), "--format", "json").stdout)
-    value = found["runs"][0]["mean"]["nDCG@10"]
+    evaluation = json.loads(_run(python, folder, *_eval("old.run"), "--format", "json").stdout)
+    value = evaluation["runs"][0]["mean"]["nDCG@10"]
     assert isclose(value, OLD_NDCG, rel_tol=1e-15), (value, OLD_NDCG)
     files = ("qrels.txt", "old.run", "new.run")
     _run(python, folder, "compare", *files, "-m", "RR")
@@ -85,8 +85,8 @@ run = {{q: {{d: -float(i) for i, d in enumerate(found)}} for q, found in {OLD!r}
 result = rankgate.evaluate({QRELS!r}, run, [nDCG @ 10, RR])
 print(repr(float(result.means["nDCG@10"][0])))
 """
-    shown = _python(python, folder, "-c", program)
-    assert isclose(float(shown.stdout), OLD_NDCG, rel_tol=1e-15), shown.stdout
+    process = _python(python, folder, "-c", program)
+    assert isclose(float(process.stdout), OLD_NDCG, rel_tol=1e-15), process.stdout
 
 
 def _missing(python: Path, folder: Path) -> None:
@@ -112,9 +112,9 @@ def _python(
     python: Path, folder: Path, *words: str, codes: tuple[int, ...] = (0,)
 ) -> subprocess.CompletedProcess[str]:
     command = [str(python), *words]
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert found.returncode in codes, (words, found.returncode, found.stdout, found.stderr)
-    return found
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert process.returncode in codes, (words, process.returncode, process.stdout, process.stderr)
+    return process
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ def write(name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> No
     """Put a table between the markers of a name."""
     page = PAGE.read_text()
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
+    text_before, begin_found, remaining = page.partition(begin)
+    _, closed, text_after = remaining.partition(end)
+    if not (begin_found and closed):
         raise SystemExit(f"{PAGE} has no place for {name}")
     lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
-    PAGE.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n\n{end}{after}")
+    PAGE.write_text(f"{text_before}{begin}\n" + "\n".join(lines) + f"\n\n{end}{text_after}")

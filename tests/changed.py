@@ -110,11 +110,11 @@ def module_of(dotted: str) -> str | None:
 def dependencies(name: str) -> frozenset[str]:
     """The modules that a module loads itself."""
     loaded = {module for dotted in source(name).imports if (module := module_of(dotted))}
-    named = {module for dotted in source(name).strings if (module := module_of(dotted))}
-    for package in named & PACKAGES:
+    string_modules = {module for dotted in source(name).strings if (module := module_of(dotted))}
+    for package in string_modules & PACKAGES:
         if not source(package).table:  # its modules are loaded by name
             loaded |= {module for module in MODULES if module.startswith(f"{package}.")}
-    return frozenset(loaded | named)
+    return frozenset(loaded | string_modules)
 
 
 def reached(test: str) -> set[str]:
@@ -122,28 +122,30 @@ def reached(test: str) -> set[str]:
     path = MODULES[test].parent
     conftests = [
         name
-        for name, other in MODULES.items()
-        if other.name == "conftest.py" and other.parent in (path, *path.parents)
+        for name, module_path in MODULES.items()
+        if module_path.name == "conftest.py" and module_path.parent in (path, *path.parents)
     ]
     pending = {test, *conftests, "rankgate.interface.cli"}
     mentions = set().union(*(source(name).mentions for name in (test, *conftests)))
-    seen: set[str] = set()
+    reached_modules: set[str] = set()
     while pending:
         name = pending.pop()
-        seen.add(name)
+        reached_modules.add(name)
         table = source(name).table
         loaded = set(dependencies(name)) | {table[word] for word in mentions & table.keys()}
         parents = {name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)}
-        pending |= (loaded | (parents & MODULES.keys())) - seen
-    return seen
+        pending |= (loaded | (parents & MODULES.keys())) - reached_modules
+    return reached_modules
 
 
 def changed_files(revision: str) -> list[str]:
     """Files that differ from a revision, and those that git does not know yet."""
     commands = (["diff", "--name-only", revision], ["ls-files", "--others", "--exclude-standard"])
     outputs = (
-        subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-        for words in commands
+        subprocess.run(
+            ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+        ).stdout
+        for arguments in commands
     )
     return sorted({line for output in outputs for line in output.splitlines()})
 
@@ -158,7 +160,7 @@ def touched_tests(files: list[str]) -> list[str]:
         str(Path(file).parent) for file in files if file.startswith("src/") and file not in names
     }
     changed |= {name for path, name in names.items() if str(Path(path).parent) in folders}
-    others = {
+    other_paths = {
         "/".join(Path(file).parts[:2]) for file in files if not file.startswith(("src/", "tests/"))
     }
     paths = {
@@ -169,12 +171,16 @@ def touched_tests(files: list[str]) -> list[str]:
     for name, path in MODULES.items():
         if not path.name.startswith("test_"):
             continue
-        beside = any(
+        data_file_changed = any(
             file.startswith(f"{path.parent.relative_to(ROOT)}/") and file not in names
             for file in files
         )
         text = path.read_text()
-        if beside or any(other in text for other in others) or changed & reached(name):
+        if (
+            data_file_changed
+            or any(other_path in text for other_path in other_paths)
+            or changed & reached(name)
+        ):
             paths.add(str(path.relative_to(ROOT)))
     if any(file.endswith(".md") for file in files):
         paths.add("tests/docs")

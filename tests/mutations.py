@@ -38,12 +38,27 @@ NEAR = ("tests/metrics", "tests/laws", "tests/scoring", "tests/golden")
 FIRST = 2  # tests of a file that are tried before all others
 LONGEST = 900  # seconds; a change that makes a loop endless is noticed, too
 SWAPPED = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.And: ast.Or,
-    ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.FloorDiv: ast.Mult,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.FloorDiv: ast.Mult,
     ast.Pow: ast.Mult,
-}  # fmt: skip
+}
 
 SWITCHES = '''"""Which change is on, and which were reached: a part of tests/mutations.py."""
 
@@ -111,20 +126,20 @@ class Change(NamedTuple):
 
 def changed(node: ast.AST) -> ast.AST | None:
     """The node with one fault; None where there is none to make."""
-    other = copy.deepcopy(node)
-    if isinstance(other, ast.Compare) and len(other.ops) == 1:
-        other.ops = [SWAPPED[type(other.ops[0])]()]
-    elif isinstance(other, ast.BinOp | ast.BoolOp) and type(other.op) in SWAPPED:
-        other.op = SWAPPED[type(other.op)]()
-    elif isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.Not | ast.Invert):
-        return other.operand
-    elif isinstance(other, ast.Constant) and isinstance(other.value, bool):
-        other.value = not other.value
-    elif isinstance(other, ast.Constant) and isinstance(other.value, int | float):
-        other.value += 1
+    mutated = copy.deepcopy(node)
+    if isinstance(mutated, ast.Compare) and len(mutated.ops) == 1:
+        mutated.ops = [SWAPPED[type(mutated.ops[0])]()]
+    elif isinstance(mutated, ast.BinOp | ast.BoolOp) and type(mutated.op) in SWAPPED:
+        mutated.op = SWAPPED[type(mutated.op)]()
+    elif isinstance(mutated, ast.UnaryOp) and isinstance(mutated.op, ast.Not | ast.Invert):
+        return mutated.operand
+    elif isinstance(mutated, ast.Constant) and isinstance(mutated.value, bool):
+        mutated.value = not mutated.value
+    elif isinstance(mutated, ast.Constant) and isinstance(mutated.value, int | float):
+        mutated.value += 1
     else:
         return None
-    return other
+    return mutated
 
 
 def not_computed(tree: ast.Module) -> Iterator[ast.AST]:
@@ -149,46 +164,52 @@ def changes(source: Path) -> Iterator[Change]:
             for node in ast.walk(tree):
                 if id(node) in skipped or not isinstance(node, ast.expr):
                     continue
-                other = changed(node) if node.lineno == node.end_lineno else None
-                if other is not None:
+                mutated = changed(node) if node.lineno == node.end_lineno else None
+                if mutated is not None:
                     old = ast.get_source_segment(text, node) or ""
-                    place = (node.lineno, node.col_offset, node.end_col_offset or 0)
+                    location = (node.lineno, node.col_offset, node.end_col_offset or 0)
                     file = path.relative_to(source).as_posix()
-                    words = old, ast.unparse(other), lines[node.lineno - 1].strip()
-                    yield Change(file, *place, *words)
+                    texts = old, ast.unparse(mutated), lines[node.lineno - 1].strip()
+                    yield Change(file, *location, *texts)
 
 
 def unique(source: Path) -> dict[tuple[str, str, str], Change]:
     """The changes whose line is there once."""
-    every = list(changes(source))
-    times = Counter(each.content for each in every)
-    return {each.content: each for each in every if times[each.content] == 1}
+    all_changes = list(changes(source))
+    times = Counter(change.content for change in all_changes)
+    return {change.content: change for change in all_changes if times[change.content] == 1}
 
 
 def sampled(source: Path, count: int, seed: int, also: Path | None = None) -> list[Change]:
     """Changes of a seeded sample, none inside another; possible in another tree too."""
-    some = unique(source)
+    candidates = unique(source)
     if also:
-        others = unique(also)
-        some = {content: each for content, each in some.items() if content in others}
-    drawn = sorted(some, key=lambda content: hashlib.sha256(f"{seed}{content}".encode()).digest())
-    chosen: list[Change] = []
-    for each in map(some.__getitem__, drawn):
-        if len(chosen) < count and not any(each.overlaps(other) for other in chosen):
-            chosen.append(each)
-    return chosen
+        other_changes = unique(also)
+        candidates = {
+            content: change for content, change in candidates.items() if content in other_changes
+        }
+    shuffled = sorted(
+        candidates, key=lambda content: hashlib.sha256(f"{seed}{content}".encode()).digest()
+    )
+    sample: list[Change] = []
+    for change in map(candidates.__getitem__, shuffled):
+        if len(sample) < count and not any(change.overlaps(earlier) for earlier in sample):
+            sample.append(change)
+    return sample
 
 
 def build_in(chosen: Iterable[Change], source: Path) -> None:
     """Put all changes into a copy of the package, each behind its switch."""
     (source / "rankgate_changes.py").write_text(SWITCHES)
     numbered = sorted(enumerate(chosen), key=lambda pair: -pair[1].begin)
-    for number, each in numbered:
-        path = source / each.file
+    for number, change in numbered:
+        path = source / change.file
         lines = path.read_bytes().split(b"\n")
-        line = lines[each.line - 1]
-        switch = f"(({each.new}) if __import__('rankgate_changes').on({number}) else ({each.old}))"
-        lines[each.line - 1] = line[: each.begin] + switch.encode() + line[each.end :]
+        line = lines[change.line - 1]
+        switch = (
+            f"(({change.new}) if __import__('rankgate_changes').on({number}) else ({change.old}))"
+        )
+        lines[change.line - 1] = line[: change.begin] + switch.encode() + line[change.end :]
         path.write_bytes(b"\n".join(lines))
 
 
@@ -197,7 +218,7 @@ def run(source: Path, words: Iterable[str], **environment: str) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "rankgate_changes", *words]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(source), **environment},
@@ -208,9 +229,11 @@ def run(source: Path, words: Iterable[str], **environment: str) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
-    if "REACHED" in environment and done.returncode:
-        sys.stdout.write(f"these fail without any change, and do not count:\n{done.stdout[-2000:]}")
-    return not done.returncode
+    if "REACHED" in environment and process.returncode:
+        sys.stdout.write(
+            f"these fail without any change, and do not count:\n{process.stdout[-2000:]}"
+        )
+    return not process.returncode
 
 
 def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str]]:
@@ -220,7 +243,7 @@ def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str
     """
     folder.mkdir(exist_ok=True)
     run(source, ["-n", "auto", "-m", QUICK, *tests], REACHED=str(folder))
-    found: defaultdict[int, set[tuple[float, str]]] = defaultdict(set)
+    tests_by_change: defaultdict[int, set[tuple[float, str]]] = defaultdict(set)
     near: set[tuple[float, str]] = set()
     imported: set[int] = set()
     for path in folder.glob("*.json"):
@@ -230,10 +253,13 @@ def reaching(source: Path, folder: Path, tests: list[str]) -> dict[int, list[str
             elif test.startswith(NEAR):
                 near.add((seconds, test))
             for number in numbers if test else ():
-                found[number].add((seconds, test))
+                tests_by_change[number].add((seconds, test))
     for number in imported:
-        found[number] |= near
-    return {number: [test for _, test in sorted(each)] for number, each in found.items()}
+        tests_by_change[number] |= near
+    return {
+        number: [test for _, test in sorted(timed_tests)]
+        for number, timed_tests in tests_by_change.items()
+    }
 
 
 def notices(number: int, tests: list[str], source: Path, folder: Path) -> str:
@@ -241,11 +267,11 @@ def notices(number: int, tests: list[str], source: Path, folder: Path) -> str:
     by_file: defaultdict[str, list[str]] = defaultdict(list)
     for test in tests:
         by_file[test.partition("::")[0]].append(test)
-    first = [test for each in by_file.values() for test in each[:FIRST]]
-    for name, chosen in (("first", first), ("all", tests)):
-        words = folder / f"{number}-{name}.txt"
-        words.write_text("".join(f"{test}\n" for test in chosen))
-        if chosen and not run(source, ["-x", f"@{words}"], CHANGE=str(number)):
+    first = [test for file_tests in by_file.values() for test in file_tests[:FIRST]]
+    for name, selected in (("first", first), ("all", tests)):
+        list_file = folder / f"{number}-{name}.txt"
+        list_file.write_text("".join(f"{test}\n" for test in selected))
+        if selected and not run(source, ["-x", f"@{list_file}"], CHANGE=str(number)):
             return name
     return ""
 
@@ -258,25 +284,25 @@ def main() -> None:
     parser.add_argument("--also", type=Path, help="the folder src of another version")
     parser.add_argument("--save", type=Path, help="a folder for the copy and the tests of each")
     parser.add_argument("tests", nargs="*", default=["tests"])
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.save or Path(temporary)
+        folder = arguments.save or Path(temporary)
         source = folder / "src"
         shutil.copytree(ROOT / "src", source)
-        chosen = sampled(source, given.count, given.seed, given.also)
-        build_in(chosen, source)
-        tests = reaching(source, folder / "reached", given.tests)
+        sample = sampled(source, arguments.count, arguments.seed, arguments.also)
+        build_in(sample, source)
+        tests = reaching(source, folder / "reached", arguments.tests)
         killed = 0
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            every = range(len(chosen))
-            found = pool.map(lambda i: notices(i, tests.get(i, []), source, folder), every)
-            for number, by in enumerate(found):
-                killed += bool(by)
-                word = f"killed ({by})" if by else "SURVIVED"
+            indexes = range(len(sample))
+            results = pool.map(lambda i: notices(i, tests.get(i, []), source, folder), indexes)
+            for number, killed_by in enumerate(results):
+                killed += bool(killed_by)
+                word = f"killed ({killed_by})" if killed_by else "SURVIVED"
                 reach = len(tests.get(number, []))
-                sys.stdout.write(f"{number + 1} {word} {chosen[number]} (reached by {reach})\n")
+                sys.stdout.write(f"{number + 1} {word} {sample[number]} (reached by {reach})\n")
                 sys.stdout.flush()
-        sys.stdout.write(f"killed {killed} of {len(chosen)}\n")
+        sys.stdout.write(f"killed {killed} of {len(sample)}\n")
 
 
 if __name__ == "__main__":

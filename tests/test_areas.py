@@ -23,9 +23,22 @@ NAMES = {
     *(
         f"rankgate.{group}"
         for group in (
-            "alerts", "api", "click_models", "conventions", "engines", "formats", "fusion",
-            "interleavings", "jobs", "kpis", "log_checks", "metrics", "off_policy_estimators",
-            "report_blocks", "resolve_rules", "rules",
+            "alerts",
+            "api",
+            "click_models",
+            "conventions",
+            "engines",
+            "formats",
+            "fusion",
+            "interleavings",
+            "jobs",
+            "kpis",
+            "log_checks",
+            "metrics",
+            "off_policy_estimators",
+            "report_blocks",
+            "resolve_rules",
+            "rules",
         )
     ),  # entry points of plug-ins
     *(f"rankgate.{logger}" for logger in ("access", "models", "schedule", "web")),
@@ -33,7 +46,7 @@ NAMES = {
     "rankgate.record",  # a key of click's context
     "rankgate.report.words",  # another one
     "rankgate.toml",
-}  # fmt: skip
+}
 """Strings that look like modules."""
 DIVIDED = {"core", "measurement", "decisions", "workspace", "interface"}
 """Areas with packages for topics of their own."""
@@ -154,15 +167,24 @@ def problems(texts):
             if target is None or (edge.how == "names" and target == "rankgate"):
                 yield f"{edge}: no such module"
                 continue
-            below, above = area_of(module), area_of(target)
-            if not below:
+            source_area, target_area = area_of(module), area_of(target)
+            if not source_area:
                 continue
-            if not above or (below != above and LEVEL[above] >= LEVEL[below]):
-                yield f"{edge}: {above or 'the façade'} is not below {below}"
-            elif below == above:
-                inner, other = module.split(".")[2:3], target.split(".")[2:3]
-                if inner and other and inner != other and _is_package(below, *inner, texts):
-                    packages.setdefault((below, *inner), {}).setdefault((below, *other), edge)
+            if not target_area or (
+                source_area != target_area and LEVEL[target_area] >= LEVEL[source_area]
+            ):
+                yield f"{edge}: {target_area or 'the façade'} is not below {source_area}"
+            elif source_area == target_area:
+                inner, target_inner = module.split(".")[2:3], target.split(".")[2:3]
+                if (
+                    inner
+                    and target_inner
+                    and inner != target_inner
+                    and _is_package(source_area, *inner, texts)
+                ):
+                    packages.setdefault((source_area, *inner), {}).setdefault(
+                        (source_area, *target_inner), edge
+                    )
     yield from _circles(packages)
 
 
@@ -228,9 +250,9 @@ def test_no_import_and_no_string_breaks_the_order_of_areas():
     ],
 )
 def test_a_planted_module_is_named_with_file_and_line(module, text, problem):
-    found = list(problems({**sources(), module: text}))
-    assert [line for line in found if line.startswith("src/" + module.replace(".", "/"))]
-    assert any(problem in line for line in found)
+    problem_lines = list(problems({**sources(), module: text}))
+    assert [line for line in problem_lines if line.startswith("src/" + module.replace(".", "/"))]
+    assert any(problem in line for line in problem_lines)
 
 
 COMMANDS = re.compile(
@@ -288,8 +310,8 @@ def test_the_map_of_contributing_has_every_area_and_package():
     assert len(areas) == len(set(areas)) == 12
     for area in areas:
         folder = ROOT / "src" / "rankgate" / area
-        inside = {path.name for path in folder.iterdir() if (path / "__init__.py").exists()}
+        subpackages = {path.name for path in folder.iterdir() if (path / "__init__.py").exists()}
         written = {name.rstrip("/") for name in packages.get(area, ())}
         assert all((folder / name).exists() for name in written)
         if area in DIVIDED:
-            assert inside <= written, area
+            assert subpackages <= written, area

@@ -42,8 +42,8 @@ def test_every_reader_refuses_damaged_files_with_an_error_of_ours(tmp_path, kind
     path.write_bytes(DAMAGED[kind])
     for read in (rankgate.read_qrels, rankgate.read_run):
         try:
-            found = read(path, from_=form)
-            assert len(found.table) >= 0
+            result = read(path, from_=form)
+            assert len(result.table) >= 0
         except RankgateError as error:
             assert "\n" not in str(error), error  # noqa: PT017 - the kind of error is the test
 
@@ -54,9 +54,9 @@ def test_every_command_refuses_damaged_files_with_one_line(tmp_path, run, monkey
     for kind in ("parquet", "utf-16", "json"):
         path = tmp_path / kind
         path.write_bytes(DAMAGED[kind])
-        for words in ([name, path], [name, path, path, path], [name, path / "inside"]):
-            ended = run(*words)
-            assert ended.code != 70, ended.err
+        for arguments in ([name, path], [name, path, path, path], [name, path / "inside"]):
+            result = run(*arguments)
+            assert result.code != 70, result.err
 
 
 @pytest.mark.parametrize("cutoff", [1 << 31, (1 << 53) - 1, 1 << 53, 1 << 63, 1 << 64, 10**30])
@@ -97,17 +97,17 @@ def test_half_of_a_surrogate_pair_is_no_id(qrels, run):
 
 
 def test_results_are_equal_by_content():
-    one, same = (rankgate.evaluate(QRELS, RUN, ["RR", "ERR@1"]) for _ in range(2))
-    other = rankgate.evaluate(QRELS, {"q": {"z": 1.0, "a": 0.5}}, ["RR", "ERR@1"])
-    assert one == same
-    assert hash(one) == hash(same)
-    assert one != other
-    assert one != RUN
-    assert len({one, same, other}) == 2
+    first, second = (rankgate.evaluate(QRELS, RUN, ["RR", "ERR@1"]) for _ in range(2))
+    different = rankgate.evaluate(QRELS, {"q": {"z": 1.0, "a": 0.5}}, ["RR", "ERR@1"])
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != different
+    assert first != RUN
+    assert len({first, second, different}) == 2
     assert rankgate.compare(QRELS, RUN, QRELS) == rankgate.compare(QRELS, RUN, QRELS)
     assert rankgate.read_qrels(QRELS) == rankgate.read_qrels(QRELS)
-    lacking = {"q": {"a": 1}, "p": {"x": 0}}
-    undefined = [rankgate.evaluate(lacking, RUN, ["RR"], "lenskit") for _ in range(2)]
+    qrels = {"q": {"a": 1}, "p": {"x": 0}}
+    undefined = [rankgate.evaluate(qrels, RUN, ["RR"], "lenskit") for _ in range(2)]
     assert undefined[0] == undefined[1]
 
 
@@ -118,8 +118,8 @@ def test_closed_streams_are_no_fault_of_ours(tmp_path, stream):
     first = "-" if stream == "stdin" else "a.qrels"
     sign = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}[stream]
     line = f'exec "{sys.executable}" -m rankgate eval {first} a.run -m RR {sign}'
-    ended = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
-    assert ended.returncode == (0 if stream == "stderr" else 2), ended.stderr
+    process = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+    assert process.returncode == (0 if stream == "stderr" else 2), process.stderr
 
 
 def test_mistakes_that_were_called_our_fault(tmp_path, run, monkeypatch):

@@ -56,25 +56,25 @@ def project(tmp_path):
 )
 def test_a_change_selects_the_tests_that_load_it(project, changed, tests):
     (project / changed).write_text("new = 1")
-    listed = subprocess.run(
+    selected = subprocess.run(
         [sys.executable, "tests/changed.py"],
         cwd=project,
         check=True,
         capture_output=True,
         text=True,
     ).stdout.split()
-    assert {Path(path).name for path in listed if path.startswith("tests/")} == tests
+    assert {Path(path).name for path in selected if path.startswith("tests/")} == tests
     doctests = {changed} if changed.endswith(".py") and changed.startswith("src/") else set()
-    assert {path for path in listed if path.startswith("src/")} == doctests
+    assert {path for path in selected if path.startswith("src/")} == doctests
 
 
 def test_what_every_test_uses_selects_all(project):
     (project / "tests" / "conftest.py").write_text("new = 1")
-    listed = subprocess.run(
+    selected = subprocess.run(
         [sys.executable, "tests/changed.py"],
         cwd=project,
         check=True,
         capture_output=True,
         text=True,
     ).stdout.split()
-    assert listed == ["tests", "src"]
+    assert selected == ["tests", "src"]

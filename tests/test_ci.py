@@ -44,8 +44,11 @@ def test_a_failing_step_is_named_at_the_end(steps, monkeypatch, capsys):
     assert steps.main([]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(" in ")[0] for line in lines if line.startswith("===")] == [
-        "=== first: a step", "=== first: FAILED", "=== last: a step", "=== last: passed",
-    ]  # fmt: skip
+        "=== first: a step",
+        "=== first: FAILED",
+        "=== last: a step",
+        "=== last: passed",
+    ]
     assert "here" in lines
     assert lines[-2] == "FAILED step first: a step"
     assert re.fullmatch(r"1 failed, 2 passed in \d+\.\d\ds", lines[-1])
@@ -62,11 +65,14 @@ def test_bare_commands_see_python_make_git_and_a_shell(steps, monkeypatch):
         (folder,) = map(Path, environment["PATH"].split(":"))
         assert {path.name for path in folder.iterdir()} <= {*steps.TOOLS, "python3"}
         code = "import encodings, sys; print(sys.version)"
-        shown = subprocess.run(
-            ["sh", "-c", f"python3 -c '{code}'"], env=environment, text=True, check=True,
+        result = subprocess.run(
+            ["sh", "-c", f"python3 -c '{code}'"],
+            env=environment,
+            text=True,
+            check=True,
             capture_output=True,
-        )  # fmt: skip
-        assert shown.stdout.strip() == sys.version
+        )
+        assert result.stdout.strip() == sys.version
     assert not Path(environment["TMPDIR"]).exists()
 
 
@@ -79,17 +85,21 @@ def test_tests_that_were_skipped_need_the_first_run(steps, capsys):
 
 def test_the_workflow_has_every_step(steps):
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
-    commands = [each.get("run", "") for each in workflow["jobs"]["all"]["steps"]]
-    assert [each.removeprefix("bash .ci/run ") for each in commands if each] == list(steps.STEPS)
+    commands = [workflow_step.get("run", "") for workflow_step in workflow["jobs"]["all"]["steps"]]
+    assert [command.removeprefix("bash .ci/run ") for command in commands if command] == list(
+        steps.STEPS
+    )
 
 
 def summary(lines, covered, branches=0, covered_branches=0):
     return {
         "summary": {
-            "num_statements": lines, "covered_lines": covered,
-            "num_branches": branches, "covered_branches": covered_branches,
+            "num_statements": lines,
+            "covered_lines": covered,
+            "num_branches": branches,
+            "covered_branches": covered_branches,
         }
-    }  # fmt: skip
+    }
 
 
 def test_percentages_count_statements_and_branches_of_an_area():
@@ -153,11 +163,11 @@ def test_names_that_say_nothing_are_counted_by_kind(tmp_path):
 
 def test_bounds_of_names_only_go_down():
     names = tool(".ci/name_bounds.py")
-    few, many = (dict.fromkeys(names.KINDS, number) for number in (1, 2))
-    assert names.faults({"stats": few}, {"stats": few}) == []
-    assert "name what they hold" in names.faults({"stats": few}, {"stats": many})[0]
-    assert names.lowered({"stats": few}, {"stats": many}) == {"stats": few}
-    assert names.lowered({"stats": many}, {"stats": few}) == {"stats": few}
-    assert "too high" in names.too_high({"stats": many}, {"stats": few})[0]
-    both = names.faults({"gone": few}, {"new": few})
-    assert [message.partition(":")[0] for message in both] == ["new", "gone"]
+    low_counts, high_counts = (dict.fromkeys(names.KINDS, number) for number in (1, 2))
+    assert names.faults({"stats": low_counts}, {"stats": low_counts}) == []
+    assert "name what they hold" in names.faults({"stats": low_counts}, {"stats": high_counts})[0]
+    assert names.lowered({"stats": low_counts}, {"stats": high_counts}) == {"stats": low_counts}
+    assert names.lowered({"stats": high_counts}, {"stats": low_counts}) == {"stats": low_counts}
+    assert "too high" in names.too_high({"stats": high_counts}, {"stats": low_counts})[0]
+    messages = names.faults({"gone": low_counts}, {"new": low_counts})
+    assert [message.partition(":")[0] for message in messages] == ["new", "gone"]

@@ -22,7 +22,7 @@ KINDS = [
 def test_a_class_has_a_code_of_its_own(kind):
     code = kind("a problem").code
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
-    assert [each.default_code for each in KINDS].count(code) == 1
+    assert [error_class.default_code for error_class in KINDS].count(code) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,9 +23,18 @@ COMMANDS = {
     "online": ["online kpi events.ndjson"],
 }
 PACKAGES = (
-    "altair", "vl_convert", "sqlalchemy", "alembic", "argon2", "starlette", "uvicorn", "jinja2",
-    "duckdb", "ibis", "urllib3",
-)  # fmt: skip
+    "altair",
+    "vl_convert",
+    "sqlalchemy",
+    "alembic",
+    "argon2",
+    "starlette",
+    "uvicorn",
+    "jinja2",
+    "duckdb",
+    "ibis",
+    "urllib3",
+)
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({PACKAGES!r})); "
 START = "from rankgate.__main__ import main; sys.exit(main())"
 
@@ -48,8 +57,8 @@ def packages_of(extra):
 def test_there_are_at_most_eight_extras_and_all():
     extras = PROJECT["optional-dependencies"].keys() - {"dev", "all"}
     assert len(extras) <= 8
-    (everything,) = PROJECT["optional-dependencies"]["all"]
-    assert set(re.findall(r"\w+", everything)) == {"rankgate", *extras - {"docs"}}
+    (all_extras,) = PROJECT["optional-dependencies"]["all"]
+    assert set(re.findall(r"\w+", all_extras)) == {"rankgate", *extras - {"docs"}}
 
 
 def test_a_package_of_the_base_is_in_no_extra():
@@ -66,16 +75,20 @@ def test_every_module_of_an_extra_is_a_package_of_it():
 
 
 @pytest.mark.parametrize(
-    ("extra", "command"), [(extra, each) for extra, found in COMMANDS.items() for each in found]
+    ("extra", "command"),
+    [(extra, command) for extra, commands in COMMANDS.items() for command in commands],
 )
 def test_a_missing_package_is_named_by_its_extra(tmp_path, extra, command):
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\n")
     for name in ("old", "new", "a"):
         (tmp_path / f"{name}.run").write_text(f"q1 Q0 {name} 1 1 {name}\n")
     (tmp_path / "events.ndjson").write_text("{}\n")
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", WITHOUT + START, *command.split()],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (found.returncode, found.stdout) == (2, ""), found.stderr
-    assert f"rankgate[{extra}]" in found.stderr
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (process.returncode, process.stdout) == (2, ""), process.stderr
+    assert f"rankgate[{extra}]" in process.stderr

@@ -49,28 +49,28 @@ def classes(dataclass: Any, **options: bool) -> Any:
 
 @BOTH
 def test_values_are_shown_compared_and_replaced(dataclass):
-    made = classes(dataclass)
-    one = made("a", [1], note="x")
-    assert repr(one).endswith("<locals>.Made(name='a', values=[1], weight=0.5, size=1)")
-    assert one == made("a", [1], note="y")
-    assert one != made("a", [1], 0.25)
-    assert one != classes(dataclass)("a", [1])
-    assert one.__eq__("a") is NotImplemented
-    assert dataclasses.replace(one, values=[1, 2]).size == 2
-    assert dataclasses.asdict(one)["note"] == "x"
-    assert made.__match_args__ == ("name", "values", "weight", "note")
+    tested_class = classes(dataclass)
+    instance = tested_class("a", [1], note="x")
+    assert repr(instance).endswith("<locals>.Made(name='a', values=[1], weight=0.5, size=1)")
+    assert instance == tested_class("a", [1], note="y")
+    assert instance != tested_class("a", [1], 0.25)
+    assert instance != classes(dataclass)("a", [1])
+    assert instance.__eq__("a") is NotImplemented
+    assert dataclasses.replace(instance, values=[1, 2]).size == 2
+    assert dataclasses.asdict(instance)["note"] == "x"
+    assert tested_class.__match_args__ == ("name", "values", "weight", "note")
     with pytest.raises(TypeError, match="unhashable"):
-        hash(one)
+        hash(instance)
 
 
 @BOTH
 def test_nothing_can_be_set_or_deleted(dataclass):
-    one = classes(dataclass)("a")
+    instance = classes(dataclass)("a")
     for name in ("name", "size", "other"):
         with pytest.raises(dataclasses.FrozenInstanceError, match=f"assign to field '{name}'"):
-            setattr(one, name, 1)
+            setattr(instance, name, 1)
         with pytest.raises(dataclasses.FrozenInstanceError, match=f"delete field '{name}'"):
-            delattr(one, name)
+            delattr(instance, name)
 
 
 @BOTH
@@ -106,11 +106,11 @@ def test_hashes_are_of_what_is_compared(dataclass):
 
 @BOTH
 def test_without_equality_an_object_equals_itself_only(dataclass):
-    made = classes(dataclass, eq=False, repr=False)
-    one = made("a")
-    assert one != made("a")
-    assert len({one, made("a")}) == 2
-    assert "object at" in repr(one)
+    tested_class = classes(dataclass, eq=False, repr=False)
+    instance = tested_class("a")
+    assert instance != tested_class("a")
+    assert len({instance, tested_class("a")}) == 2
+    assert "object at" in repr(instance)
 
 
 @BOTH
@@ -122,13 +122,13 @@ def test_classes_are_derived_from_each_other(dataclass, derive):
     class Derived(base):
         extra: int = 7
 
-    one = Derived("a", [1])
-    assert repr(one).endswith("Derived(name='a', values=[1], weight=0.5, size=1, extra=7)")
-    assert one == Derived("a", [1])
-    assert one != Derived("a", [1], extra=8)
-    assert one != base("a", [1])
+    instance = Derived("a", [1])
+    assert repr(instance).endswith("Derived(name='a', values=[1], weight=0.5, size=1, extra=7)")
+    assert instance == Derived("a", [1])
+    assert instance != Derived("a", [1], extra=8)
+    assert instance != base("a", [1])
     with pytest.raises(dataclasses.FrozenInstanceError):
-        one.extra = 1
+        instance.extra = 1
     with pytest.raises(TypeError, match="frozen"):
         derive(type("Loose", (base,), {}))
 
@@ -150,17 +150,17 @@ def test_slots_and_fields_by_name_only(dataclass):
 
 
 def test_they_are_copied_pickled_and_cached():
-    one = Kept("a", note="x")
-    assert one.size == 2
-    pickled = pickle.loads(pickle.dumps(one))  # noqa: S301
-    for other in (copy.copy(one), copy.deepcopy(one), pickled):
-        assert other == one
-        assert other.note == "x"
-        assert other.size == 2
+    instance = Kept("a", note="x")
+    assert instance.size == 2
+    pickled = pickle.loads(pickle.dumps(instance))  # noqa: S301
+    for duplicate in (copy.copy(instance), copy.deepcopy(instance), pickled):
+        assert duplicate == instance
+        assert duplicate.note == "x"
+        assert duplicate.size == 2
 
 
 def test_an_object_in_itself_is_shown():
     holder: list[Any] = []
-    one = Kept("a", (holder,))  # type: ignore[arg-type]
-    holder.append(one)
-    assert repr(one) == "Kept(name='a', values=([...],))"
+    instance = Kept("a", (holder,))  # type: ignore[arg-type]
+    holder.append(instance)
+    assert repr(instance) == "Kept(name='a', values=([...],))"

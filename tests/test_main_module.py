@@ -21,11 +21,11 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly(monkeypatch, capsy
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     threshold = gc.get_threshold()
     try:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             module.main()
     finally:
         gc.set_threshold(*threshold)
-    assert ended.value.code == 130
+    assert exit_info.value.code == 130
     assert capsys.readouterr().err == "rankgate: interrupted.\n"
 
 
@@ -36,11 +36,11 @@ def test_a_command_that_another_process_ended_has_its_status(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     threshold = gc.get_threshold()
     try:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             module.main()
     finally:
         gc.set_threshold(*threshold)
-    assert ended.value.code == 3
+    assert exit_info.value.code == 3
 
 
 def test_an_object_of_another_version_names_what_it_has():
@@ -65,9 +65,9 @@ def test_what_a_model_saw_needs_its_judgments(run, tmp_path):
     paths = [tmp_path / "qrels.txt", tmp_path / "new.run"]
     paths[0].write_text("q 0 a 1\n")
     paths[1].write_text("q Q0 a 1 1 new\n")
-    ended = run("eval", *map(str, paths), "--predicted-saw", "none")
-    assert ended.code == 2
-    assert "--predicted-saw names what the model" in ended.err
-    several = run("eval", *map(str, paths), "--earlier", "old=none.run", "-m", "RR")
-    assert several.code == 2
-    assert "--earlier" in several.err
+    result = run("eval", *map(str, paths), "--predicted-saw", "none")
+    assert result.code == 2
+    assert "--predicted-saw names what the model" in result.err
+    second_result = run("eval", *map(str, paths), "--earlier", "old=none.run", "-m", "RR")
+    assert second_result.code == 2
+    assert "--earlier" in second_result.err

@@ -8,22 +8,24 @@ LINES = [f"    x{i} = a + {i} if a < {i} else b * {i}\n" for i in range(2, 30)]
 
 def tree(folder, lines, file):
     """A package whose only function has these lines."""
-    place = folder / "rankgate" / "measurement" / "scoring" / file
-    place.parent.mkdir(parents=True)
-    place.write_text("def f(a, b):\n" + "".join(lines))
+    path = folder / "rankgate" / "measurement" / "scoring" / file
+    path.parent.mkdir(parents=True)
+    path.write_text("def f(a, b):\n" + "".join(lines))
     return folder
 
 
 def test_code_that_is_added_and_moved_leaves_the_others_in_the_sample(tmp_path):
-    one = tree(tmp_path / "one", LINES, "one.py")
-    two = tree(tmp_path / "two", ["    new = a - 99\n", *LINES[::-1]], "two.py")
+    original_tree = tree(tmp_path / "one", LINES, "one.py")
+    changed_tree = tree(tmp_path / "two", ["    new = a - 99\n", *LINES[::-1]], "two.py")
     first, second = (
-        [each.content for each in mutations.sampled(source, 12, 13, also)]
-        for source, also in ((one, two), (two, one))
+        [mutation.content for mutation in mutations.sampled(source, 12, 13, also)]
+        for source, also in ((original_tree, changed_tree), (changed_tree, original_tree))
     )
     assert first == second
     assert len(set(first)) == 12
-    assert first != [each.content for each in mutations.sampled(one, 12, 14, two)]
+    assert first != [
+        mutation.content for mutation in mutations.sampled(original_tree, 12, 14, changed_tree)
+    ]
 
 
 def test_a_line_that_is_there_twice_is_left_out(tmp_path):

@@ -49,8 +49,8 @@ def test_links_of_the_description_are_absolute_and_lead_to_files(built):
 def test_the_urls_of_the_project_lead_to_files():
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"].values()
     for url in urls:
-        place = re.sub(r"^https://github.com/rankgate/rankgate/?((tree|blob)/main/)?", "", url)
-        assert place in {"", "issues"} or (ROOT / place).exists(), url
+        path = re.sub(r"^https://github.com/rankgate/rankgate/?((tree|blob)/main/)?", "", url)
+        assert path in {"", "issues"} or (ROOT / path).exists(), url
 
 
 def test_the_wheel_is_the_package_and_nothing_else(built):
@@ -66,10 +66,10 @@ def test_the_wheel_is_the_package_and_nothing_else(built):
 @pytest.mark.git
 def test_the_sdist_is_what_is_committed(built):
     git = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
-    found = subprocess.run(git, capture_output=True, text=True, check=True)
+    process = subprocess.run(git, capture_output=True, text=True, check=True)
     with tarfile.open(built[0]) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    assert names - {"PKG-INFO"} <= {*found.stdout.splitlines()}
+    assert names - {"PKG-INFO"} <= {*process.stdout.splitlines()}
 
 
 def test_the_version_is_that_of_the_metadata():

@@ -55,8 +55,8 @@ def test_the_last_step_is_in_one_line_that_disappears(capsys):
     with progress():
         step("scoring the first run")
         step("done")
-    shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", f"\rscoring the first run\r{'done':<21}\r    \r")
+    output = capsys.readouterr()
+    assert (output.out, output.err) == ("", f"\rscoring the first run\r{'done':<21}\r    \r")
     with progress():
         pass
     assert capsys.readouterr().err == ""

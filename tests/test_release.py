@@ -69,9 +69,13 @@ def test_versions_agree():
 def test_the_versions_of_python_that_are_tried_are_those_of_the_package():
     tried = tool("release/interpreters.py").VERSIONS
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    said = {each.rsplit(" ", 1)[1] for each in project["classifiers"] if ":: Python :: 3." in each}
+    declared = {
+        classifier.rsplit(" ", 1)[1]
+        for classifier in project["classifiers"]
+        if ":: Python :: 3." in classifier
+    }
     matrix = loaded(ROOT / ".github" / "workflows" / "test.yml")["jobs"]["versions"]["strategy"]
-    assert set(tried) == set(matrix["matrix"]["python"]) >= said
+    assert set(tried) == set(matrix["matrix"]["python"]) >= declared
     assert project["requires-python"] == f">={tried[0]}"
 
 
@@ -79,21 +83,23 @@ def test_the_versions_of_python_that_are_tried_are_those_of_the_package():
 def test_templates_of_issues_have_what_their_service_asks_for(name):
     form = loaded(ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml")
     assert {"name", "description", "body"} <= form.keys()
-    fields = [each["id"] for each in form["body"]]
+    fields = [element["id"] for element in form["body"]]
     assert len(set(fields)) == len(fields)
-    assert all(each["attributes"]["label"] for each in form["body"])
+    assert all(element["attributes"]["label"] for element in form["body"])
 
 
 def help_of(command):
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "rankgate", *command, "--help"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return found.stdout
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return process.stdout
 
 
 def test_hooks_of_pre_commit_are_commands_and_match_their_files():
-    hooks = {each["id"]: each for each in loaded(ROOT / ".pre-commit-hooks.yaml")}
+    hooks = {entry["id"]: entry for entry in loaded(ROOT / ".pre-commit-hooks.yaml")}
     for hook in hooks.values():
         assert "Usage" in help_of(hook["entry"].split()[1:])
     files = re.compile(hooks["rankgate-validate"]["files"])
@@ -108,16 +114,16 @@ def test_the_component_of_gitlab_runs_the_gate_with_options_that_it_has():
     script = " ".join(jobs["rankgate-gate"]["script"])
     used = set(re.findall(r"\$\[\[ inputs\.(\w+) \]\]", (ROOT / "templates/gate.yml").read_text()))
     assert used == set(inputs["spec"]["inputs"])
-    shown = help_of(["gate"])
+    help_text = help_of(["gate"])
     for option in re.findall(r"--\w+", script):
-        assert option in shown, option
+        assert option in help_text, option
     assert jobs["rankgate-gate"]["allow_failure"] == {"exit_codes": 3}
 
 
 def test_entries_of_the_changelog_are_named_after_a_kind():
     kinds = {
-        each["directory"]
-        for each in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"][
+        kind["directory"]
+        for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"][
             "type"
         ]
     }

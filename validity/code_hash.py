@@ -74,17 +74,20 @@ class Code:
         """Hash a function with everything that it reaches."""
         reached = sorted(self._reached(Place(module, name)))
         places = self._positions(reached)
-        first = {place: _short(self._line(place, {}, places)) for place in reached}
-        lines = {_short(self._line(place, first, places)) for place in reached}
+        first = {definition: _short(self._line(definition, {}, places)) for definition in reached}
+        lines = {_short(self._line(definition, first, places)) for definition in reached}
         return _short("\n".join(sorted(lines)))
 
     def reached(self, module: str, name: str = "run") -> list[str]:
         """What the hash is of, to look at."""
-        found = sorted(self._reached(Place(module, name)))
-        return [".".join(filter(None, (each.module, each.name, each.method))) for each in found]
+        definitions = sorted(self._reached(Place(module, name)))
+        return [
+            ".".join(filter(None, (definition.module, definition.name, definition.method)))
+            for definition in definitions
+        ]
 
     def _reached(self, start: Place) -> set[Place]:
-        found, used = {start}, set[str]()
+        reached, used = {start}, set[str]()
         todo = [start]
         while todo:
             new = set()
@@ -93,15 +96,15 @@ class Code:
                     used.add(node[1].attr)
                 if node[2]:
                     new.add(node[2])
-            for each in found | new:
-                new |= {method for method in self._methods(each) if method.method in used}
-            todo += new - found
-            found |= new
-        return found
+            for definition in reached | new:
+                new |= {method for method in self._methods(definition) if method.method in used}
+            todo += new - reached
+            reached |= new
+        return reached
 
     def _parsed(self, name: str) -> Module | None:
-        package, _, inside = name.partition(".")
-        if package == "rankgate" and not f"{inside}.".startswith(_FOLLOWED):
+        package, _, submodule = name.partition(".")
+        if package == "rankgate" and not f"{submodule}.".startswith(_FOLLOWED):
             return None
         stem = name.replace(".", "/")
         for root in self._roots:
@@ -113,14 +116,14 @@ class Code:
     def _final(self, module: str, name: str) -> Place | str:
         """Where a name is defined: in this project, or as the words of the import."""
         for _ in range(9):
-            found = self._module(module)
-            if found is None:
+            parsed_module = self._module(module)
+            if parsed_module is None:
                 break
-            if name in found.own:
+            if name in parsed_module.own:
                 return Place(module, name)
-            if name not in found.imports:
+            if name not in parsed_module.imports:
                 break
-            module, name = found.imports[name]
+            module, name = parsed_module.imports[name]
         return "ours" if module.startswith("rankgate") else f"{module}.{name}"
 
     def _target(self, module: Module, node: ast.AST) -> Place | str | None:
@@ -128,23 +131,25 @@ class Code:
         if isinstance(node, ast.Name) and node.id in module.imports:
             return self._final(*module.imports[node.id])
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            where = module.imports.get(node.value.id)
-            if where and not isinstance(self._final(*where), Place):
-                return self._final(".".join(filter(None, where)), node.attr)
+            origin = module.imports.get(node.value.id)
+            if origin and not isinstance(self._final(*origin), Place):
+                return self._final(".".join(filter(None, origin)), node.attr)
         return None
 
     def _class(self, place: Place) -> ast.ClassDef | None:
         module = self._module(place.module)
-        own = module.own.get(place.name, []) if module and not place.method else []
-        return next((each for each in own if isinstance(each, ast.ClassDef)), None)
+        statements = module.own.get(place.name, []) if module and not place.method else []
+        return next(
+            (statement for statement in statements if isinstance(statement, ast.ClassDef)), None
+        )
 
     def _methods(self, place: Place) -> list[Place]:
         """Methods that count where their name is used; special ones count with their class."""
-        own = self._class(place)
+        class_node = self._class(place)
         return [
-            Place(place.module, place.name, each.name)
-            for each in (own.body if own else ())
-            if isinstance(each, _FUNCTIONS) and not each.name.startswith("__")
+            Place(place.module, place.name, statement.name)
+            for statement in (class_node.body if class_node else ())
+            if isinstance(statement, _FUNCTIONS) and not statement.name.startswith("__")
         ]
 
     def _in_order(self, place: Place) -> list[tuple[str, ast.AST, Place | None, str]]:
@@ -152,60 +157,68 @@ class Code:
         module = self._module(place.module)
         if module is None or place.name not in module.own:
             return []
-        own = module.own[place.name]
+        statements = module.own[place.name]
         if place.method:
-            body = [each for stmt in own if isinstance(stmt, ast.ClassDef) for each in stmt.body]
-            own = [s for s in body if isinstance(s, _FUNCTIONS) and s.name == place.method]
+            body = [
+                member
+                for stmt in statements
+                if isinstance(stmt, ast.ClassDef)
+                for member in stmt.body
+            ]
+            statements = [s for s in body if isinstance(s, _FUNCTIONS) and s.name == place.method]
         methods = not place.method and self._class(place) is not None
-        nodes = list(_walked(own, without_methods=methods))
+        nodes = list(_walked(statements, without_methods=methods))
         bound = {name for _, node in nodes for name in _bound(node)}
-        found = []
+        entries = []
         for bracket, node in nodes:
             local = isinstance(node, ast.Name) and node.id in bound
             target = None if local else self._target(module, node)
-            here = target if isinstance(target, Place) else None
-            found.append((bracket, node, here, target if isinstance(target, str) else ""))
-        return found
+            definition = target if isinstance(target, Place) else None
+            entries.append((bracket, node, definition, target if isinstance(target, str) else ""))
+        return entries
 
     def _positions(self, reached: Sequence[Place]) -> dict[str, str]:
         """Of fields and parameters: their places in the classes and functions that have them."""
-        found: dict[str, set[int]] = {}
-        for place in reached:
-            own = self._class(place)
+        positions: dict[str, set[int]] = {}
+        for definition in reached:
+            class_node = self._class(definition)
             names = [
-                each.target.id
-                for each in (own.body if own else ())
-                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+                statement.target.id
+                for statement in (class_node.body if class_node else ())
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
             ]
-            for _, node, _, _ in self._nodes(place)[:2]:
+            for _, node, _, _ in self._nodes(definition)[:2]:
                 if isinstance(node, _FUNCTIONS):
-                    given = node.args
-                    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                    arguments = node.args
+                    names = [
+                        a.arg
+                        for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+                    ]
             for i, name in enumerate(names):
-                found.setdefault(name, set()).add(i)
-        for place in reached:
-            if place.method:
-                found.setdefault(place.method, {-1})
-        return {name: ",".join(map(str, sorted(places))) for name, places in found.items()}
+                positions.setdefault(name, set()).add(i)
+        for definition in reached:
+            if definition.method:
+                positions.setdefault(definition.method, {-1})
+        return {name: ",".join(map(str, sorted(places))) for name, places in positions.items()}
 
     def _line(self, place: Place, digests: dict[Place, str], places: dict[str, str]) -> str:
         """A definition as one line."""
         nodes = self._nodes(place)
         bound = {name for _, node, _, _ in nodes for name in _bound(node)}
-        own: dict[str, int] = {}
+        local_numbers: dict[str, int] = {}
         parts = []
-        for bracket, node, here, outside in nodes:
+        for bracket, node, definition, external in nodes:
             parts.append(bracket)
-            if here:
-                parts.append(f"={digests.get(here, '')}")
+            if definition:
+                parts.append(f"={digests.get(definition, '')}")
                 continue
             parts.append(type(node).__name__)
             for key, value in ast.iter_fields(node):
                 if isinstance(value, str) and not isinstance(node, ast.Constant):
                     if value in bound and isinstance(node, _NAMED):
-                        parts.append(f"#{own.setdefault(value, len(own))}")
+                        parts.append(f"#{local_numbers.setdefault(value, len(local_numbers))}")
                     else:
-                        parts.append(outside or self._word(node, value, digests, places))
+                        parts.append(external or self._word(node, value, digests, places))
                 elif key not in _LEFT_OUT and not isinstance(value, (ast.AST, list)):
                     parts.append(repr(value))
         return " ".join(parts)
@@ -214,26 +227,28 @@ class Code:
     def _word(node: ast.AST, value: str, digests: dict[Place, str], places: dict[str, str]) -> str:
         """A name that is neither a variable here nor a definition elsewhere."""
         if isinstance(node, (ast.Attribute, ast.keyword)):
-            methods = {digest for place, digest in digests.items() if place.method == value}
+            methods = {
+                digest for definition, digest in digests.items() if definition.method == value
+            }
             return "+".join(sorted(methods)) or places.get(value, value)
         return value
 
 
 def _module(tree: ast.Module, name: str) -> Module:
-    found = Module()
+    module = Module()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            for each in node.names:
-                local = each.asname or each.name.partition(".")[0]
-                found.imports[local] = (each.name if each.asname else local, "")
+            for alias in node.names:
+                local = alias.asname or alias.name.partition(".")[0]
+                module.imports[local] = (alias.name if alias.asname else local, "")
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for each in node.names:
-                found.imports[each.asname or each.name] = (node.module, each.name)
+            for alias in node.names:
+                module.imports[alias.asname or alias.name] = (node.module, alias.name)
     for statement in _top(tree.body):
-        for own in _defined(statement):
-            found.own.setdefault(own, []).append(statement)
-            found.imports[own] = (name, own)
-    return found
+        for defined_name in _defined(statement):
+            module.own.setdefault(defined_name, []).append(statement)
+            module.imports[defined_name] = (name, defined_name)
+    return module
 
 
 def _top(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -252,38 +267,41 @@ def _defined(statement: ast.stmt) -> list[str]:
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
         return [statement.name]
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-        return [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)
-                and isinstance(n.ctx, ast.Store)]  # fmt: skip
+        return [
+            n.id
+            for n in ast.walk(statement)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        ]
     return []
 
 
 def _walked(items: Sequence[ast.AST], *, without_methods: bool) -> Iterator[tuple[str, ast.AST]]:
     """Every node with a bracket, without what changes no result."""
     for item in items:
-        words = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
+        is_docstring = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
         method = isinstance(item, _FUNCTIONS) and not item.name.startswith("__")
-        if words or isinstance(item, _IMPORTS) or (without_methods and method):
+        if is_docstring or isinstance(item, _IMPORTS) or (without_methods and method):
             continue
         if isinstance(item, ast.Raise) or _sentence(item) or _module_name(item):
             yield "()", ast.Pass()
             continue
         yield "(", item
-        inside = without_methods and not isinstance(item, ast.ClassDef)
+        keeps_methods = without_methods and not isinstance(item, ast.ClassDef)
         for key, value in ast.iter_fields(item):
             if key in _LEFT_OUT:
                 continue
             children = value if isinstance(value, list) else [value]
-            nodes = [each for each in children if isinstance(each, ast.AST)]
+            nodes = [child for child in children if isinstance(child, ast.AST)]
             if nodes:
                 yield f"{key}[", ast.Pass()
-                yield from _walked(nodes, without_methods=without_methods and not inside)
+                yield from _walked(nodes, without_methods=without_methods and not keeps_methods)
         yield ")", ast.Pass()
 
 
 def _sentence(node: ast.AST) -> bool:
     """Whether this is text of more than two words, for people."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-    texts = [each.value for each in parts if isinstance(each, ast.Constant)]
+    texts = [piece.value for piece in parts if isinstance(piece, ast.Constant)]
     return sum(text.count(" ") for text in texts if isinstance(text, str)) > 1
 
 

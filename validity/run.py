@@ -111,18 +111,20 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", metavar="NAME")
     parser.add_argument("--force", action="store_true", help="run them though nothing changed")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    given, known = parser.parse_args(), studies()
-    if unknown := set(given.studies) - set(known):
-        parser.error(f"no study is called {', '.join(unknown)}; there are {', '.join(known)}.")
-    for name in given.studies or known:
-        if given.here:
+    options, all_studies = parser.parse_args(), studies()
+    if unknown := set(options.studies) - set(all_studies):
+        parser.error(
+            f"no study is called {', '.join(unknown)}; there are {', '.join(all_studies)}."
+        )
+    for name in options.studies or all_studies:
+        if options.here:
             run(name)
-        elif given.force or not fresh(name):
+        elif options.force or not fresh(name):
             subprocess.run([sys.executable, __file__, name, "--here"], check=True)
         else:
             print(f"{name}: its code is unchanged since it was run")
-    if not given.here:
-        PAGE.write_text(page(known))
+    if not options.here:
+        PAGE.write_text(page(all_studies))
 
 
 def studies() -> list[str]:
@@ -141,11 +143,11 @@ def fresh(name: str) -> bool:
 def run(name: str) -> None:
     """Run a study and keep its results."""
     begin, code = time.process_time(), digest(name)
-    cells = [plain(each) for each in import_module(f"studies.{name}").run()]
+    cells = [plain(cell) for cell in import_module(f"studies.{name}").run()]
     seconds = round(time.process_time() - begin, 1)  # others may use the machine too
-    kept = {"sha256": code, "seconds": seconds, "cells": cells}
+    record = {"sha256": code, "seconds": seconds, "cells": cells}
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n")
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     print(f"{name}: {len(cells)} cells in {seconds:.0f} s")
 
 
@@ -176,15 +178,17 @@ def plainly(module: ModuleType, cells: list[SimpleNamespace]) -> str:
     """A section of all figures, for a study that writes none: its docstring and a table."""
     from tables import table
 
-    title, _, words = (module.__doc__ or module.__name__).strip().partition("\n")
+    title, _, description = (module.__doc__ or module.__name__).strip().partition("\n")
     names = [name for name in vars(cells[0]) if name != "holds"] if cells else []
     rows = [
-        [f"{value:.4g}" if isinstance(value, float) else str(value)
-         for value in (vars(cell)[name] for name in names)]
+        [
+            f"{value:.4g}" if isinstance(value, float) else str(value)
+            for value in (vars(cell)[name] for name in names)
+        ]
         for cell in cells
-    ]  # fmt: skip
+    ]
     heads = [name.replace("_", " ") for name in names]
-    return f"## {title.rstrip('.')}\n\n{words.strip()}\n\n{table(heads, rows)}"
+    return f"## {title.rstrip('.')}\n\n{description.strip()}\n\n{table(heads, rows)}"
 
 
 def plain(cell: object) -> dict[str, Any]:

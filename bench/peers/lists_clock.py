@@ -16,7 +16,7 @@ def timed(**steps: Callable[[], Mapping[str, float]]) -> None:
 
     Memory is the most that the process ever held, and what it held before: its data.
     """
-    before = _memory("VmRSS")
+    start_memory = _memory("VmRSS")
     values: dict[str, float] = {}
     wall, cpu = {}, {}
     for name, step in steps.items():
@@ -28,7 +28,7 @@ def timed(**steps: Callable[[], Mapping[str, float]]) -> None:
         "values": {name: float(value) for name, value in values.items()},
         "wall": wall,
         "cpu": cpu,
-        "data": before,
+        "data": start_memory,
         "memory": _memory("VmHWM"),
     }
     print(json.dumps(result))

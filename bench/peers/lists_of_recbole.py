@@ -32,17 +32,31 @@ data.set("data.num_items", 50_000)
 data.set("data.count_items", Counter(before.ravel().tolist()))
 
 ACCURACY = (
-    metrics.Hit, metrics.MRR, metrics.MAP, metrics.Recall, metrics.NDCG, metrics.Precision,
-)  # fmt: skip
+    metrics.Hit,
+    metrics.MRR,
+    metrics.MAP,
+    metrics.Recall,
+    metrics.NDCG,
+    metrics.Precision,
+)
 LISTS = (
-    metrics.ItemCoverage, metrics.AveragePopularity, metrics.ShannonEntropy, metrics.GiniIndex,
-)  # fmt: skip
+    metrics.ItemCoverage,
+    metrics.AveragePopularity,
+    metrics.ShannonEntropy,
+    metrics.GiniIndex,
+)
 NAMES = {
-    "precision@10": "P@10", "recall@100": "R@100", "ndcg@10": "nDCG@10", "hit@10": "Success@10",
-    "mrr@100": "RR", "map@100": "AP", "itemcoverage@100": "Coverage", "giniindex@100": "Gini",
+    "precision@10": "P@10",
+    "recall@100": "R@100",
+    "ndcg@10": "nDCG@10",
+    "hit@10": "Success@10",
+    "mrr@100": "RR",
+    "map@100": "AP",
+    "itemcoverage@100": "Coverage",
+    "giniindex@100": "Gini",
     "averagepopularity@100": "Popularity(unknown='zero')",
     "shannonentropy@100": "Entropy(base=2.718281828459045,per='item')",
-}  # fmt: skip
+}
 
 
 def evaluated(chosen: tuple[type, ...]) -> dict[str, float]:

@@ -38,10 +38,10 @@ def means(qrels: Any, run: Any) -> dict[str, float]:  # noqa: ANN401 - dicts of 
     """The five means."""
     values = pytrec_eval.RelevanceEvaluator(qrels, set(NAMES.values())).evaluate(run)
     return {
-        ours: pytrec_eval.compute_aggregated_measure(
-            theirs, [value[theirs] for value in values.values()]
+        rankgate_name: pytrec_eval.compute_aggregated_measure(
+            peer_name, [value[peer_name] for value in values.values()]
         )
-        for ours, theirs in NAMES.items()
+        for rankgate_name, peer_name in NAMES.items()
     }
 
 

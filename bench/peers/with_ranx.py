@@ -16,4 +16,8 @@ NAMES = {
 qrels = Qrels.from_file(sys.argv[1], kind="trec")
 run = Run.from_file(sys.argv[2], kind="trec")
 means = evaluate(qrels, run, list(NAMES.values()))
-print(json.dumps({ours: float(means[theirs]) for ours, theirs in NAMES.items()}))
+print(
+    json.dumps(
+        {rankgate_name: float(means[ranx_name]) for rankgate_name, ranx_name in NAMES.items()}
+    )
+)

@@ -39,20 +39,20 @@ def pages() -> Iterator[tuple[str, str]]:
         ("reference/python", python),
         ("mirrored", mirrored),
     ):
-        for place, text in room.pages():
-            yield f"{folder}/{place}", text
+        for path, text in room.pages():
+            yield f"{folder}/{path}", text
 
 
 def write(docs: Path) -> None:
     """Write what is not fresh, and remove what is no longer made."""
-    made = {docs / place: text for place, text in pages()}
-    if len({str(path).lower() for path in made}) < len(made):
+    texts = {docs / page_path: text for page_path, text in pages()}
+    if len({str(path).lower() for path in texts}) < len(texts):
         raise ValueError("two pages differ in the case of letters only")
     for folder in FOLDERS:
         for old in (docs / folder).rglob("*.*"):
-            if old not in made:
+            if old not in texts:
                 old.unlink()
-    for path, text in made.items():
+    for path, text in texts.items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

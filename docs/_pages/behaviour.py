@@ -44,10 +44,10 @@ class Curve:
     @property
     def known(self) -> Curve:
         """The same without the places that have no value."""
-        kept = [(x, y) for x, y in zip(self.x, self.y, strict=True) if not np.isnan(y)]
+        points = [(x, y) for x, y in zip(self.x, self.y, strict=True) if not np.isnan(y)]
         return (
-            Curve(self.name, *(tuple(each) for each in zip(*kept, strict=True)))
-            if kept
+            Curve(self.name, *(tuple(coordinates) for coordinates in zip(*points, strict=True)))
+            if points
             else (Curve(self.name, (), ()))
         )
 
@@ -79,16 +79,16 @@ def shown(metric: Metric) -> Metric:
 def panels(metric: Metric) -> tuple[Panel, ...]:
     """The pictures of a metric; none where no curve has a value."""
     if isinstance(metric, ListMetric):
-        made = _of_lists(shown(metric))
+        all_panels = _of_lists(shown(metric))
     elif isinstance(metric, FacetMetric):
-        made = _of_subtopics(shown(metric))
+        all_panels = _of_subtopics(shown(metric))
     else:
-        made = _of_rankings(shown(metric))
-    known = (
-        replace(each, curves=tuple(c for c in (c.known for c in each.curves) if c.x))
-        for each in made
+        all_panels = _of_rankings(shown(metric))
+    trimmed_panels = (
+        replace(panel, curves=tuple(c for c in (c.known for c in panel.curves) if c.x))
+        for panel in all_panels
     )
-    return tuple(each for each in known if each.curves)
+    return tuple(panel for panel in trimmed_panels if panel.curves)
 
 
 def _of_rankings(metric: Metric) -> list[Panel]:
@@ -102,19 +102,25 @@ def _of_rankings(metric: Metric) -> list[Panel]:
     def pushed(by: int | None) -> list[list[float | None]]:
         return [[*[by] * i, *_POOL, *[0] * (DEEPEST - i)] for i in range(11)]
 
-    one = [
+    document_curves = [
         _curve(f"grade {grade}", metric, ranks, alone(grade), pool)
         for grade in (_POOL[0], _POOL[-1])
     ]
-    down = [
+    pushed_curves = [
         _curve(name, metric, range(11), pushed(grade), pool)
         for name, grade in (("irrelevant on top", 0), ("unjudged on top", None))
     ]
-    best = ", ".join(map(str, _POOL))
+    ideal_grades = ", ".join(map(str, _POOL))
     return [
-        Panel(f"One document of the pool ({best}) found, at this rank", "rank", _merged(one)),
         Panel(
-            f"The perfect list ({best}, then 0) pushed down", "documents put on top", _merged(down)
+            f"One document of the pool ({ideal_grades}) found, at this rank",
+            "rank",
+            _merged(document_curves),
+        ),
+        Panel(
+            f"The perfect list ({ideal_grades}, then 0) pushed down",
+            "documents put on top",
+            _merged(pushed_curves),
         ),
     ]
 
@@ -127,10 +133,10 @@ def _curve(
     pool: Sequence[float],
 ) -> Curve:
     defaults = CONVENTIONS["trec"].for_metric(metric).defaults(metric)
-    seen = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled, SEQUENCES: _alone}.get(
+    build_view = {PREFERENCES: _preferred, SAMPLED_POOLS: _sampled, SEQUENCES: _alone}.get(
         metric.view, block
     )
-    values = metric.compute(seen(rankings, [pool] * len(rankings)), defaults)
+    values = metric.compute(build_view(rankings, [pool] * len(rankings)), defaults)
     if metric.view == SEQUENCES and np.isnan(values).all():  # of questions without evidence
         values = metric.compute(_alone(rankings, [[]] * len(rankings)), defaults)
     return Curve(name, tuple(x), tuple(map(float, values)))
@@ -138,16 +144,16 @@ def _curve(
 
 def _sampled(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> list[SampledPool]:
     """The same with a pool that is judged wholly."""
-    found = []
+    sampled_pools = []
     for ranking, pool in zip(rankings, pools, strict=True):
         graded = [(i, grade) for i, grade in enumerate(ranking, 1) if grade is not None]
-        rest = list((Counter(pool) - Counter(grade for _, grade in graded)).elements())
-        rank = np.array([*(float(i) for i, _ in graded), *[np.inf] * len(rest)])
-        grades = np.array([*(grade for _, grade in graded), *rest], float)
-        found.append(
+        remaining_grades = list((Counter(pool) - Counter(grade for _, grade in graded)).elements())
+        rank = np.array([*(float(i) for i, _ in graded), *[np.inf] * len(remaining_grades)])
+        grades = np.array([*(grade for _, grade in graded), *remaining_grades], float)
+        sampled_pools.append(
             SampledPool(rank, grades, np.zeros(len(rank), int), np.full(len(rank), np.nan))
         )
-    return found
+    return sampled_pools
 
 
 def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Sequences:
@@ -175,8 +181,8 @@ def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]])
     queries = []
     for ranking, pool in zip(rankings, pools, strict=True):
         graded = {i: grade for i, grade in enumerate(ranking, 1) if grade is not None}
-        rest = Counter(pool) - Counter(graded.values())
-        levels = np.array([*graded.values(), *rest.elements()], float)
+        remaining_grades = Counter(pool) - Counter(graded.values())
+        levels = np.array([*graded.values(), *remaining_grades.elements()], float)
         groups = (Group.from_subgroups([levels]),)
         queries.append(Query(len(graded), groups, np.array([*graded]), len(ranking)))
     return Preferred(tuple(queries))
@@ -186,7 +192,7 @@ def _of_subtopics(metric: Metric) -> list[Panel]:
     """One document at each rank; a second one, of the same subtopic or of another."""
     pool = [{0, 1, 2}, {0}, {0}, {1}, {1}, {2}]
     ranks = range(1, DEEPEST + 1)
-    after = range(2, DEEPEST + 1)
+    later_ranks = range(2, DEEPEST + 1)
 
     def curve(name: str, x: Sequence[int], lists: list[list[set[int]]]) -> Curve:
         values = metric.compute(faceted(lists, [pool] * len(lists)))
@@ -196,19 +202,23 @@ def _of_subtopics(metric: Metric) -> list[Panel]:
         return [[*[set()] * (i - 1), answers] for i in ranks]
 
     def second(answers: set[int]) -> list[list[set[int]]]:
-        return [[{0}, *[set()] * (i - 2), answers] for i in after]
+        return [[{0}, *[set()] * (i - 2), answers] for i in later_ranks]
 
-    one = [
+    single_curves = [
         curve("answers all three", ranks, alone({0, 1, 2})),
         curve("answers one", ranks, alone({0})),
     ]
-    two = [
-        curve("another subtopic", after, second({1})),
-        curve("the same again", after, second({0})),
+    second_curves = [
+        curve("another subtopic", later_ranks, second({1})),
+        curve("the same again", later_ranks, second({0})),
     ]
     return [
-        Panel("One relevant document, at this rank; three subtopics", "rank", _merged(one)),
-        Panel("The first answers one subtopic; a second document", "its rank", _merged(two)),
+        Panel(
+            "One relevant document, at this rank; three subtopics", "rank", _merged(single_curves)
+        ),
+        Panel(
+            "The first answers one subtopic; a second document", "its rank", _merged(second_curves)
+        ),
     ]
 
 
@@ -244,12 +254,14 @@ class _World:
         liked = rng.integers(0, 5, people)
         popular = np.tile(np.arange(length), (people, 1))
         chance = np.stack([rng.permutation(items)[:length] for _ in range(people)])
-        own = [np.flatnonzero(kind == like) for like in liked]
-        taste = np.stack([rng.permutation(each)[:length] for each in own])
-        history = np.stack([rng.choice(items, 8, replace=False, p=_of(weight, kind == like))
-                            for like in liked])  # fmt: skip
-        known = Listed(
-            popular, items,
+        liked_items = [np.flatnonzero(kind == like) for like in liked]
+        taste = np.stack([rng.permutation(item_ids)[:length] for item_ids in liked_items])
+        history = np.stack(
+            [rng.choice(items, 8, replace=False, p=_of(weight, kind == like)) for like in liked]
+        )
+        popular_lists = Listed(
+            popular,
+            items,
             seen=np.bincount(history.ravel(), minlength=items) + 1,
             people=people,
             relevant=taste,
@@ -259,15 +271,15 @@ class _World:
             features=np.eye(5)[kind] + rng.normal(0, 0.1, (items, 5)),
             categories=np.eye(5)[kind],
             groups=(np.arange(items) >= items // 4).astype(np.int64),
-        )  # fmt: skip
-        return cls(popular, chance, taste, known)
+        )
+        return cls(popular, chance, taste, popular_lists)
 
     def lists(self, share: float, others: np.ndarray) -> Listed:
         """The popular lists with their last places given to what the others have first."""
         width = self.popular.shape[1]
-        kept = width - round(share * width)
+        kept_count = width - round(share * width)
         rows = [
-            [*old[:kept], *[i for i in new if i not in set(old[:kept])]][:width]
+            [*old[:kept_count], *[i for i in new if i not in set(old[:kept_count])]][:width]
             for old, new in zip(self.popular.tolist(), others.tolist(), strict=True)
         ]
         return replace(self.known, items=np.array(rows, dtype=np.int64))

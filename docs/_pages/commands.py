@@ -29,15 +29,15 @@ _CODES = {
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference/commands``."""
     yield "index.md", _index()
-    with click.Context(program, info_name="rankgate") as above:
+    with click.Context(program, info_name="rankgate") as parent:
         for name in COMMANDS:
-            command = program.get_command(above, name)
+            command = program.get_command(parent, name)
             assert command is not None
             yield f"{name}.md", _page(command, f"rankgate {name}")
 
 
 def _index() -> str:
-    rows = [(f"[{name}]({name}.md)", prose(about)) for name, about in COMMANDS.items()]
+    rows = [(f"[{name}]({name}.md)", prose(description)) for name, description in COMMANDS.items()]
     return "\n".join(
         [
             MADE,
@@ -49,7 +49,7 @@ def _index() -> str:
                 "input. The same option means the same everywhere. Same inputs, same bytes out: seeds "
                 "are options, and recorded. A file named with `-o` is written whole or not at all.\n"
             ),
-            table(("exit code", "says"), [(code(key), words) for key, words in _CODES.items()]),
+            table(("exit code", "says"), [(code(key), meaning) for key, meaning in _CODES.items()]),
             toctree(COMMANDS),
         ]
     )
@@ -62,22 +62,26 @@ def _page(command: click.Command, path: str) -> str:
 def _section(command: click.Command, path: str, level: str) -> str:
     with click.Context(command, info_name=path) as context:
         usage = command.get_usage(context).removeprefix("Usage: ")
-        options = [each for each in command.params if isinstance(each, click.Option)]
-        rows = [_option(each, context) for each in options if not each.hidden]
-    asked = f"```text\n{' '.join(usage.split())}\n```\n"
-    parts = [f"{level} {path}\n", asked, _help(command.help or "")]
+        options = [param for param in command.params if isinstance(param, click.Option)]
+        rows = [_option(option, context) for option in options if not option.hidden]
+    usage_block = f"```text\n{' '.join(usage.split())}\n```\n"
+    parts = [f"{level} {path}\n", usage_block, _help(command.help or "")]
     if rows:
         parts.append(table(("option", "says"), rows))
     parts.append(_help(command.epilog or ""))
     if isinstance(command, DefiningCommand):
         for heading, entries in command.definitions.items():
-            marked = [(code(name), prose(about)) for name, about in entries]
+            marked = [(code(name), prose(description)) for name, description in entries]
             parts.append(table((heading.lower(), "meaning"), marked))
     if isinstance(command, click.Group):
         names = command.list_commands(context)
-        inside = ((name, command.get_command(context, name)) for name in names)
-        parts += [_section(each, f"{path} {name}", f"{level}#") for name, each in inside if each]
-    return "\n".join(part for part in parts if part)
+        subcommands = ((name, command.get_command(context, name)) for name in names)
+        parts += [
+            _section(subcommand, f"{path} {name}", f"{level}#")
+            for name, subcommand in subcommands
+            if subcommand
+        ]
+    return "\n".join(block for block in parts if block)
 
 
 def _help(text: str) -> str:
@@ -94,5 +98,5 @@ def _help(text: str) -> str:
 
 def _option(option: click.Option, context: click.Context) -> tuple[str, str]:
     record = option.get_help_record(context)
-    names, about = record or (", ".join(option.opts), "")
-    return code(names), prose(about)
+    names, description = record or (", ".join(option.opts), "")
+    return code(names), prose(description)

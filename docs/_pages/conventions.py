@@ -25,15 +25,18 @@ _SAME = "·"
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference``."""
-    known = conventions().conventions
-    yield "conventions/index.md", _index(known)
-    yield "side-by-side.md", _side_by_side(known)
-    for facts in known:
+    all_conventions = conventions().conventions
+    yield "conventions/index.md", _index(all_conventions)
+    yield "side-by-side.md", _side_by_side(all_conventions)
+    for facts in all_conventions:
         yield f"conventions/{facts.name}.md", _page(facts)
 
 
 def _index(known: Sequence[ConventionDetails]) -> str:
-    rows = [(f"[{each.name}]({each.name}.md)", prose(each.title)) for each in known]
+    rows = [
+        (f"[{convention.name}]({convention.name}.md)", prose(convention.title))
+        for convention in known
+    ]
     return "\n".join(
         [
             MADE,
@@ -44,7 +47,7 @@ def _index(known: Sequence[ConventionDetails]) -> str:
                 "(../../conventions.md) · [The proof against the tools](../../agreement.md)\n"
             ),
             table(("convention", "what it reproduces"), rows),
-            toctree(each.name for each in known),
+            toctree(convention.name for convention in known),
         ]
     )
 
@@ -61,7 +64,7 @@ def _page(facts: ConventionDetails) -> str:
         "**Bold** where it is other than where a convention says nothing.\n",
     ]
     if facts.parameters:
-        rows = [_choice(each)[:2] for each in facts.parameters]
+        rows = [_choice(choice)[:2] for choice in facts.parameters]
         parts += ["## Parameters of metrics\n", table(("parameter", "choice"), rows)]
     if facts.special:
         parts += [
@@ -69,14 +72,17 @@ def _page(facts: ConventionDetails) -> str:
             table(("metric and axis", "choice", "what it decides"), map(_choice, facts.special)),
         ]
     if facts.spellings:
-        rows = [(code(theirs), code(ours)) for theirs, ours in facts.spellings.items()]
+        rows = [
+            (code(peer_name), code(rankgate_name))
+            for peer_name, rankgate_name in facts.spellings.items()
+        ]
         parts += [
             "## Its own names of metrics\n",
             "Read wherever a metric is named under this convention.\n",
             table(("its name", "here"), rows),
         ]
     parts.append(f"On the terminal: `rankgate conventions show {facts.name}`.\n")
-    return "\n".join(part for part in parts if part)
+    return "\n".join(section for section in parts if section)
 
 
 def _about(facts: ConventionDetails) -> list[tuple[str, str]]:
@@ -87,7 +93,7 @@ def _about(facts: ConventionDetails) -> list[tuple[str, str]]:
 def _other(facts: ConventionDetails) -> str:
     if not facts.defects:
         return ""
-    lines = [f"- {prose(each)}" for each in facts.defects]
+    lines = [f"- {prose(defect)}" for defect in facts.defects]
     return "\n".join(["## What it does not reproduce\n", *lines, ""])
 
 
@@ -113,7 +119,7 @@ def _side_by_side(known: Sequence[ConventionDetails]) -> str:
             "heads stay in sight.\n"
         ),
         "## By axis\n",
-        _wide(_axis_head(plain), [_axis_row(each.name, plain) for each in known]),
+        _wide(_axis_head(plain), [_axis_row(convention.name, plain) for convention in known]),
         label("by-metric") + "## By metric\n",
         (
             "Parameters that a convention binds, then in brackets the value of a query with nothing "
@@ -122,7 +128,7 @@ def _side_by_side(known: Sequence[ConventionDetails]) -> str:
         ),
         _wide(
             ["convention", *(f"[{name}](metrics/{name}.md)" for name in _METRICS)],
-            [_metric_row(each.name) for each in known],
+            [_metric_row(convention.name) for convention in known],
         ),
         label("axes") + "## What each axis decides\n",
         *map(_axis, axes),
@@ -149,9 +155,13 @@ def _axis_row(name: str, axes: Sequence[AxisDetails]) -> list[str]:
 def _metric_row(name: str) -> list[str]:
     cells = [f"[{name}](conventions/{name}.md)"]
     for metric in _METRICS:
-        how = metric_details(metric).conventions[name]
-        (bound, relevant, _), *_ = documents.group_by_treatment({name: how})
-        result = [] if bound == documents.USUAL_TEXT else [code(each) for each in bound.split(", ")]
+        treatment = metric_details(metric).conventions[name]
+        (bound, relevant, _), *_ = documents.group_by_treatment({name: treatment})
+        result = (
+            []
+            if bound == documents.USUAL_TEXT
+            else [code(binding) for binding in bound.split(", ")]
+        )
         result += [] if relevant == "0" else [f"({relevant})"]
         cells.append("<br>".join(result) or _SAME)
     return cells
@@ -162,6 +172,11 @@ def _axis(facts: AxisDetails) -> str:
         (code(value), ", ".join(f"[{name}](conventions/{name}.md)" for name in names))
         for value, names in facts.chosen.items()
     ]
-    about = f"{prose(facts.about)} It may be {prose(facts.takes)}."
-    return "\n".join([f"### {facts.name}\n", about[:1].upper() + about[1:] + "\n",
-                      table(("choice", "of"), rows)])  # fmt: skip
+    description = f"{prose(facts.about)} It may be {prose(facts.takes)}."
+    return "\n".join(
+        [
+            f"### {facts.name}\n",
+            description[:1].upper() + description[1:] + "\n",
+            table(("choice", "of"), rows),
+        ]
+    )

@@ -19,10 +19,10 @@ _STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 
 def figure(panels: Sequence[Panel], caption: str) -> str:
     """The panels side by side with a caption, as a block of raw HTML for MyST."""
-    drawn = "\n".join(map(_panel, panels))
+    panels_html = "\n".join(map(_panel, panels))
     return (
         "```{raw} html\n"
-        f'<figure class="curves"><div>\n{drawn}\n</div>'
+        f'<figure class="curves"><div>\n{panels_html}\n</div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>\n```\n"
     )
 
@@ -33,12 +33,13 @@ def _panel(panel: Panel) -> str:
     low, high = -_round(-min(0.0, *ys)), _round(max(0.0, *ys))
     if low == high:
         high = 1.0
-    across = _scale(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT)
-    up = _scale(low, high, _HEIGHT - _BOTTOM, _TOP)
-    parts = [*_frame(across, up, sorted(set(xs)), (low, high), panel.axis)]
-    parts += [_line(curve, at, across, up) for at, curve in enumerate(panel.curves)]
+    x_scale = _scale(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT)
+    y_scale = _scale(low, high, _HEIGHT - _BOTTOM, _TOP)
+    parts = [*_frame(x_scale, y_scale, sorted(set(xs)), (low, high), panel.axis)]
+    parts += [_line(curve, index, x_scale, y_scale) for index, curve in enumerate(panel.curves)]
     legend = "".join(
-        f'<span class="k{at}">{escape(curve.name)}</span>' for at, curve in enumerate(panel.curves)
+        f'<span class="k{index}">{escape(curve.name)}</span>'
+        for index, curve in enumerate(panel.curves)
     )
     result = "; ".join(
         f"{curve.name}: from {_number(curve.y[0])} to {_number(curve.y[-1])}"

@@ -43,7 +43,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def page() -> str:
     """The page."""
     rows = [
-        f"| `{code}` | {'<br>'.join(_cell(each) for each in messages[:_SHOWN])} |"
+        f"| `{code}` | {'<br>'.join(_cell(message) for message in messages[:_SHOWN])} |"
         for code, messages in sorted(codes().items())
     ]
     return f"{_PAGE}| code | messages |\n| :-- | :-- |\n" + "\n".join(rows) + "\n"
@@ -52,19 +52,19 @@ def page() -> str:
 @cache
 def codes() -> dict[str, list[str]]:
     """The messages of each code, in the order of files."""
-    found: dict[str, list[str]] = defaultdict(list)
+    messages_by_code: dict[str, list[str]] = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         texts = _assigned(tree)
         for node in ast.walk(tree):
             for code, message in _raised(node, texts):
-                if message not in found[code]:
-                    found[code].append(message)
+                if message not in messages_by_code[code]:
+                    messages_by_code[code].append(message)
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "default_code":
-                found.setdefault(ast.literal_eval(node.value), [])
+                messages_by_code.setdefault(ast.literal_eval(node.value), [])
             elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "default_code":
-                found.setdefault(ast.literal_eval(node.value) if node.value else "", [])
-    return {code: messages for code, messages in found.items() if code}
+                messages_by_code.setdefault(ast.literal_eval(node.value) if node.value else "", [])
+    return {code: messages for code, messages in messages_by_code.items() if code}
 
 
 def _assigned(tree: ast.AST) -> list[tuple[int, str, str]]:
@@ -82,13 +82,17 @@ def _raised(node: ast.AST, texts: list[tuple[int, str, str]]) -> Iterator[tuple[
     """The code and the message of a call that makes an error."""
     if not isinstance(node, ast.Call):
         return
-    code = next((each.value for each in node.keywords if each.arg == "code"), None)
+    code = next((keyword.value for keyword in node.keywords if keyword.arg == "code"), None)
     if not isinstance(code, ast.Constant) or not _CODE.fullmatch(str(code.value)):
         return
     first = node.args[0] if node.args else None
     text = _text(first) if first is not None else None
     if text is None and isinstance(first, ast.Name):
-        near = [each for each in texts if each[1] == first.id and each[0] <= node.lineno]
+        near = [
+            assignment
+            for assignment in texts
+            if assignment[1] == first.id and assignment[0] <= node.lineno
+        ]
         text = max(near)[2] if near and node.lineno - max(near)[0] < _NEAR else None
     if text and len(text) > _SHOWN:
         yield str(code.value), text
@@ -100,14 +104,14 @@ def _text(node: ast.expr | None) -> str | None:
         return node.value if isinstance(node.value, str) else None
     if not isinstance(node, ast.JoinedStr):
         return None
-    parts = [str(each.value) if isinstance(each, ast.Constant) else "…" for each in node.values]
+    parts = [str(piece.value) if isinstance(piece, ast.Constant) else "…" for piece in node.values]
     return "".join(parts)
 
 
 def _cell(message: str) -> str:
     """A message in a table of Markdown."""
     line = " ".join(message.split())
-    cut = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    cell = line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
     for sign in "|<>*_`[]":
-        cut = cut.replace(sign, f"\\{sign}")
-    return cut
+        cell = cell.replace(sign, f"\\{sign}")
+    return cell

@@ -89,15 +89,15 @@ limit ends in an error that names it, with exit code 2.
 
 def page() -> str:
     """The page from the registry of formats."""
-    every = formats().formats
+    all_formats = formats().formats
     rows = tuple(
-        (each.name, parts_label(each), access_label(each), suffixes(each)) for each in every
+        (fmt.name, parts_label(fmt), access_label(fmt), suffixes(fmt)) for fmt in all_formats
     )
-    head = ("format", "holds", "read, written", "suffixes")
-    table = markup_tables.markdown_table(Grid(head, rows, frozenset(range(4))))
-    for each in every:  # names are links; words in cells never are
-        table = table.replace(f"\n| {each.name} |", f"\n| [{each.name}](#{each.name}) |")
-    return "\n".join([_HEAD, table, "", *map(_section, every), _TAIL])
+    header = ("format", "holds", "read, written", "suffixes")
+    table = markup_tables.markdown_table(Grid(header, rows, frozenset(range(4))))
+    for fmt in all_formats:  # names are links; words in cells never are
+        table = table.replace(f"\n| {fmt.name} |", f"\n| [{fmt.name}](#{fmt.name}) |")
+    return "\n".join([_HEAD, table, "", *map(_section, all_formats), _TAIL])
 
 
 def _section(result: FormatDetails) -> str:

@@ -16,7 +16,7 @@ def typeset(formula: str) -> str:
     ['<div class="formula" role="math"><p>S = Σ<sub>i≤k</sub> 2<sup>gradeᵢ</sup>,</p>', '<p>k = 1</p></div>']
     """
     parts = re.split(r"(?<=,)\s{2,}|\n", formula)
-    lines = "\n".join(f"<p>{_set(part)}</p>" for part in parts)
+    lines = "\n".join(f"<p>{_set(segment)}</p>" for segment in parts)
     return f'```{{raw}} html\n<div class="formula" role="math">{lines}</div>\n```\n'
 
 

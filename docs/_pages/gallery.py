@@ -44,8 +44,11 @@ WORDS = {
 }
 """What is after ``rankgate plot KIND``."""
 
-_GRADES = {"ann": "012301230123012301230123", "bob": "012301330122012301230013",
-           "cyd": "011301230123002301331123"}  # fmt: skip
+_GRADES = {
+    "ann": "012301230123012301230123",
+    "bob": "012301330122012301230013",
+    "cyd": "011301230123002301331123",
+}
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -59,47 +62,54 @@ def pages() -> Iterator[tuple[str, str]]:
             "[What each shows, and in which forms](../pictures.md).\n"
         ),
     ]
-    with tempfile.TemporaryDirectory() as place:
-        here = Path(shutil.copytree(DATA, Path(place) / "here"))
-        (here / "ratings.csv").write_text(_ratings())
-        (here / "judge.qrels").write_text(_judged(here / "qrels.txt"))
-        with chdir(here):
+    with tempfile.TemporaryDirectory() as temporary:
+        data_folder = Path(shutil.copytree(DATA, Path(temporary) / "here"))
+        (data_folder / "ratings.csv").write_text(_ratings())
+        (data_folder / "judge.qrels").write_text(_judged(data_folder / "qrels.txt"))
+        with chdir(data_folder):
             for kind in CHART_KINDS:
-                words = f"rankgate plot {kind.name} {WORDS[kind.name]}"
-                parts += [f"## {kind.name}: {kind.title}\n", f"```text\n{words}\n```\n"]
-                for theme, drawn in _drawn(kind, shlex.split(words)[2:]):
-                    at = f"pictures/{kind.name}-{theme}.svg"
-                    yield at, drawn
-                    parts.append(f"![{kind.title}]({at}){{.only-{theme}}}\n")
+                command = f"rankgate plot {kind.name} {WORDS[kind.name]}"
+                parts += [f"## {kind.name}: {kind.title}\n", f"```text\n{command}\n```\n"]
+                for theme, svg in _drawn(kind, shlex.split(command)[2:]):
+                    picture_path = f"pictures/{kind.name}-{theme}.svg"
+                    yield picture_path, svg
+                    parts.append(f"![{kind.title}]({picture_path}){{.only-{theme}}}\n")
     yield "gallery.md", "\n".join(parts)
 
 
 def _drawn(kind: ChartKind, words: list[str]) -> Iterator[tuple[str, str]]:
     """The SVG that the command's words give, for light and for dark pages."""
-    said = plot_command.make_context("plot", words).params
-    asked = ChartRequest(
-        said["qrels"], said["runs"], said["metrics"], said["convention"], said["cutoffs"],
-        said["query"], said["depth"], said["unequal"],
-    )  # fmt: skip
-    picture = kind.draw(compute_result(kind.needs, asked))
+    options = plot_command.make_context("plot", words).params
+    request = ChartRequest(
+        options["qrels"],
+        options["runs"],
+        options["metrics"],
+        options["convention"],
+        options["cutoffs"],
+        options["query"],
+        options["depth"],
+        options["unequal"],
+    )
+    picture = kind.draw(compute_result(kind.needs, request))
     for theme in ("light", "dark"):
-        drawn = picture.written("svg", theme)
-        assert isinstance(drawn, str)
-        yield theme, drawn
+        svg = picture.written("svg", theme)
+        assert isinstance(svg, str)
+        yield theme, svg
 
 
 def _judged(people: Path) -> str:
     """A judge that gives every third document a grade more than people did, up to 3."""
     rows = [line.split() for line in people.read_text().splitlines()]
     return "".join(
-        f"{q} 0 {d} {min(int(g) + (at % 3 == 0), 3)}\n" for at, (q, _, d, g) in enumerate(rows)
+        f"{q} 0 {d} {min(int(g) + (index % 3 == 0), 3)}\n"
+        for index, (q, _, d, g) in enumerate(rows)
     )
 
 
 def _ratings() -> str:
     rows = [
-        f"q{at // 6},d{at},{rater},{grade}\n"
+        f"q{index // 6},d{index},{rater},{grade}\n"
         for rater, grades in _GRADES.items()
-        for at, grade in enumerate(grades)
+        for index, grade in enumerate(grades)
     ]
     return "query_id,doc_id,rater,grade\n" + "".join(rows)

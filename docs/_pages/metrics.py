@@ -61,9 +61,9 @@ _CAPTION = {
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference/metrics``."""
-    known = [metric for family, _ in _FAMILIES.values() for metric in family]
+    all_metrics = [metric for family, _ in _FAMILIES.values() for metric in family]
     yield "index.md", _index()
-    for metric in known:
+    for metric in all_metrics:
         yield f"{metric.name}.md", _page(metric, metric_details(metric.name))
 
 
@@ -75,18 +75,22 @@ def _index() -> str:
         "[Which one when?](../which-metric.md) · [Conventions side by side](../side-by-side.md) · "
         "[A metric of your own](../../custom-metrics.md)\n"
     )
-    for title, (family, about) in _FAMILIES.items():
+    for title, (family, description) in _FAMILIES.items():
         rows = [
             (f"[{metric.name}]({metric.name}.md)", prose(metric.title), prose(metric.blind_to))
             for metric in family
         ]
-        parts += [f"## {title}\n", f"{about}\n", table(("metric", "measures", "is blind to"), rows)]
+        parts += [
+            f"## {title}\n",
+            f"{description}\n",
+            table(("metric", "measures", "is blind to"), rows),
+        ]
     parts.append(toctree(m.name for family, _ in _FAMILIES.values() for m in family))
     return "\n".join(parts)
 
 
 def _page(metric: Metric, description: MetricDetails) -> str:
-    drawn = panels(metric)
+    chart_panels = panels(metric)
     kind = "lists" if description.needs or metric in LIST_METRICS else "rankings"
     caption = _CAPTION[kind].format(name=shown(metric))
     parts = [
@@ -99,13 +103,13 @@ def _page(metric: Metric, description: MetricDetails) -> str:
         "## What it sees, and what it does not\n",
         f"Sees\n: {prose(description.sees)}\n" if description.sees else "",
         f"Blind to\n: {prose(description.blind_to)}\n" if description.blind_to else "",
-        "## How it behaves\n" if drawn else "",
-        figure(drawn, caption) if drawn else "",
+        "## How it behaves\n" if chart_panels else "",
+        figure(chart_panels, caption) if chart_panels else "",
         _parameters(description),
         _conventions(description.conventions),
         f"On the terminal: `rankgate metrics {description.name}`.\n",
     ]
-    return "\n".join(part for part in parts if part)
+    return "\n".join(block for block in parts if block)
 
 
 def _facts(description: MetricDetails) -> str:
@@ -117,7 +121,7 @@ def _facts(description: MetricDetails) -> str:
         "trec_eval's name": ", ".join(map(code, description.trec)),
         "source": prose(description.source),
     }
-    return table(("", ""), [(label, words) for label, words in result.items() if words])
+    return table(("", ""), [(label, text) for label, text in result.items() if text])
 
 
 def _parameters(description: MetricDetails) -> str:
@@ -125,12 +129,12 @@ def _parameters(description: MetricDetails) -> str:
         return ""
     rows = [
         (
-            code(each.name),
-            "required" if each.required else code(each.default),
-            prose(documents.permitted_values(each))
-            + (f", written @{each.name}" if each.name == description.at else ""),
+            code(parameter.name),
+            "required" if parameter.required else code(parameter.default),
+            prose(documents.permitted_values(parameter))
+            + (f", written @{parameter.name}" if parameter.name == description.at else ""),
         )
-        for each in description.parameters
+        for parameter in description.parameters
     ]
     return "## Parameters\n\n" + table(("parameter", "by default", "may be"), rows)
 
@@ -142,13 +146,13 @@ def _choice(bound: str) -> str:
 def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
     if not conventions:
         return ""
-    if any("called" in how for how in conventions.values()):
+    if any("called" in settings for settings in conventions.values()):
         rows = [
-            (f"[{name}](../conventions/{name}.md)", _choice(bound), prose(called))
-            for name, bound, called in documents.tools(conventions)
+            (f"[{name}](../conventions/{name}.md)", _choice(bound), prose(tool_name))
+            for name, bound, tool_name in documents.tools(conventions)
         ]
-        head = ("tool", "binds", "calls it")
-        return "## Whose variant is which\n\n" + table(head, rows)
+        header = ("tool", "binds", "calls it")
+        return "## Whose variant is which\n\n" + table(header, rows)
     rows = [
         (
             _choice(bound),
@@ -157,12 +161,12 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
         )
         for (bound, *empty), names in documents.group_by_treatment(conventions).items()
     ]
-    head = ("parameters", "nothing relevant", "empty list", "conventions")
+    header = ("parameters", "nothing relevant", "empty list", "conventions")
     return (
         "## What each convention makes of it\n\nParameters that it binds, and what a query counts "
         "without a relevant document or with an empty list, if the metric has no value there. Ties, "
         "missing queries and all else are [side by side](../side-by-side.md).\n\n"
-        + table(head, rows)
+        + table(header, rows)
     )
 
 

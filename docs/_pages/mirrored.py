@@ -15,15 +15,15 @@ _LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)((?:#[^)]*)?\))")
 
 def places() -> dict[Path, str]:
     """Every such page by its file, with its place below ``mirrored``."""
-    found = {
+    page_paths = {
         page: f"examples/{page.parent.name}.md"
         for page in sorted(ROOT.glob("examples/*/README.md"))
     }
-    found |= {
+    page_paths |= {
         page: f"examples/plugin-{page.parent.name}.md"
         for page in sorted(ROOT.glob("examples/plugins/*/README.md"))
     }
-    return found | {
+    return page_paths | {
         ROOT / "CHANGELOG.md": "changelog.md",
         ROOT / "CONTRIBUTING.md": "contributing.md",
         ROOT / "SECURITY.md": "security.md",
@@ -32,8 +32,11 @@ def places() -> dict[Path, str]:
 
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``mirrored``."""
-    for page, place in places().items():
-        yield place, turned(page.read_text(), page.parent, "../" * place.count("/") + "..")
+    for page, relative_path in places().items():
+        yield (
+            relative_path,
+            turned(page.read_text(), page.parent, "../" * relative_path.count("/") + ".."),
+        )
 
 
 def turned(text: str, folder: Path, docs: str) -> str:
@@ -44,18 +47,21 @@ def turned(text: str, folder: Path, docs: str) -> str:
         folder: where the page is.
         docs: the way from the page's place on the site to ``docs``.
     """
-    known = {page.resolve(): f"{docs}/mirrored/{place}" for page, place in places().items()}
+    mirrored_urls = {
+        page.resolve(): f"{docs}/mirrored/{relative_path}"
+        for page, relative_path in places().items()
+    }
 
     def target(found: re.Match[str]) -> str:
         file = (folder / found[2]).resolve()
-        if file in known:
-            return found[1] + known[file] + found[3]
+        if file in mirrored_urls:
+            return found[1] + mirrored_urls[file] + found[3]
         if not file.exists() or (folder.resolve() == file.parent and folder == ROOT / "docs"):
             return found[0]
         if file.is_relative_to(ROOT / "docs"):
-            inside = file.relative_to(ROOT / "docs").as_posix()
-            inside = f"{inside}/index.md" if file.is_dir() else inside
-            return f"{found[1]}{docs}/{inside}{found[3]}"
+            docs_path = file.relative_to(ROOT / "docs").as_posix()
+            docs_path = f"{docs_path}/index.md" if file.is_dir() else docs_path
+            return f"{found[1]}{docs}/{docs_path}{found[3]}"
         return f"{found[1]}{docs}/../{file.relative_to(ROOT).as_posix()}{found[3]}"
 
     return _LINK.sub(target, text)

@@ -50,56 +50,82 @@ def pages() -> Iterator[tuple[str, str]]:
         table(
             ["check", "finds", "spoils figures of", "blocks from"],
             [
-                [f"`{each.name}`", each.title, ", ".join(each.spoils),
-                 _NONE if each.blocks_from is None else f"{each.blocks_from:.1%}"]
-                for each in CHECKS.values()
+                [
+                    f"`{check.name}`",
+                    check.title,
+                    ", ".join(check.spoils),
+                    _NONE if check.blocks_from is None else f"{check.blocks_from:.1%}",
+                ]
+                for check in CHECKS.values()
             ],
         ),
         "## KPIs",
         _NULL,
-    ]  # fmt: skip
+    ]
     for name, title in _TABLES.items():
         rows = [
-            [f"`{each.name}`", each.title, each.formula, each.unit, each.better or _NONE,
-             each.source or _NONE]
-            for each in KPIS.values()
-            if each.table == name
-        ]  # fmt: skip
-        head = ["KPI", "what", "definition", "unit", "better", "source"]
-        parts += [f"### {title}", table(head, rows)]
+            [
+                f"`{kpi.name}`",
+                kpi.title,
+                kpi.formula,
+                kpi.unit,
+                kpi.better or _NONE,
+                kpi.source or _NONE,
+            ]
+            for kpi in KPIS.values()
+            if kpi.table == name
+        ]
+        header = ["KPI", "what", "definition", "unit", "better", "source"]
+        parts += [f"### {title}", table(header, rows)]
     parts += [
         "## Click models",
         table(
             ["model", "what", "formula", "source"],
             [
-                [f"`{each.name}`", each.title, each.formula, each.source or _NONE]
-                for each in MODELS.values()
+                [f"`{model.name}`", model.title, model.formula, model.source or _NONE]
+                for model in MODELS.values()
             ],
         ),
         "## Simulated users",
         table(
             ["user", "what", "P(click), lowest to highest grade", "P(stop) after such a click"],
             [
-                [f"`{each.name}`", each.title, f"{each.click[0]:g} to {each.click[1]:g}",
-                 f"{each.stop[0]:g} to {each.stop[1]:g}"]
-                for each in USERS.values()
+                [
+                    f"`{user.name}`",
+                    user.title,
+                    f"{user.click[0]:g} to {user.click[1]:g}",
+                    f"{user.stop[0]:g} to {user.stop[1]:g}",
+                ]
+                for user in USERS.values()
             ],
         ),
         "## Interleaving methods",
         table(
             ["method", "what", "how", "known limit", "source"],
             [
-                [f"`{each.name}`", each.title, each.formula, each.bias or _NONE, each.source]
-                for each in METHODS.values()
+                [
+                    f"`{method.name}`",
+                    method.title,
+                    method.formula,
+                    method.bias or _NONE,
+                    method.source,
+                ]
+                for method in METHODS.values()
             ],
         ),
         "## Off-policy estimators",
         table(
             ["estimator", "what", "formula", "supposes that", "source"],
             [
-                [f"`{each.name}`", each.title, each.formula, each.assumption or _NONE, each.source]
-                for each in ESTIMATORS.values()
+                [
+                    f"`{estimator.name}`",
+                    estimator.title,
+                    estimator.formula,
+                    estimator.assumption or _NONE,
+                    estimator.source,
+                ]
+                for estimator in ESTIMATORS.values()
             ],
         ),
-    ]  # fmt: skip
+    ]
     yield "online.md", "\n\n".join(parts) + "\n"

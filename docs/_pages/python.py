@@ -23,10 +23,16 @@ def pages() -> Iterator[tuple[str, str]]:
     home |= {result: verb for verb in reversed(verbs) for result in _results(verb, classes)}
     yield "index.md", _index(verbs, classes, home)
     for verb in verbs:
-        own = [name for name in classes if home[name] == verb]
-        yield f"{verb}.md", _page(verb, [_directive("autofunction", verb), *map(_class, own)])
-    others = [name for name in classes if home[name] == "values"]
-    yield "values.md", f"{MADE}\n# Errors and other values\n\n" + "\n".join(map(_class, others))
+        verb_classes = [name for name in classes if home[name] == verb]
+        yield (
+            f"{verb}.md",
+            _page(verb, [_directive("autofunction", verb), *map(_class, verb_classes)]),
+        )
+    value_classes = [name for name in classes if home[name] == "values"]
+    yield (
+        "values.md",
+        f"{MADE}\n# Errors and other values\n\n" + "\n".join(map(_class, value_classes)),
+    )
 
 
 def _results(verb: str, classes: list[str]) -> list[str]:

@@ -52,16 +52,16 @@ def pages() -> Iterator[tuple[str, str]]:
 def schema_of(result: Result) -> dict[str, Any]:
     """The schema of a result's JSON."""
     cls, values = type(result), json.loads(json.dumps(result.to_dict()))
-    own = cls.to_dict is not Result.to_dict
-    found = _learned(values) if own else _object(cls, result)
-    head = {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
+    has_own_form = cls.to_dict is not Result.to_dict
+    schema = _learned(values) if has_own_form else _object(cls, result)
+    constants = {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
     return {
         "$schema": _DRAFT,
         "title": cls.kind,
         "description": " ".join((cls.__doc__ or "").split("\n\n")[0].split()),
         "type": "object",
-        "properties": head
-        | {k: v for k, v in found.get("properties", {}).items() if k not in head},
+        "properties": constants
+        | {k: v for k, v in schema.get("properties", {}).items() if k not in constants},
         "required": ["schema_version", "kind"],
     }
 
@@ -73,11 +73,11 @@ def _object(cls: type, value: Any) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            keys.get(each.name, each.name): _typed(
-                hints[each.name], getattr(value, each.name, None)
+            keys.get(attribute.name, attribute.name): _typed(
+                hints[attribute.name], getattr(value, attribute.name, None)
             )
-            for each in fields(cls)
-            if each.metadata.get("stored", True)
+            for attribute in fields(cls)
+            if attribute.metadata.get("stored", True)
         },
     }
 
@@ -107,12 +107,15 @@ def _generic(origin: Any, inside: Sequence[Any], value: Any) -> dict[str, Any]:
     if origin is Literal:
         return {"enum": list(inside)}
     if origin in (Union, UnionType):
-        parts = [_typed(each, value) for each in inside if each is not NoneType]
+        parts = [_typed(member, value) for member in inside if member is not NoneType]
         return {"anyOf": [*parts, {"type": "null"}] if NoneType in inside else parts}
     if origin in (tuple, list, Sequence, frozenset):
-        several = origin is not tuple or inside[1:] == (Ellipsis,)
+        is_repeated = origin is not tuple or inside[1:] == (Ellipsis,)
         first = next(iter(value), None) if isinstance(value, Iterable) else None
-        return {"type": "array", "items": _typed(inside[0], first) if several and inside else {}}
+        return {
+            "type": "array",
+            "items": _typed(inside[0], first) if is_repeated and inside else {},
+        }
     if origin in (Mapping, dict) and inside:
         first = next(iter(value.values()), None) if isinstance(value, Mapping) else None
         return {"type": "object", "additionalProperties": _typed(inside[1], first)}
@@ -128,15 +131,15 @@ def _learned(value: Any) -> dict[str, Any]:
             "type": ["object", "null"],
             "properties": {
                 key: {"type": ["object", "null"]}
-                if key in _OF_DATA and isinstance(each, dict)
-                else _learned(each)
-                for key, each in value.items()
+                if key in _OF_DATA and isinstance(child, dict)
+                else _learned(child)
+                for key, child in value.items()
             },
         }
     if isinstance(value, list):
-        shapes = [_learned(each) for each in value]
-        same = bool(shapes) and all(shape == shapes[0] for shape in shapes)
-        return {"type": ["array", "null"]} | ({"items": shapes[0]} if same else {})
+        shapes = [_learned(child) for child in value]
+        uniform = bool(shapes) and all(shape == shapes[0] for shape in shapes)
+        return {"type": ["array", "null"]} | ({"items": shapes[0]} if uniform else {})
     if isinstance(value, bool):
         return {"type": ["boolean", "null"]}
     if isinstance(value, int | float):

@@ -17,14 +17,19 @@ def page() -> str:
     """The index as JSON: by path the title and the headings of a page."""
     pages = {}
     for path in sorted(DOCS.rglob("*.md")):
-        place = path.relative_to(DOCS)
-        if place.parts[0].startswith(_LEFT_OUT):
+        relative_path = path.relative_to(DOCS)
+        if relative_path.parts[0].startswith(_LEFT_OUT):
             continue
         text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-        title, *topics = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE) or [place.stem]
-        pages[f"docs/{place.as_posix()}"] = {
+        title, *topics = re.findall(r"^#+ +(.+?) *$", text, flags=re.MULTILINE) or [
+            relative_path.stem
+        ]
+        pages[f"docs/{relative_path.as_posix()}"] = {
             "title": _plain(title),
-            "topics": [*map(_plain, topics), *SEARCH_WORDS.get(f"{place.with_suffix('')}", ())],
+            "topics": [
+                *map(_plain, topics),
+                *SEARCH_WORDS.get(f"{relative_path.with_suffix('')}", ()),
+            ],
         }
     return json.dumps(pages, ensure_ascii=False, indent=1) + "\n"
 

@@ -62,12 +62,24 @@ def pages() -> Iterator[tuple[str, str]]:
 def _facts(task: str, stage: str, *, graded: bool, **other: object) -> DataFacts:
     """Data in good order: 200 queries, well judged, of five relevant documents each."""
     usual = {
-        "task": task, "stage": stage, "page": PAGE, "depth": DEPTH, "queries": 200,
-        "judgments": 4000, "grades": (0.0, 1.0, 2.0, 3.0) if graded else (0.0, 1.0),
-        "graded": graded, "irrelevant": True, "relevant": 12.0, "single": 0.0, "without": 0.0,
-        "over_page": 0.2, "over_depth": 0.0, "runs": 2,
-        "judged": (("old", 1.0), ("new", 1.0)), "latency": True,
-    }  # fmt: skip
+        "task": task,
+        "stage": stage,
+        "page": PAGE,
+        "depth": DEPTH,
+        "queries": 200,
+        "judgments": 4000,
+        "grades": (0.0, 1.0, 2.0, 3.0) if graded else (0.0, 1.0),
+        "graded": graded,
+        "irrelevant": True,
+        "relevant": 12.0,
+        "single": 0.0,
+        "without": 0.0,
+        "over_page": 0.2,
+        "over_depth": 0.0,
+        "runs": 2,
+        "judged": (("old", 1.0), ("new", 1.0)),
+        "latency": True,
+    }
     return DataFacts(**{**usual, **other})
 
 
@@ -81,8 +93,8 @@ def _page() -> str:
             "and runs, says what your queries can carry, and writes the policy of the gate.\n"
         ),
     ]
-    for task, about in TASKS.items():
-        parts += [f"## {task}: {about}\n", _task(task)]
+    for task, description in TASKS.items():
+        parts += [f"## {task}: {description}\n", _task(task)]
     parts += [
         label("team-size") + "## By the size of the team\n",
         (
@@ -99,8 +111,8 @@ def _page() -> str:
         _cautions(),
         "## Sources\n",
         *(
-            label(key) + f"{number}\\. {prose(words)}\n"
-            for number, (key, words) in enumerate(SOURCES.items(), start=1)
+            label(key) + f"{number}\\. {prose(citation)}\n"
+            for number, (key, citation) in enumerate(SOURCES.items(), start=1)
         ),
     ]
     return "\n".join(parts)
@@ -120,12 +132,12 @@ def _task(task: str) -> str:
 
 def _cells(facts: DataFacts) -> list[str]:
     """The metrics of each role, each with the sources of its rules."""
-    chosen = choices(facts)
+    metric_choices = choices(facts)
     return [
         ", ".join(
-            _cited(each.metric, [reason.source for reason in each.reasons])
-            for each in chosen
-            if each.role == role
+            _cited(choice.metric, [reason.source for reason in choice.reasons])
+            for choice in metric_choices
+            if choice.role == role
         )
         for role in ROLES
     ]
@@ -145,19 +157,23 @@ def _holes() -> str:
     """What rules say that ask for other data than the table's."""
     plain = _facts("explore", "final", graded=True)
     holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
-    few = _facts("explore", "final", graded=True, queries=40)
+    few_queries = _facts("explore", "final", graded=True, queries=40)
     rows = [
-        (result, _cited(fill_cutoffs(rule.metric, PAGE, DEPTH, 3), [rule.source]),
-         prose(fill_facts(rule.reason, facts)))
-        for result, facts in (("a page is judged to 60 %", holes), ("40 queries", few))
+        (
+            result,
+            _cited(fill_cutoffs(rule.metric, PAGE, DEPTH, 3), [rule.source]),
+            prose(fill_facts(rule.reason, facts)),
+        )
+        for result, facts in (("a page is judged to 60 %", holes), ("40 queries", few_queries))
         for rule in RULES
         if rule.when(facts) and not rule.when(plain)
-    ]  # fmt: skip
+    ]
     return table(("where", "report too", "because"), rows)
 
 
 def _cautions() -> str:
     facts = _facts("explore", "final", graded=True, judged=(("old", 0.6),), queries=40, single=0.95)
     return "".join(
-        f"- {prose(fill_facts(each.words, facts))} {_ref(each.source)}\n" for each in CAUTIONS
+        f"- {prose(fill_facts(caution.words, facts))} {_ref(caution.source)}\n"
+        for caution in CAUTIONS
     )

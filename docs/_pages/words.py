@@ -28,7 +28,10 @@ def code(text: object) -> str:
 def prose(text: str) -> str:
     """A sentence of a docstring or of help; what is between backticks is code."""
     parts = re.split(r"``?([^`]+)``?", text)
-    return "".join(code(each) if at % 2 else escape_markdown(each) for at, each in enumerate(parts))
+    return "".join(
+        code(part_text) if index % 2 else escape_markdown(part_text)
+        for index, part_text in enumerate(parts)
+    )
 
 
 def toctree(pages: Iterable[str], *, hidden: bool = True, caption: str = "") -> str:

@@ -49,7 +49,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         "metrics": metrics(),
     }
     for width in WIDTHS:
-        texts = {name: render_result(each, "text", width) for name, each in results.items()}
+        texts = {name: render_result(result, "text", width) for name, result in results.items()}
         for name, text in texts.items():
             yield HERE / f"{name}.{width}.txt", text
             yield HERE / f"{name}.{width}.ansi", colour_text(text)

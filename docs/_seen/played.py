@@ -42,12 +42,12 @@ _BLOCK = re.compile(
 @contextmanager
 def workplace(page: Path) -> Iterator[Path]:
     """Change to a temporary folder with the files that a page starts with."""
-    found = _WHERE.search(page.read_text())
-    inside = page.is_relative_to(ROOT / "examples")
-    source = ROOT / found[1] if found else page.parent if inside else None
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "here"
+    folder_match = _WHERE.search(page.read_text())
+    is_example = page.is_relative_to(ROOT / "examples")
+    source = ROOT / folder_match[1] if folder_match else page.parent if is_example else None
+    previous_folder = Path.cwd()
+    with tempfile.TemporaryDirectory() as temporary_folder:
+        folder = Path(temporary_folder) / "here"
         if source:
             shutil.copytree(source, folder)
         else:
@@ -59,13 +59,13 @@ def workplace(page: Path) -> Iterator[Path]:
         try:
             yield folder
         finally:
-            os.chdir(before)
+            os.chdir(previous_folder)
 
 
 def files(page: Path) -> list[tuple[str, str]]:
     """Names and contents of the files that a page asks its reader to save."""
-    found = _BLOCK.finditer(page.read_text())
-    return [(each["name"], each["text"]) for each in found if each["name"]]
+    matches = _BLOCK.finditer(page.read_text())
+    return [(block["name"], block["text"]) for block in matches if block["name"]]
 
 
 def played(page: Path) -> str:
@@ -84,10 +84,12 @@ def computed(text: str, name: str) -> str:
     lines = text.splitlines(keepends=True)
     for example, result in reversed(runner.fresh):
         begin = example.lineno + example.source.count("\n")
-        shown = [
+        output_lines = [
             line if line.strip() else "<BLANKLINE>\n" for line in result.splitlines(keepends=True)
         ]
-        lines[begin : begin + example.want.count("\n")] = [" " * example.indent + x for x in shown]
+        lines[begin : begin + example.want.count("\n")] = [
+            " " * example.indent + x for x in output_lines
+        ]
     return "".join(lines)
 
 
@@ -127,15 +129,19 @@ def _run(command: str, before: int) -> tuple[int, str]:
     """The exit code of a command and what it says on both streams."""
     if command == "echo $?":
         return 0, f"{before}\n"
-    words = shlex.split(command, comments=True)
-    if words[0] == "rankgate" and not {"|", ">", "<", "&&"} & set(words):
-        return _ours([each for word in words for each in _named(word)])
+    arguments = shlex.split(command, comments=True)
+    if arguments[0] == "rankgate" and not {"|", ">", "<", "&&"} & set(arguments):
+        return _ours([argument for word in arguments for argument in _named(word)])
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(  # noqa: S602 - our own pages
-        command, shell=True, capture_output=True, text=True, check=False,
+    process = subprocess.run(  # noqa: S602 - our own pages
+        command,
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PATH": path},
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+    )
+    return process.returncode, process.stdout + process.stderr
 
 
 def _named(word: str) -> list[str]:
@@ -156,9 +162,11 @@ def _ours(words: list[str]) -> tuple[int, str]:
 
 def pages() -> list[Path]:
     """Every page of the manual that people write; README's numbers move with Python's own texts."""
-    made = ("_", "reference", "mirrored")
+    generated = ("_", "reference", "mirrored")
     docs = ROOT / "docs"
     written = [
-        page for page in docs.rglob("*.md") if not page.relative_to(docs).parts[0].startswith(made)
+        page
+        for page in docs.rglob("*.md")
+        if not page.relative_to(docs).parts[0].startswith(generated)
     ]
     return sorted([*written, *ROOT.glob("examples/*/README.md")])

@@ -86,7 +86,7 @@ def before(grades: np.ndarray, old: np.ndarray, random: np.random.Generator) -> 
         "user": [f"w{n}" for n in random.integers(BEFORE // 2, size=BEFORE)],
         "session": [f"z{n}" for n in range(BEFORE)], "query": [f"q{q}" for q in query],
         "at": [BEGIN + timedelta(days=-7, seconds=s) for s in second], "state": "ok",
-    })  # fmt: skip
+    })
     row, slot = np.indices(shown.shape).reshape(2, -1)
     docs = [f"d{query[n]}-{d}" for n, d in zip(row, shown.ravel(), strict=True)]
     seen = searches[row].with_columns(
@@ -126,19 +126,19 @@ def ramp(
         clicks = clicked(grades[query[:, None], taken], random)
         second = random.integers(0, 80_000, len(new))[user] + 120 * (np.arange(count) % 5)
         at = [BEGIN + timedelta(days=day + int(u // USERS), seconds=int(s))
-              for u, s in zip(user, second, strict=True)]  # fmt: skip
+              for u, s in zip(user, second, strict=True)]
         names = [f"s{day}-{n}" for n in range(count)]
         base = pl.DataFrame({
             "query_event_id": names, "user": [f"u{day}-{u}" for u in user],
             "session": [f"v{day}-{u}" for u in user], "query": [f"q{q}" for q in query],
             "variant": np.where(new[user], "new", "old").tolist(), "at": at, "state": "ok",
             "latency_ms": random.gamma(5, 20, count) * np.where(new[user], slower, 1.0),
-        })  # fmt: skip
+        })
         row, slot = np.nonzero(clicks)
         hits = base[row].drop("latency_ms", "state").with_columns(
             kind=pl.lit("click"), at=pl.col("at") + timedelta(seconds=9),
             rank=pl.Series(slot + 1, dtype=pl.Int32),
-        )  # fmt: skip
+        )
         parts += [base.with_columns(kind=pl.lit("search")), hits]
         day += days
     events = pl.concat(parts, how="diagonal")
@@ -146,7 +146,7 @@ def ramp(
     return events.with_columns(
         action=pl.col("kind"), event_id=pl.format("e{}", line), source_file=pl.lit("world"),
         source_line=line.cast(pl.Int64),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ GRADES = {
     f"query {q}": {f"d{q}-{d}": random.Random(f"{q}/{d}").choice([0, 0, 0, 1, 1, 2, 3])
                    for d in range(DOCS)}
     for q in range(QUERIES)
-}  # fmt: skip
+}
 """What every document is worth to users, 0 to 3."""
 
 
@@ -69,13 +69,13 @@ def log(arms: dict[str, Lists], searches: int, seed: int) -> pl.DataFrame:
         docs = arms[arm][query]
         at = BEGIN + timedelta(seconds=number * DAYS * 86400 / searches)
         base = {"query_event_id": f"s{number}", "query": query, "user": f"u{user}", "variant": arm,
-                "session": f"v{number}", "state": "ok"}  # fmt: skip
+                "session": f"v{number}", "state": "ok"}
         rows.append({**base, "kind": "search", "at": at})
         rows += [{**base, "kind": "impression", "doc_id": doc, "rank": rank, "at": at}
-                 for rank, doc in enumerate(docs, 1)]  # fmt: skip
+                 for rank, doc in enumerate(docs, 1)]
         rows += [{**base, "kind": "click", "doc_id": docs[rank - 1], "rank": rank,
                   "at": at + timedelta(seconds=5 * rank)}
-                 for rank in clicks(query, docs, draw)]  # fmt: skip
+                 for rank in clicks(query, docs, draw)]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -100,18 +100,18 @@ def history() -> list[dict[str, Any]]:
         found = rankgate.compare(GRADES, run(old), {"new": run(new)}, ["nDCG@8", "P@8"])
         offline = {"experiment": f"e{number}", "side": "offline", "standard_error": None}
         rows += [{**offline, "name": metric, "delta": found["new", metric]["delta"]}
-                 for metric in ("nDCG@8", "P@8")]  # fmt: skip
+                 for metric in ("nDCG@8", "P@8")]
         error = 0.008
         seen = truth(new) - truth(old) + random.Random(f"e{number}").gauss(0, error)
         rows.append({"experiment": f"e{number}", "side": "online", "name": "mrr_first_click",
-                     "delta": seen, "standard_error": error})  # fmt: skip
+                     "delta": seen, "standard_error": error})
     return rows
 
 
 def run(lists: Lists) -> dict[str, dict[str, float]]:
     """Lists with scores."""
     return {query: {doc: float(-rank) for rank, doc in enumerate(docs)}
-            for query, docs in lists.items()}  # fmt: skip
+            for query, docs in lists.items()}
 
 
 def said(step: str, result: Result, true: str = "") -> None:
@@ -139,7 +139,7 @@ def main() -> None:
     gain = truth(new) / truth(old) - 1
     said("doctor", online.doctor(before), "nothing is wrong with the log")
     said("kpis", online.kpi(before, ("search_ctr", "mrr_first_click")),
-         f"mrr_first_click of old {truth(old):.4f}, of explore {truth(explore):.4f}")  # fmt: skip
+         f"mrr_first_click of old {truth(old):.4f}, of explore {truth(explore):.4f}")
     learned = online.judgments(before, models=("pbm", "dbn"), human=GRADES)
     said("click judgments", learned, f"Spearman with it {learned.agreement['spearman']:.2f}")
     judged = rankgate.gate(GRADES, {"old": run(old)}, {"new": run(new)})

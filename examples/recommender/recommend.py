@@ -55,7 +55,7 @@ def main(words: list[str]) -> int:
     collection = rankgate.Collection(
         parts.qrels, training=parts.train, items=books if own else rankgate.Items(),
         reference=runs["popular"],
-    )  # fmt: skip
+    )
     card = rankgate.scorecard(collection, runs, slices=["activity", "popularity"])
     popular, neighbours = ({name: runs[name]} for name in ("popular", "neighbours"))
     policy = HERE / "gate.toml" if own else parse_policy(ANY_LOG, "recommend.py")

@@ -57,17 +57,17 @@ def of_query(collection: int, query: str, grades: dict[str, int], ranking: dict[
     judged = {document: gain(grade) for document, grade in grades.items() if grade >= 0}
     gains = np.array([judged.get(document, np.nan) for document in ranking])
     for name, model in MODELS.items():
-        seen = Ranking(query, gains, np.array([np.nan] * len(gains)))
-        seen.total_qrel_gain = sum(map(gain, grades.values()))
-        seen.total_qrel_rels = float(sum(grade > 0 for grade in grades.values()))
+        scored_ranking = Ranking(query, gains, np.array([np.nan] * len(gains)))
+        scored_ranking.total_qrel_gain = sum(map(gain, grades.values()))
+        scored_ranking.total_qrel_rels = float(sum(grade > 0 for grade in grades.values()))
         model.residuals = True
-        model.measure(seen)
+        model.measure(scored_ranking)
         start = name if name.endswith("(") else f"{name},"
         end = "@5" if name.partition("(")[0] in CUT else ""
         for short, long in MEASURES.items():
             for case, attribute in (("worst", long), ("residual", f"residual_{long}")):
-                ours = f"{start}max_grade={TOP},measure='{short}',case='{case}'){end}"
-                tell(collection, ours, lambda m=model, a=attribute: getattr(m, a), query)
+                metric_name = f"{start}max_grade={TOP},measure='{short}',case='{case}'){end}"
+                tell(collection, metric_name, lambda m=model, a=attribute: getattr(m, a), query)
 
 
 for collection in read("listed"):

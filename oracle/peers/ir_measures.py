@@ -49,9 +49,9 @@ def of_all_at_once() -> None:
             key = str(collection["id"] * 10 + int(query))
             qrels[key], run[key] = collection["qrels"][query], ranking
     measures = {ir_measures.parse_measure(name): name for name in PERL}
-    for found in ir_measures.iter_calc(list(measures), qrels, run):
-        number, query = divmod(int(found.query_id), 10)
-        tell(number, measures[found.measure], lambda v=found.value: v, str(query))
+    for metric in ir_measures.iter_calc(list(measures), qrels, run):
+        number, query = divmod(int(metric.query_id), 10)
+        tell(number, measures[metric.measure], lambda v=metric.value: v, str(query))
 
 
 of_one_at_a_time()

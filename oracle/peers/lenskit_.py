@@ -17,9 +17,9 @@ def call(metric):
     """A metric of the package, for one ranking."""
 
     def of(grades, ranking):
-        listed = ItemList(item_ids=list(ranking), ordered=True)
-        test = ItemList(item_ids=list(grades), rating=[float(each) for each in grades.values()])
-        return metric.measure_list(listed, test)
+        item_list = ItemList(item_ids=list(ranking), ordered=True)
+        test = ItemList(item_ids=list(grades), rating=[float(grade) for grade in grades.values()])
+        return metric.measure_list(item_list, test)
 
     return of
 

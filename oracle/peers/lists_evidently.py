@@ -27,15 +27,16 @@ def table(pairs, features):
 
 def result(metric, world):
     """What a metric has for a world."""
-    shown = table(world["lists"], world["features"])
-    pairs = zip(shown["user_id"], shown["item_id"], strict=True)
-    shown["target"] = [int(item in world["relevant"][user]) for user, item in pairs]
+    recommendations = table(world["lists"], world["features"])
+    pairs = zip(recommendations["user_id"], recommendations["item_id"], strict=True)
+    recommendations["target"] = [int(item in world["relevant"][user]) for user, item in pairs]
     train = table(world["train"], world["features"]).drop(columns="prediction")
     Report(metrics=[metric]).run(
-        reference_data=None, current_data=shown,
+        reference_data=None,
+        current_data=recommendations,
         column_mapping=ColumnMapping(recommendations_type=RecomType.RANK),
         additional_data={"current_train_data": train},
-    )  # fmt: skip
+    )
     return metric.get_result()
 
 

@@ -11,28 +11,33 @@ from wire import tell, worlds
 def gini(kind, world, k):
     """Of the lists of all users together."""
     metric = kind(k, items=len(world["features"]))
-    result = [metric.measure_list(ItemList(items, ordered=True), None)
-            for items in world["lists"].values()]  # fmt: skip
+    result = [
+        metric.measure_list(ItemList(items, ordered=True), None)
+        for items in world["lists"].values()
+    ]
     return metric.global_aggregate(result)
 
 
 def popular(world, k):
     """The mean over the lists."""
     pairs = [(user, item) for user, items in world["train"].items() for item in items]
-    metric = MeanPopRank(from_interactions_df(pd.DataFrame(pairs, columns=["user_id", "item_id"])),
-                         n=k)  # fmt: skip
-    result = [metric.measure_list(ItemList(items, ordered=True), None)
-            for items in world["lists"].values()]  # fmt: skip
+    metric = MeanPopRank(
+        from_interactions_df(pd.DataFrame(pairs, columns=["user_id", "item_id"])), n=k
+    )
+    result = [
+        metric.measure_list(ItemList(items, ordered=True), None)
+        for items in world["lists"].values()
+    ]
     return sum(result) / len(result)
 
 
 def spread(function, world, k):
     """The mean over the lists; an item's categories are the numbers of it that are above 0."""
     had = {item: np.array(numbers) > 0 for item, numbers in world["features"].items()}
-    every = np.any([*had.values()], axis=0)  # a category that no item has is none
+    category_mask = np.any([*had.values()], axis=0)  # a category that no item has is none
     result = []
     for items in world["lists"].values():
-        shares = np.array([had[item][every] / max(had[item].sum(), 1) for item in items])
+        shares = np.array([had[item][category_mask] / max(had[item].sum(), 1) for item in items])
         result.append(function(ItemList(items, ordered=True), shares, n=k))
     return sum(result) / len(result)
 

@@ -10,21 +10,40 @@ np.float = float  # noqa: NPY001 - what it still calls it; numpy took the name a
 
 from recbole.evaluator import DataStruct, metrics  # noqa: E402 - after that
 
-NAMES = ("Hit", "MRR", "MAP", "Recall", "NDCG", "Precision", "ItemCoverage", "AveragePopularity",
-         "ShannonEntropy", "GiniIndex", "TailPercentage")  # fmt: skip
+NAMES = (
+    "Hit",
+    "MRR",
+    "MAP",
+    "Recall",
+    "NDCG",
+    "Precision",
+    "ItemCoverage",
+    "AveragePopularity",
+    "ShannonEntropy",
+    "GiniIndex",
+    "TailPercentage",
+)
 
 
 def handed(world):
     """What its collector would hand over."""
     codes = {item: code for code, item in enumerate(sorted(world["features"]))}
-    shown = np.array([[codes[item] for item in items] for items in world["lists"].values()])
-    wanted = [{codes[item] for item in items} for items in world["relevant"].values()]
-    hits = [[int(code in own) for code in row] for row, own in zip(shown, wanted)]  # noqa: B905
+    list_codes = np.array([[codes[item] for item in items] for items in world["lists"].values()])
+    relevant_codes = [{codes[item] for item in items} for items in world["relevant"].values()]
+    hits = [
+        [int(code in relevant) for code in row] for row, relevant in zip(list_codes, relevant_codes)
+    ]  # noqa: B905
     data = DataStruct()
-    data.set("rec.topk", torch.tensor([[*row, len(own)] for row, own in zip(hits, wanted)]))  # noqa: B905
-    data.set("rec.items", torch.tensor(shown))
+    data.set(
+        "rec.topk",
+        torch.tensor([[*row, len(relevant)] for row, relevant in zip(hits, relevant_codes)]),
+    )  # noqa: B905
+    data.set("rec.items", torch.tensor(list_codes))
     data.set("data.num_items", len(codes))
-    data.set("data.count_items", Counter(codes[i] for own in world["train"].values() for i in own))
+    data.set(
+        "data.count_items",
+        Counter(codes[i] for train_items in world["train"].values() for i in train_items),
+    )
     return data
 
 

@@ -20,10 +20,10 @@ def call(metric, topn):
 
     def of(grades, ranking):
         scores, labels = np.zeros(LENGTH, np.float32), np.zeros(LENGTH, np.float32)
-        there = np.arange(LENGTH) < len(ranking)
+        mask = np.arange(LENGTH) < len(ranking)
         scores[: len(ranking)] = list(ranking.values())
         labels[: len(ranking)] = [grades.get(name, 0) for name in ranking]
-        return compiled(scores, labels, where=there)
+        return compiled(scores, labels, where=mask)
 
     return of
 

@@ -22,9 +22,9 @@ MEASURE = "map"
 def of_query(number: int, query: str, first: dict[str, float], second: dict[str, float]) -> None:
     """The likeness of two rankings."""
     common = [document for document in first if document in second]
-    one, two = [first[d] for d in common], [second[d] for d in common]
-    tell(number, "tau-b", lambda: kendalltau(one, two).statistic, query)
-    tell(number, "Spearman", lambda: spearmanr(one, two).statistic, query)
+    first_scores, second_scores = [first[d] for d in common], [second[d] for d in common]
+    tell(number, "tau-b", lambda: kendalltau(first_scores, second_scores).statistic, query)
+    tell(number, "Spearman", lambda: spearmanr(first_scores, second_scores).statistic, query)
     if len(first) == len(second):
         pair = {query: first}, {query: second}
         tell(number, "KTU", lambda: KTU(*pair, per_topic=True)[query], query)
@@ -34,10 +34,12 @@ def of_values(case: dict) -> None:
     """How well values are reproduced."""
     evaluator = pytrec_eval.RelevanceEvaluator(case["qrels"], {MEASURE})
     scores = {name: evaluator.evaluate(run) for name, run in case["runs"].items()}
-    first, second, base, other = (scores[name] for name in ("first", "second", "base", "other"))
+    first, second, base, replicated_base = (
+        scores[name] for name in ("first", "second", "base", "other")
+    )
     tell(case["id"], "rmse", lambda: RMSE(first, second)[MEASURE])
-    tell(case["id"], "effect_ratio", lambda: ER(first, base, second, other)[MEASURE])
-    tell(case["id"], "delta_ri", lambda: DRI(first, base, second, other)[MEASURE])
+    tell(case["id"], "effect_ratio", lambda: ER(first, base, second, replicated_base)[MEASURE])
+    tell(case["id"], "delta_ri", lambda: DRI(first, base, second, replicated_base)[MEASURE])
 
 
 for case in json.loads(Path(sys.argv[1]).read_text()):

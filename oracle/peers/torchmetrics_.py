@@ -10,13 +10,13 @@ BINARY = ("average_precision", "reciprocal_rank", "precision", "recall", "hit_ra
 def call(name, top_k=None, *, binary=True):
     """A function of the package, for one ranking."""
     function = getattr(retrieval, f"retrieval_{name}")
-    words = {} if top_k is None else {"top_k": top_k}
+    options = {} if top_k is None else {"top_k": top_k}
 
     def of(grades, ranking):
         scores = torch.tensor(list(ranking.values()), dtype=torch.float32)
-        labels = [grades.get(each, 0) for each in ranking]
-        target = torch.tensor([each > 0 for each in labels] if binary else labels)
-        return function(scores, target, **words)
+        labels = [grades.get(document, 0) for document in ranking]
+        target = torch.tensor([label > 0 for label in labels] if binary else labels)
+        return function(scores, target, **options)
 
     return of
 

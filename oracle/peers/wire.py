@@ -29,8 +29,8 @@ def read(form: str) -> Iterator[dict[str, Any]]:
 
 def worlds() -> list[dict[str, Any]]:
     """The worlds of the file named on the command line."""
-    found: list[dict[str, Any]] = json.loads(Path(sys.argv[1]).read_text())
-    return found
+    loaded_worlds: list[dict[str, Any]] = json.loads(Path(sys.argv[1]).read_text())
+    return loaded_worlds
 
 
 def tell(collection: int, metric: str, call: Call, query: str | None = None) -> None:

@@ -26,10 +26,24 @@ from rankgate.measurement.metrics.metric_name_parser import parse
 from support.wording import raises
 
 FACTS = DataFacts(
-    task="explore", stage="final", page=10, depth=100, queries=200, judgments=4000,
-    grades=(0.0, 1.0, 2.0, 3.0), graded=True, irrelevant=True, relevant=12.0, single=0.0,
-    without=0.0, over_page=0.6, over_depth=0.0, runs=0, judged=(), latency=False,
-)  # fmt: skip
+    task="explore",
+    stage="final",
+    page=10,
+    depth=100,
+    queries=200,
+    judgments=4000,
+    grades=(0.0, 1.0, 2.0, 3.0),
+    graded=True,
+    irrelevant=True,
+    relevant=12.0,
+    single=0.0,
+    without=0.0,
+    over_page=0.6,
+    over_depth=0.0,
+    runs=0,
+    judged=(),
+    latency=False,
+)
 
 
 def judged(count=40, grades=(0, 1, 2, 3), seed=3):
@@ -54,123 +68,134 @@ def collection():
 
 
 def roles(result):
-    return {each.metric: each.role for each in result.choices}
+    return {choice.metric: choice.role for choice in result.choices}
 
 
 def test_the_stages_of_the_esci_document():
     """Recall@100 where candidates are found; NDCG@10 and MRR@10 where they are ordered."""
     qrels = judged(100)
-    found = roles(rankgate.advise(qrels, stage="retrieval"))
-    assert found["R@100"] == "gate"
-    assert [metric for metric, role in found.items() if role == "gate"] == ["R@100"]
-    found = roles(rankgate.advise(qrels, stage="reranking"))
-    assert (found["nDCG@10"], found["RR@10"], found["R@100"]) == ("gate", "report", "watch")
-    avoided = {each.metric for each in rankgate.advise(qrels).avoided}
+    metric_roles = roles(rankgate.advise(qrels, stage="retrieval"))
+    assert metric_roles["R@100"] == "gate"
+    assert [metric for metric, role in metric_roles.items() if role == "gate"] == ["R@100"]
+    metric_roles = roles(rankgate.advise(qrels, stage="reranking"))
+    assert (metric_roles["nDCG@10"], metric_roles["RR@10"], metric_roles["R@100"]) == (
+        "gate",
+        "report",
+        "watch",
+    )
+    avoided = {choice.metric for choice in rankgate.advise(qrels).avoided}
     assert {"P@10", "AP@100", "Success@10"} <= avoided  # its metrics not used
 
 
 def test_the_migration_document():
     """The first hit for whoever wants one answer, with an eye on the order behind it."""
-    found = roles(rankgate.advise(judged(), task="find-one"))
-    assert (found["RR@10"], found["nDCG@10"]) == ("gate", "watch")
+    metric_roles = roles(rankgate.advise(judged(), task="find-one"))
+    assert (metric_roles["RR@10"], metric_roles["nDCG@10"]) == ("gate", "watch")
     result = rankgate.advise(judged(), task="explore")
     assert roles(result)["nDCG@10"] == "gate"
-    assert "RR@10" in {each.metric for each in result.avoided}
+    assert "RR@10" in {choice.metric for choice in result.avoided}
 
 
 def test_the_guide_without_grades():
-    found = roles(rankgate.advise(judged(grades=(0, 1)), task="explore"))
-    assert (found["AP@100"], found["nDCG@10"]) == ("gate", "watch")
+    metric_roles = roles(rankgate.advise(judged(grades=(0, 1)), task="explore"))
+    assert (metric_roles["AP@100"], metric_roles["nDCG@10"]) == ("gate", "watch")
 
 
 def test_the_recommender_document():
     qrels = {f"u{i}": {"a": 1, "b": 0} for i in range(30)}
     result = rankgate.advise(qrels, task="recommend")
     assert (roles(result)["nDCG@10"], roles(result)["R@10"]) == ("gate", "watch")
-    assert "diversity" in {each.rule for each in result.cautions}
+    assert "diversity" in {caution.rule for caution in result.cautions}
     assert roles(rankgate.advise(qrels, task="recommend", stage="retrieval"))["R@100"] == "gate"
 
 
 def test_cutoffs_are_the_answers():
-    found = roles(rankgate.advise(judged(), page=3, depth=50, stage="reranking"))
-    assert (found["nDCG@3"], found["R@50"]) == ("gate", "watch")
+    metric_roles = roles(rankgate.advise(judged(), page=3, depth=50, stage="reranking"))
+    assert (metric_roles["nDCG@3"], metric_roles["R@50"]) == ("gate", "watch")
 
 
 @pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
 @pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (1, 2)])
 def test_every_answer_leads_to_a_policy_of_the_gate(task, stage, grades):
     result = rankgate.advise(judged(grades=grades), task=task, stage=stage)
-    gates = [each.metric for each in result.of("gate")]
+    gates = [choice.metric for choice in result.of("gate")]
     assert gates
     read = parse_policy(result.policy, "advice")
     decided = {rule["metric"]: rule.tier for rule in read.rules if rule.kind == "noninferiority"}
     assert decided == {
         **dict.fromkeys(gates, "block"),
-        **{each.metric: "warn" for each in result.of("watch")},
+        **{choice.metric: "warn" for choice in result.of("watch")},
     }
-    assert set(read["metrics"]) == {each.metric for each in result.of("report")}
-    assert not {each.metric for each in result.avoided} & set(decided)
+    assert set(read["metrics"]) == {choice.metric for choice in result.of("report")}
+    assert not {choice.metric for choice in result.avoided} & set(decided)
 
 
 @pytest.mark.parametrize(("task", "stage"), list(product(TASKS, STAGES)))
 @pytest.mark.parametrize(
     "changes",
     [
-        {}, {"graded": False, "grades": (0.0, 1.0)}, {"queries": 30}, {"single": 1.0},
-        {"judged": (("a", 0.4), ("b", 0.7)), "runs": 2}, {"over_page": 0.1}, {"relevant": 1.0},
+        {},
+        {"graded": False, "grades": (0.0, 1.0)},
+        {"queries": 30},
+        {"single": 1.0},
+        {"judged": (("a", 0.4), ("b", 0.7)), "runs": 2},
+        {"over_page": 0.1},
+        {"relevant": 1.0},
         {"irrelevant": False},
     ],
-)  # fmt: skip
+)
 def test_no_two_rules_contradict_each_other(task, stage, changes):
     facts = replace(FACTS, task=task, stage=stage, **changes)
-    found = {}
+    roles_by_metric = {}
     for rule in RULES:
         if rule.when(facts):
-            found.setdefault(rule.metric, set()).add(rule.role)
+            roles_by_metric.setdefault(rule.metric, set()).add(rule.role)
             assert fill_facts(rule.reason, facts)
-    assert any("gate" in some for some in found.values())
-    for metric, some in found.items():
-        assert not (some & {"gate", "watch"} and "avoid" in some), metric
-    for each in CAUTIONS:
-        if each.when(facts):
-            assert "{" not in fill_facts(each.words, facts)
+    assert any("gate" in metric_roles for metric_roles in roles_by_metric.values())
+    for metric, metric_roles in roles_by_metric.items():
+        assert not (metric_roles & {"gate", "watch"} and "avoid" in metric_roles), metric
+    for caution in CAUTIONS:
+        if caution.when(facts):
+            assert "{" not in fill_facts(caution.words, facts)
 
 
 def test_rules_are_whole():
-    names = [each.id for each in (*RULES, *CAUTIONS)]
+    names = [entry.id for entry in (*RULES, *CAUTIONS)]
     assert len(names) == len(set(names))
     for rule in RULES:
         assert rule.role in ROLES
         assert rule.source in SOURCES
         assert str(parse(fill_cutoffs(rule.metric, 10, 100, 7)))
-    assert {each.source for each in CAUTIONS} <= set(SOURCES)
-    assert set(SOURCES) >= {each.source for each in (*RULES, *CAUTIONS)}
+    assert {caution.source for caution in CAUTIONS} <= set(SOURCES)
+    assert set(SOURCES) >= {entry.source for entry in (*RULES, *CAUTIONS)}
 
 
 def test_what_queries_carry_is_as_statsmodels_has_it(collection):
     qrels, runs = collection
     result = rankgate.advise(qrels, runs, test=rankgate.Test(margin=0.03))
     values = rankgate.evaluate(qrels, runs, ["nDCG@10"]).values
-    own = {
+    run_values = {
         name: values.filter(pl.col("run") == name).sort("query_id")["value"].to_numpy()
         for name in runs
     }
-    sd = max((own[name] - own["old"]).std(ddof=1) for name in ("mid", "new"))
-    found = next(each.carrying for each in result.choices if each.metric == "nDCG@10")
+    sd = max((run_values[name] - run_values["old"]).std(ddof=1) for name in ("mid", "new"))
+    query_power = next(choice.carrying for choice in result.choices if choice.metric == "nDCG@10")
     solve = TTestPower().solve_power
-    assert found.sd == pytest.approx(sd)
-    assert found.n == 40
-    assert found.needed == pytest.approx(
+    assert query_power.sd == pytest.approx(sd)
+    assert query_power.n == 40
+    assert query_power.needed == pytest.approx(
         solve(0.03 / sd, None, 0.05, 0.8, alternative="larger"), rel=1e-4
     )
-    assert found.margin / sd == pytest.approx(
+    assert query_power.margin / sd == pytest.approx(
         solve(None, 40, 0.05, 0.8, alternative="larger"), rel=1e-4
     )
-    assert found.detectable / sd == pytest.approx(solve(None, 40, 0.05, 0.8), rel=1e-4)
-    assert found.carries == (found.needed <= 40)
-    assert dict(found.means)["mid"] == pytest.approx(own["mid"].mean())
-    many = rankgate.compare(qrels, runs["old"], [runs["mid"], runs["new"]], ["nDCG@10"]).many
-    assert found.e_rho2 == pytest.approx(many.reliability["e_rho2"][0])
+    assert query_power.detectable / sd == pytest.approx(solve(None, 40, 0.05, 0.8), rel=1e-4)
+    assert query_power.carries == (query_power.needed <= 40)
+    assert dict(query_power.means)["mid"] == pytest.approx(run_values["mid"].mean())
+    multi_comparison = rankgate.compare(
+        qrels, runs["old"], [runs["mid"], runs["new"]], ["nDCG@10"]
+    ).many
+    assert query_power.e_rho2 == pytest.approx(multi_comparison.reliability["e_rho2"][0])
 
 
 def test_a_metric_that_stands_still_is_reported():
@@ -179,38 +204,46 @@ def test_a_metric_that_stands_still_is_reported():
     old = {query: {"a": 9.0, "b": 5.0, "c": 4.0} for query in qrels}
     new = {query: {"a": 9.0, "b": 4.0, "c": 5.0} for query in qrels}
     result = rankgate.advise(qrels, [old, new], task="find-one")
-    unmoved = {each.metric: each.carrying.unmoved for each in result.choices if each.carrying}
+    unmoved = {
+        choice.metric: choice.carrying.unmoved for choice in result.choices if choice.carrying
+    }
     assert (unmoved["RR@10"], unmoved["nDCG@10"]) == (1.0, 0.0)
 
 
 def test_completeness_is_seen():
     qrels = {f"q{i}": {"a": 3, "b": 0} for i in range(20)}
-    whole = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    complete_run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     half = {query: {"a": 4.0, "b": 3.0, "x": 2.0, "y": 1.0} for query in qrels}
-    result = rankgate.advise(qrels, {"whole": whole, "half": half})
+    result = rankgate.advise(qrels, {"whole": complete_run, "half": half})
     assert dict(result.facts.judged) == {"whole": 1.0, "half": 0.5}
     assert {"Bpref", "nDCG(judged_only=True)@10", "RBP(p=0.8)"} <= set(roles(result))
-    assert {"holes", "uneven"} <= {each.rule for each in result.cautions}
-    assert not {"holes", "uneven"} & {each.rule for each in rankgate.advise(qrels, whole).cautions}
+    assert {"holes", "uneven"} <= {caution.rule for caution in result.cautions}
+    assert not {"holes", "uneven"} & {
+        caution.rule for caution in rankgate.advise(qrels, complete_run).cautions
+    }
 
 
 def test_a_log_has_no_holes():
     """Unseen items of a log are no missing judgments: condensed lists would hide misses."""
     qrels = {f"q{i}": {"a": 1} for i in range(20)}
-    one = {query: {"a": 9.0, **{f"x{j}": 8.0 - j for j in range(8)}} for query in qrels}
-    two = {query: {**{f"x{j}": 8.0 - j for j in range(8)}, "a": 0.5} for query in qrels}
-    result = rankgate.advise(qrels, [one, two], task="recommend")
+    first_run = {query: {"a": 9.0, **{f"x{j}": 8.0 - j for j in range(8)}} for query in qrels}
+    second_run = {query: {**{f"x{j}": 8.0 - j for j in range(8)}, "a": 0.5} for query in qrels}
+    result = rankgate.advise(qrels, [first_run, second_run], task="recommend")
     assert not {"nDCG(judged_only=True)@10", "RBP(p=0.8)", "Judged@10", "Bpref"} & set(
         roles(result)
     )
-    assert "log" in {each.rule for each in result.cautions}
+    assert "log" in {caution.rule for caution in result.cautions}
     assert 'kind = "judged"' not in result.policy
-    assert 'kind = "judged"' in rankgate.advise(qrels, [one, two]).policy
+    assert 'kind = "judged"' in rankgate.advise(qrels, [first_run, second_run]).policy
 
 
 def test_facts_are_those_of_the_judgments():
-    qrels = {"one": {"a": 2, "b": 0}, "many": {f"d{i}": 1 for i in range(12)}, "none": {"z": 0},
-             "pool": {"y": -1, "k": 1}}  # fmt: skip
+    qrels = {
+        "one": {"a": 2, "b": 0},
+        "many": {f"d{i}": 1 for i in range(12)},
+        "none": {"z": 0},
+        "pool": {"y": -1, "k": 1},
+    }
     facts = rankgate.advise(qrels).facts
     assert (facts.queries, facts.judgments, facts.grades) == (4, 16, (0.0, 1.0, 2.0))
     assert (facts.graded, facts.irrelevant, facts.relevant) == (True, True, 1.0)
@@ -234,17 +267,17 @@ def test_the_verdict_of_the_policy_is_what_was_predicted(collection, tmp_path):
     """At the margin carried a candidate that is as good passes about as often as was said."""
     qrels, runs = collection
     result = rankgate.advise(qrels, runs)
-    margin = next(each.carrying.margin for each in result.choices if each.metric == "nDCG@10")
-    wide = rankgate.advise(qrels, runs, test=rankgate.Test(margin=round(margin * 3, 3)))
-    place = tmp_path / "rankgate.toml"
-    place.write_text(wide.policy)
-    assert rankgate.gate(qrels, runs["old"], runs["new"], place).verdict == "pass"
-    place.write_text(result.policy)
-    assert rankgate.gate(qrels, runs["new"], runs["old"], place).verdict == "fail"
+    margin = next(choice.carrying.margin for choice in result.choices if choice.metric == "nDCG@10")
+    wide_advice = rankgate.advise(qrels, runs, test=rankgate.Test(margin=round(margin * 3, 3)))
+    policy_path = tmp_path / "rankgate.toml"
+    policy_path.write_text(wide_advice.policy)
+    assert rankgate.gate(qrels, runs["old"], runs["new"], policy_path).verdict == "pass"
+    policy_path.write_text(result.policy)
+    assert rankgate.gate(qrels, runs["new"], runs["old"], policy_path).verdict == "fail"
 
 
 def test_it_shows_itself_with_every_word_escaped(collection):
     qrels, runs = collection
-    shown = rankgate.advise(qrels, {"<b>": runs["old"]})._repr_html_()
-    assert "&lt;b&gt;" in shown
-    assert "<b>" not in shown
+    html = rankgate.advise(qrels, {"<b>": runs["old"]})._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html

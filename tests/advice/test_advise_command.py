@@ -48,11 +48,13 @@ def test_the_commands_run_as_printed(run, data, tmp_path, monkeypatch, count, wo
     monkeypatch.chdir(tmp_path)
     places = [f"my data/{name}" for name in data[:count]]
     printed = run("advise", *places, *words).out
-    part = printed.split("to run next\n\n")[1].split("\n\n")[0].replace("\\\n", " ")
-    lines = [shlex.split(line) for line in part.splitlines()]
+    section = printed.split("to run next\n\n")[1].split("\n\n")[0].replace("\\\n", " ")
+    lines = [shlex.split(line) for line in section.splitlines()]
     assert [line[1] for line in lines] == {
-        1: ["advise"], 2: ["eval"], 4: ["holes", "compare", "advise", "gate"],
-    }[count]  # fmt: skip
+        1: ["advise"],
+        2: ["eval"],
+        4: ["holes", "compare", "advise", "gate"],
+    }[count]
     for line in lines:
         result = run(*line[1:])
         assert result.code in ({0, 1, 3} if line[1] == "gate" else {0}), (line, result.err)
@@ -88,8 +90,9 @@ def test_gains_are_not_taken_for_grades(run, tmp_path):
     lines = [f"q{i} 0 d{j} {g}\n" for i in range(12) for j, g in enumerate((100, 10, 1, 0))]
     (tmp_path / "gains.txt").write_text("".join(lines))
     (tmp_path / "five.txt").write_text("".join(lines).replace("100", "6").replace(" 10\n", " 5\n"))
-    runs = [f"q{i} Q0 d{j} 1 {j * s + i % 3} t\n" for s in (1, -1) for i in range(12)
-            for j in range(4)]  # fmt: skip
+    runs = [
+        f"q{i} Q0 d{j} 1 {j * s + i % 3} t\n" for s in (1, -1) for i in range(12) for j in range(4)
+    ]
     (tmp_path / "a.run").write_text("".join(runs[:48]))
     (tmp_path / "b.run").write_text("".join(runs[48:]))
     names = [str(tmp_path / name) for name in ("a.run", "b.run")]
@@ -113,16 +116,16 @@ def test_json(run, data):
     result = json.loads(run("advise", *data, "--format", "json").out)
     assert result["schema_version"] == 1
     assert result["facts"]["queries"] == 24
-    cited = {reason["source"] for each in result["choices"] for reason in each["reasons"]}
+    cited = {reason["source"] for choice in result["choices"] for reason in choice["reasons"]}
     assert cited <= set(result["sources"])
 
 
 def test_the_gate_takes_the_policy(run, data, tmp_path):
-    place = tmp_path / "rankgate.toml"
-    words = ("--page", "5", "--depth", "10", "--margin", "0.15")
-    assert run("advise", *data, *words, "--format", "policy", "-o", place).code == 0
-    assert tomllib.loads(place.read_text())["gate"]["convention"] == "trec"
-    result = run("gate", "qrels.txt", "bm25.run", "rerank.run", "--policy", place)
+    policy_path = tmp_path / "rankgate.toml"
+    arguments = ("--page", "5", "--depth", "10", "--margin", "0.15")
+    assert run("advise", *data, *arguments, "--format", "policy", "-o", policy_path).code == 0
+    assert tomllib.loads(policy_path.read_text())["gate"]["convention"] == "trec"
+    result = run("gate", "qrels.txt", "bm25.run", "rerank.run", "--policy", policy_path)
     assert result.code == 0
     assert result.out.startswith("PASS")
 

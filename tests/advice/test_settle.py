@@ -40,10 +40,10 @@ PREDICTED, TRUTH = _table(MODEL), _table(GRADES)
 
 
 def people(sample):
-    found = {}
+    judgments = {}
     for query, doc in sample.drop_nulls("doc_id").select("query_id", "doc_id").iter_rows():
-        found.setdefault(query, {})[doc] = TRUTH[query][doc]
-    return found
+        judgments.setdefault(query, {})[doc] = TRUTH[query][doc]
+    return judgments
 
 
 def steps(old=OLD, new=NEW, **options):
@@ -56,11 +56,11 @@ def steps(old=OLD, new=NEW, **options):
 
 def test_it_settles_what_all_judgments_decide_with_a_part_of_them():
     *_, last = steps()
-    whole = compare(TRUTH, OLD, NEW, ["DCG@10"]).metrics.row(0, named=True)
-    assert whole["low"] > 0
+    full_result = compare(TRUTH, OLD, NEW, ["DCG@10"]).metrics.row(0, named=True)
+    assert full_result["low"] > 0
     assert last.state == "better"
     assert last.judged < 0.5 * last.documents
-    assert last.low <= whole["delta"] <= last.high
+    assert last.low <= full_result["delta"] <= last.high
     assert last.new == 0
 
 
@@ -71,13 +71,13 @@ def test_the_other_way_round_it_is_worse():
 
 def test_each_sample_holds_the_one_before_with_larger_chances():
     close = _table(GRADES + RNG.normal(0, 3.0, GRADES.shape))
-    samples = [each.sample.drop_nulls("doc_id") for each in steps(OLD, close)]
+    samples = [step.sample.drop_nulls("doc_id") for step in steps(OLD, close)]
     assert len(samples) > 2
-    for one, two in pairwise(samples):
-        both = one.join(two, on=["query_id", "doc_id"])
-        assert len(both) == len(one)
-        assert (both["inclusion_right"] >= both["inclusion"] - 1e-12).all()
-        assert (both["batch_right"] == both["batch"]).all()
+    for earlier, later in pairwise(samples):
+        joined = earlier.join(later, on=["query_id", "doc_id"])
+        assert len(joined) == len(earlier)
+        assert (joined["inclusion_right"] >= joined["inclusion"] - 1e-12).all()
+        assert (joined["batch_right"] == joined["batch"]).all()
 
 
 def test_compare_takes_the_sample():
@@ -101,16 +101,26 @@ def test_a_margin_asks_whether_it_is_not_worse():
 def test_prices_decide_what_is_next():
     def chosen(*prices):
         first = settle(OLD, NEW, PREDICTED, prices=["budget=60"])
-        result = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=prices,
-                        level=0.999, looks=4)  # fmt: skip
+        result = settle(
+            OLD,
+            NEW,
+            PREDICTED,
+            people(first.sample),
+            first.sample,
+            prices=prices,
+            level=0.999,
+            looks=4,
+        )
         return result.actions.filter("chosen")["action"].to_list()
 
     assert chosen("human=1", "query=100") == ["documents"]
 
 
 def test_what_the_model_has_not_judged_is_named():
-    some = {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()}
-    result = settle(OLD, NEW, some)
+    partial_predictions = {
+        q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in PREDICTED.items()
+    }
+    result = settle(OLD, NEW, partial_predictions)
     assert result.lacking > 0
     codes = [notice.code for notice in result.notices]
     assert codes == ["predicted-saw", "model-lacks-documents"]
@@ -153,9 +163,9 @@ FEW = {q: PREDICTED[q] for q in list(PREDICTED)[:9]}
     ],
 )
 def test_refused(options, code):
-    given = {"baseline": OLD, "candidate": NEW, "predicted": PREDICTED} | options
+    arguments = {"baseline": OLD, "candidate": NEW, "predicted": PREDICTED} | options
     with raises(code):
-        settle(**given)
+        settle(**arguments)
 
 
 def test_a_query_may_cost_nothing():
@@ -163,23 +173,27 @@ def test_a_query_may_cost_nothing():
 
 
 def test_a_price_of_queries_opens_fewer_of_them_and_more_documents_of_each():
-    free, dear = (settle(OLD, NEW, PREDICTED, prices=["human=1", f"query={price}"]).sample
-                  for price in (0, 20))  # fmt: skip
+    free, dear = (
+        settle(OLD, NEW, PREDICTED, prices=["human=1", f"query={price}"]).sample
+        for price in (0, 20)
+    )
     assert free["query_id"].n_unique() == QUERIES
     assert 20 <= dear["query_id"].n_unique() < QUERIES
-    each = [len(s.drop_nulls("doc_id")) / s["query_id"].n_unique() for s in (free, dear)]
-    assert each[1] > each[0]
+    documents_per_query = [
+        len(s.drop_nulls("doc_id")) / s["query_id"].n_unique() for s in (free, dear)
+    ]
+    assert documents_per_query[1] > documents_per_query[0]
     assert dear["query_inclusion"].unique().to_list() == [dear["query_id"].n_unique() / QUERIES]
 
 
 def test_queries_are_added_to_those_before():
     options = {"prices": ["human=1", "query=20"], "looks": 6}
     close = _table(GRADES + np.random.default_rng(3).normal(0, 3.0, GRADES.shape))
-    samples = [each.sample for each in steps(OLD, close, **options)]
-    opened = [set(each["query_id"]) for each in samples]
-    assert len(opened[0]) < len(opened[-1]) == QUERIES
-    for one, two in pairwise(opened):
-        assert one <= two
+    samples = [step.sample for step in steps(OLD, close, **options)]
+    query_sets = [set(sample["query_id"]) for sample in samples]
+    assert len(query_sets[0]) < len(query_sets[-1]) == QUERIES
+    for earlier, later in pairwise(query_sets):
+        assert earlier <= later
 
 
 def test_compare_takes_a_sample_of_queries_and_documents():
@@ -193,19 +207,19 @@ def test_compare_takes_a_sample_of_queries_and_documents():
 
 def test_samples_of_queries_and_documents_estimate_without_bias():
     truth = compare(TRUTH, OLD, NEW, ["DCG@10"]).metrics["delta"][0]
-    found = []
+    deltas = []
     for seed in range(16):
         sample = settle(OLD, NEW, PREDICTED, prices=["human=1", "query=20"], seed=seed).sample
         collection = Collection(people(sample), predicted=PREDICTED, sample=sample)
-        found.append(compare(collection, OLD, NEW, ["DCG@10"]).metrics["delta"][0])
-    assert abs(np.mean(found) - truth) < 3 * np.std(found) / np.sqrt(len(found))
+        deltas.append(compare(collection, OLD, NEW, ["DCG@10"]).metrics["delta"][0])
+    assert abs(np.mean(deltas) - truth) < 3 * np.std(deltas) / np.sqrt(len(deltas))
 
 
 def judged_by_model(batch, before=()):
-    found = {q: dict(docs) for q, docs in dict(before).items()}
+    judgments = {q: dict(docs) for q, docs in dict(before).items()}
     for query, doc in batch.filter(who="model").select("query_id", "doc_id").iter_rows():
-        found.setdefault(query, {})[doc] = PREDICTED[query][doc]
-    return found
+        judgments.setdefault(query, {})[doc] = PREDICTED[query][doc]
+    return judgments
 
 
 def test_without_predictions_the_model_judges_first():
@@ -228,11 +242,11 @@ def test_cheap_calls_are_next_and_people_judge_their_queries_after_it():
     assert second.new == 0
     assert second.actions.filter("chosen")["action"].to_list() == ["model"]
     assert second.batch["who"].unique().to_list() == ["model"]
-    more = judged_by_model(second.batch, model)
-    assert len(more) > len(model)
-    third = settle(OLD, close, more, people(first.sample), second.sample, **CHEAP)
+    extended_model = judged_by_model(second.batch, model)
+    assert len(extended_model) > len(model)
+    third = settle(OLD, close, extended_model, people(first.sample), second.sample, **CHEAP)
     assert (third.state, third.delta) == ("open", None)  # no look in between
-    assert set(first.sample["query_id"]) <= set(third.sample["query_id"]) <= set(more)
+    assert set(first.sample["query_id"]) <= set(third.sample["query_id"]) <= set(extended_model)
     assert third.new > 0
 
 
@@ -248,9 +262,9 @@ def test_dear_calls_are_not_next():
 
 def test_each_drawn_document_has_a_gain():
     first = settle(OLD, NEW, PREDICTED)
-    below = first.batch.filter(pl.col("inclusion") < 1)
-    assert (below["gain"] > 0).all()
-    assert below["gain"].to_numpy() == pytest.approx(first.actions["gain"][0])
+    sampled_documents = first.batch.filter(pl.col("inclusion") < 1)
+    assert (sampled_documents["gain"] > 0).all()
+    assert sampled_documents["gain"].to_numpy() == pytest.approx(first.actions["gain"][0])
 
 
 @pytest.mark.parametrize("looks", [2, 4, 9])
@@ -268,17 +282,17 @@ def test_chances_are_proportional_to_size_and_add_up():
     sizes = RNG.exponential(1, 200)
     chance = inclusion_probabilities(sizes, 60)
     assert chance.sum() == pytest.approx(60)
-    below = chance < 1
-    assert np.ptp(chance[below] / sizes[below]) == pytest.approx(0, abs=1e-9)
+    is_sampled = chance < 1
+    assert np.ptp(chance[is_sampled] / sizes[is_sampled]) == pytest.approx(0, abs=1e-9)
     assert (inclusion_probabilities(sizes, 300) == 1).all()
 
 
 def test_permanent_numbers_are_uniform_and_the_same_each_time():
     members = [(f"q{i}", "d") for i in range(4000)]
-    one, other = (permanent_numbers(members, seed) for seed in (0, 1))
-    assert (one == permanent_numbers(members, 0)).all()
-    assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
-    assert np.histogram(one, 4, (0, 1))[0] == pytest.approx([1000] * 4, rel=0.12)
+    first, second = (permanent_numbers(members, seed) for seed in (0, 1))
+    assert (first == permanent_numbers(members, 0)).all()
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.05
+    assert np.histogram(first, 4, (0, 1))[0] == pytest.approx([1000] * 4, rel=0.12)
 
 
 def test_at_the_command_line(run, tmp_path, monkeypatch):
@@ -289,20 +303,20 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
     rows = [f"{q} 0 {d} {int(x)}\n" for q, docs in PREDICTED.items() for d, x in docs.items()]
     (tmp_path / "model.qrels").write_text("".join(rows))
     files = ("old.run", "new.run", "--predicted", "model.qrels")
-    ended = run("next", *files, "--save-sample", "sample.csv", "--save-batch", "batch.csv")
-    assert ended.code == 0
+    result = run("next", *files, "--save-sample", "sample.csv", "--save-batch", "batch.csv")
+    assert result.code == 0
     sample = pl.read_csv(tmp_path / "sample.csv")
     judged = people(sample)
     rows = [f"{q} 0 {d} {int(x)}\n" for q, docs in judged.items() for d, x in docs.items()]
     (tmp_path / "people.qrels").write_text("".join(rows))
-    again = run("next", *files, "--people", "people.qrels", "--sample", "sample.csv")
-    assert "1 of 5" in again.out
+    second_result = run("next", *files, "--people", "people.qrels", "--sample", "sample.csv")
+    assert "1 of 5" in second_result.out
     assert len(pl.read_csv(tmp_path / "batch.csv")) == sample["doc_id"].drop_nulls().len()
 
 
 def test_a_budget_bounds_batches_of_queries_that_the_model_judged_since():
     model = {q: PREDICTED[q] for q in random_order(list(PREDICTED), 0)[:25]}
     first = settle(OLD, NEW, model, prices=["budget=30"])
-    more = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=["budget=10"])
-    assert more.delta is None  # the model judged queries since
-    assert 0 < more.new <= 20
+    second = settle(OLD, NEW, PREDICTED, people(first.sample), first.sample, prices=["budget=10"])
+    assert second.delta is None  # the model judged queries since
+    assert 0 < second.new <= 20

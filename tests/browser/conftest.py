@@ -21,6 +21,6 @@ def chromium():
 @pytest.fixture(scope="session")
 def axe():
     """The script of axe-core, from the file that RANKGATE_AXE names or from a package."""
-    named = os.environ.get("RANKGATE_AXE")
-    file = Path(named) if named else resources.files(AXE) / "axe.min.js"
+    axe_path = os.environ.get("RANKGATE_AXE")
+    file = Path(axe_path) if axe_path else resources.files(AXE) / "axe.min.js"
     return file.read_text(encoding="utf-8")

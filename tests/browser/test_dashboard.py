@@ -16,8 +16,12 @@ from support.serving import PASSWORD, served
 
 pytestmark = pytest.mark.slow
 PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
-VIEWS = (("desktop", 1280, False), ("phone-dark", 390, True), ("desktop-dark", 1280, True),
-         ("phone", 390, False))  # fmt: skip
+VIEWS = (
+    ("desktop", 1280, False),
+    ("phone-dark", 390, True),
+    ("desktop-dark", 1280, True),
+    ("phone", 390, False),
+)
 SHOP = "/projects/shop"
 OWN = ("about:blank", "data:")  # icons of the browser's own fields are data
 
@@ -28,15 +32,17 @@ def dashboard(tmp_path_factory):
         with store.write() as connection:
             users.add(connection, "ann", sign_in.password_hash(PASSWORD), admin=True)
             shop = projects.add(connection, "shop", title="Web shop", scale=GRADED)
-        made = history(store, shop.id)
+        records_by_kind = history(store, shop.id)
         with served(store, per_minute=1_000_000) as address:
-            yield address, made
+            yield address, records_by_kind
 
 
 @pytest.fixture(scope="module")
 def pages(dashboard):
-    _, made = dashboard
-    gate, both, run = (made[kind].sha256 for kind in ("verdict", "comparison", "evaluation"))
+    _, records_by_kind = dashboard
+    gate, comparison, run = (
+        records_by_kind[kind].sha256 for kind in ("verdict", "comparison", "evaluation")
+    )
     return {
         "projects": "/projects",
         "overview": SHOP,
@@ -44,7 +50,7 @@ def pages(dashboard):
         "trend": f"{SHOP}/trends?metric=nDCG%4010",
         "records": f"{SHOP}/records?kind=gates",
         "gate": f"{SHOP}/records/{gate}",
-        "comparison": f"{SHOP}/records/{both}",
+        "comparison": f"{SHOP}/records/{comparison}",
         "run": f"{SHOP}/records/{run}",
         "table": f"{SHOP}/records/{gate}/tables/evidence_0",
         "values": f"{SHOP}/records/{run}/values",
@@ -69,8 +75,24 @@ def reader(chromium, dashboard):
     return chromium
 
 
-NAMES = ("projects", "overview", "trends", "trend", "records", "gate", "comparison", "run", "table",
-         "values", "queries", "query", "explain", "comments", "alerts", "schedule")  # fmt: skip
+NAMES = (
+    "projects",
+    "overview",
+    "trends",
+    "trend",
+    "records",
+    "gate",
+    "comparison",
+    "run",
+    "table",
+    "values",
+    "queries",
+    "query",
+    "explain",
+    "comments",
+    "alerts",
+    "schedule",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,20 +117,23 @@ def test_a_page_has_no_fault_and_asks_nobody_else(reader, dashboard, pages, axe,
 
 def test_from_a_trend_to_the_document_behind_it(reader, dashboard, pages):
     """Overview, trend, record, query, explanation: every step is a link on the page."""
-    address, made = dashboard
+    address, records_by_kind = dashboard
     reader.open(address + pages["overview"])
     steps = (
         ("#trends a[href*='nDCG']", "location.pathname.endsWith('/trends')"),
-        ("figure svg a:last-of-type", f"location.pathname.endsWith('{made['evaluation'].sha256}')"),
+        (
+            "figure svg a:last-of-type",
+            f"location.pathname.endsWith('{records_by_kind['evaluation'].sha256}')",
+        ),
         ("td a[href*='/query?'], th a[href*='/query?']", "location.pathname.endsWith('/query')"),
         ("a[href*='/explain?']", "location.pathname.endsWith('/explain')"),
     )
-    for link, there in steps:
+    for link, condition in steps:
         reader.ask(
             f'document.querySelector("{link}").dispatchEvent('
             "new MouseEvent('click', {bubbles: true, cancelable: true}))"
         )
-        reader.until(there)
+        reader.until(condition)
     assert "DCG@10" in reader.ask("document.querySelector('main').innerText")
 
 
@@ -131,8 +156,8 @@ def test_a_filter_is_shared_by_its_address(reader, dashboard):
     reader.until("location.search.includes('words=against')")
     rows = "document.querySelectorAll('#records tbody tr').length"
     assert reader.ask(rows) == 2
-    there = reader.ask("location.href")
-    reader.open(there)
+    filter_address = reader.ask("location.href")
+    reader.open(filter_address)
     assert reader.ask(rows) == 2
 
 
@@ -154,5 +179,5 @@ def test_the_keyboard_reaches_what_the_pointer_does(reader, dashboard, pages):
     dots = reader.ask("[...document.querySelectorAll('figure svg a')].map((a) => a.tabIndex)")
     assert len(dots) == 8
     assert set(dots) == {0}
-    named = "[...document.querySelectorAll('figure svg a')].every((a) => a.ariaLabel)"
-    assert reader.ask(named)
+    all_labelled = "[...document.querySelectorAll('figure svg a')].every((a) => a.ariaLabel)"
+    assert reader.ask(all_labelled)

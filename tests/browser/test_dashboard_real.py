@@ -44,10 +44,17 @@ def covid(path, place):
     """Every run as the evaluation of a day, and a gate of the first two."""
     qrels, runs = place / "qrels.covid-round1.txt", sorted((place / "runs").glob("*.gz"))
     for day, run in enumerate(runs):
-        found = rankgate.evaluate(qrels, {"search": run}, METRICS)
-        at = (BEGIN + timedelta(days=day)).isoformat()
-        rankgate.record(found, store=path, project="covid", at=at, name=run.stem, qrels=qrels,
-                        runs={"search": run})  # fmt: skip
+        scores = rankgate.evaluate(qrels, {"search": run}, METRICS)
+        recorded_at = (BEGIN + timedelta(days=day)).isoformat()
+        rankgate.record(
+            scores,
+            store=path,
+            project="covid",
+            at=recorded_at,
+            name=run.stem,
+            qrels=qrels,
+            runs={"search": run},
+        )
     names = {run.stem: run for run in runs[:2]}
     verdict = rankgate.gate(qrels, *runs[:2], log=False)
     rankgate.record(verdict, store=path, project="covid", at="2026-05-01", qrels=qrels, runs=names)
@@ -60,29 +67,38 @@ def chorus(path, file):
     for week in range(4):
         noise = pl.Series(np.random.default_rng(week).normal(0, 4 - week, len(judged)))
         run = judged.with_columns(score=pl.col("grade") + noise).drop("grade")
-        found = rankgate.evaluate(qrels, {"shop": run}, METRICS)
-        at = (BEGIN + timedelta(weeks=week)).isoformat()
-        rankgate.record(found, store=path, project="chorus", at=at, qrels=file)
+        scores = rankgate.evaluate(qrels, {"shop": run}, METRICS)
+        recorded_at = (BEGIN + timedelta(weeks=week)).isoformat()
+        rankgate.record(scores, store=path, project="chorus", at=recorded_at, qrels=file)
 
 
 def engine(store, path):
     """The values of each configuration and day, as another tool kept them."""
     lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-    table = pl.DataFrame([each for each in lines if "metric" in each])
+    table = pl.DataFrame([row for row in lines if "metric" in row])
     key = ["timestamp", "search_config"]
     with store.write() as connection:
         project = projects.get_by_name(connection, "engine").id
-        for (at, system), own in table.group_by(key, maintain_order=True):
-            wide = own.pivot(on="metric", index="query", values="value", aggregate_function="mean")
-            wide = wide.rename({"query": "query_id"}).insert_column(
+        for (timestamp, system), group in table.group_by(key, maintain_order=True):
+            values_by_query = group.pivot(
+                on="metric", index="query", values="value", aggregate_function="mean"
+            )
+            values_by_query = values_by_query.rename({"query": "query_id"}).insert_column(
                 0, pl.lit(system).alias("system")
             )
-            means = wide.drop("system", "query_id").mean().row(0, named=True)
-            figures = tuple(Value(name, system, mean, n=len(wide)) for name, mean in means.items())
-            moment = datetime.fromisoformat(at)
-            made = NewRecord({"kind": "metric_store", "schema_version": 1, "at": at}, moment,
-                             system=system, values=figures, per_query=wide)  # fmt: skip
-            records.add(connection, store.blobs, project, made)
+            means = values_by_query.drop("system", "query_id").mean().row(0, named=True)
+            figures = tuple(
+                Value(name, system, mean, n=len(values_by_query)) for name, mean in means.items()
+            )
+            moment = datetime.fromisoformat(timestamp)
+            record = NewRecord(
+                {"kind": "metric_store", "schema_version": 1, "at": timestamp},
+                moment,
+                system=system,
+                values=figures,
+                per_query=values_by_query,
+            )
+            records.add(connection, store.blobs, project, record)
 
 
 def test_real_histories_are_read(real, chromium, axe):
@@ -91,8 +107,8 @@ def test_real_histories_are_read(real, chromium, axe):
     covid_records = visitor.get("/projects/covid/records.json").json()["records"]
     assert len(covid_records) == 17
     series = visitor.get("/projects/engine/trends.json").json()["series"]
-    assert len({each["system"] for each in series}) == 4
-    assert {each["points"] for each in series} == {7}
+    assert len({trend["system"] for trend in series}) == 4
+    assert {trend["points"] for trend in series} == {7}
     metric = series[0]["metric"]
     gate, run = covid_records[0]["sha256"], covid_records[1]["sha256"]
     engine_record = visitor.get("/projects/engine/records.json").json()["records"][0]["sha256"]
@@ -101,22 +117,27 @@ def test_real_histories_are_read(real, chromium, axe):
     chromium.ask(f"document.querySelector('[name=password]').value = '{PASSWORD}'")
     chromium.ask("document.querySelector('main form button').click()")
     chromium.until("location.pathname !== '/sign-in'")
-    for at, width, dark in (
-        ("covid", 390, True), ("covid/trends?metric=nDCG%4010", 390, False),
-        (f"covid/records/{gate}", 1280, False), (f"covid/records/{run}", 390, True),
+    for page, width, dark in (
+        ("covid", 390, True),
+        ("covid/trends?metric=nDCG%4010", 390, False),
+        (f"covid/records/{gate}", 1280, False),
+        (f"covid/records/{run}", 390, True),
         (f"covid/query?query=1&record={gate}", 1280, True),
         (f"covid/explain?query=1&metric=nDCG%4010&record={gate}", 390, False),
-        ("engine", 1280, True), (f"engine/trends?metric={metric}", 1280, False),
-        (f"engine/records/{engine_record}", 390, False), ("engine/queries", 390, True),
-        ("chorus", 390, False), ("chorus/trends?metric=nDCG%4010", 1280, True),
+        ("engine", 1280, True),
+        (f"engine/trends?metric={metric}", 1280, False),
+        (f"engine/records/{engine_record}", 390, False),
+        ("engine/queries", 390, True),
+        ("chorus", 390, False),
+        ("chorus/trends?metric=nDCG%4010", 1280, True),
         ("chorus/queries", 1280, False),
-    ):  # fmt: skip
-        chromium.open(f"{real}/projects/{at}", width=width, dark=dark)
+    ):
+        chromium.open(f"{real}/projects/{page}", width=width, dark=dark)
         allowed = ("about:blank", "data:", real)
         assert not [url for url in chromium.asked if not url.startswith(allowed)]
-        assert chromium.said == [], at
+        assert chromium.said == [], page
         wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert chromium.ask(wider) == 0, at
-        assert chromium.faults(axe) == [], at
+        assert chromium.ask(wider) == 0, page
+        assert chromium.faults(axe) == [], page
         if PICTURES:
-            chromium.picture(f"{PICTURES}/real-{at.replace('/', '-')[:24]}-{width}.png")
+            chromium.picture(f"{PICTURES}/real-{page.replace('/', '-')[:24]}-{width}.png")

@@ -26,12 +26,12 @@ def place(tmp_path_factory):
     file = tmp_path_factory.mktemp("lost") / "judging.db"
     with Store.create(str(file)) as store, store.write() as connection:
         users.add(connection, "root", admin=True)
-        made = projects.add(connection, "shop", scale=GRADED)
+        project = projects.add(connection, "shop", scale=GRADED)
         user = users.add(connection, "ann")
-        users.grant(connection, made.id, user.id, "rater")
+        users.grant(connection, project.id, user.id, "rater")
         docs = {"doc_id": [f"d{i}" for i in range(9)], "title": ["bike"] * 9}
-        queries_documents.add_documents(connection, made.id, pl.DataFrame(docs))
-        batch = batches.add_batch(connection, made.id, "first")
+        queries_documents.add_documents(connection, project.id, pl.DataFrame(docs))
+        batch = batches.add_batch(connection, project.id, "first")
         pairs = {"query_id": ["q"] * 9, "doc_id": docs["doc_id"]}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         session, secret = sign_in.begin_session(connection, user.id)
@@ -45,8 +45,9 @@ def kept(file):
 
 def opened(chromium, address, secret):
     chromium.send("Network.clearBrowserCookies")
-    chromium.send("Network.setCookie", name="rankgate_session", value=secret, url=address,
-                  httpOnly=True)  # fmt: skip
+    chromium.send(
+        "Network.setCookie", name="rankgate_session", value=secret, url=address, httpOnly=True
+    )
     chromium.open(f"{address}/projects/shop/rate")
     chromium.ask("localStorage.clear()")
     return chromium.ask(TASK)
@@ -72,7 +73,7 @@ def test_a_rating_waits_for_a_killed_server(chromium, place):
     with started(file, first=False, port=port) as (process, _, _):
         chromium.until(f"{TASK} !== '{now}'")
         assert chromium.ask(STATE) == ""
-        assert [(str(each.task), each.grade) for each in kept(file)] == [(now, 2.0)]
+        assert [(str(rating.task), rating.grade) for rating in kept(file)] == [(now, 2.0)]
         second = chromium.ask(TASK)
         process.kill()
         process.wait()
@@ -82,34 +83,40 @@ def test_a_rating_waits_for_a_killed_server(chromium, place):
     with started(file, first=False, port=port):
         chromium.open(f"{address}/projects/shop/rate")
         chromium.until(f"{TASK} !== '{second}'")
-        assert [(str(each.task), each.grade) for each in kept(file)][1:] == [(second, 3.0)]
+        assert [(str(rating.task), rating.grade) for rating in kept(file)][1:] == [(second, 3.0)]
 
 
 def test_two_tabs_and_an_ended_session_lose_nothing(chromium, place):
     file, secret, word = place
     with started(file, first=False) as (_, address, _):
         now = opened(chromium, address, secret)
-        before = len(kept(file))
+        earlier_count = len(kept(file))
         tab = Visitor(address)
         tab.cookies = {"rankgate_session": secret}
-        tab.ask("POST", "/projects/shop/ratings", json={"task": int(now), "grade": 0},
-                headers={"x-csrf-token": word})  # fmt: skip
+        tab.ask(
+            "POST",
+            "/projects/shop/ratings",
+            json={"task": int(now), "grade": 0},
+            headers={"x-csrf-token": word},
+        )
         pressed(chromium, "1")
         chromium.until(f"{TASK} !== '{now}'")
-        said = kept(file)[before:]
-        assert [each.grade for each in said] == [0.0, 1.0]
-        assert said[1].corrects == said[0].rating_id
+        new_ratings = kept(file)[earlier_count:]
+        assert [rating.grade for rating in new_ratings] == [0.0, 1.0]
+        assert new_ratings[1].corrects == new_ratings[0].rating_id
         second = chromium.ask(TASK)
         with Store.open(str(file)) as store, store.write() as connection:
             sign_in.end_sessions(connection, users.get_by_name(connection, "ann").id)
         pressed(chromium, "1")
         chromium.until(f"{STATE}.startsWith('You are signed out. 1 ')")
         with Store.open(str(file)) as store, store.write() as connection:
-            _, other = sign_in.begin_session(connection, users.get_by_name(connection, "ann").id)
-        chromium.send("Network.setCookie", name="rankgate_session", value=other, url=address)
+            _, new_secret = sign_in.begin_session(
+                connection, users.get_by_name(connection, "ann").id
+            )
+        chromium.send("Network.setCookie", name="rankgate_session", value=new_secret, url=address)
         chromium.open(f"{address}/projects/shop/rate")
         chromium.until(f"{TASK} !== '{second}'")
-        assert [str(each.task) for each in kept(file)][-1] == second
+        assert [str(rating.task) for rating in kept(file)][-1] == second
 
 
 def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
@@ -118,15 +125,17 @@ def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
         _, secret = sign_in.begin_session(connection, users.get_by_name(connection, "ann").id)
     with started(file, first=False) as (_, address, _):
         now = opened(chromium, address, secret)
-        before = len(kept(file))
+        earlier_count = len(kept(file))
         chromium.advance(300)
         keys = "[...'order 10032 of 2021']"
-        chromium.ask(f"{keys}.forEach((key) => document.body.dispatchEvent("
-                     "new KeyboardEvent('keydown', {key, bubbles: true})))")  # fmt: skip
+        chromium.ask(
+            f"{keys}.forEach((key) => document.body.dispatchEvent("
+            "new KeyboardEvent('keydown', {key, bubbles: true})))"
+        )
         chromium.run_timers(100)
         assert chromium.ask(QUEUE) == 0
         assert chromium.ask(TASK) == now
-        assert len(kept(file)) == before
+        assert len(kept(file)) == earlier_count
         pressed(chromium, "?")
         chromium.until("document.getElementById('help').open")
         chromium.press("2")  # not behind the help
@@ -136,5 +145,6 @@ def test_pasted_text_rates_nothing_and_help_is_there(chromium, place):
         chromium.ask("document.activeElement.click()")
         chromium.ask("document.getElementById('cannot-send').click()")
         chromium.until(f"{TASK} !== '{now}'")
-        assert [(each.grade, each.reason) for each in kept(file)][before:] == [
-            (None, "unclear query")]  # fmt: skip
+        assert [(rating.grade, rating.reason) for rating in kept(file)][earlier_count:] == [
+            (None, "unclear query")
+        ]

@@ -42,5 +42,5 @@ def test_tables_are_not_cut(tmp_path, chromium, axe, width):
                 chromium.open(f"{address}/projects/shop/{page}", width=width)
                 tables = chromium.ask(WIDER)
                 assert tables
-                assert all(more <= 0 for _, more in tables), tables
+                assert all(overflow <= 0 for _, overflow in tables), tables
                 assert chromium.faults(axe) == []

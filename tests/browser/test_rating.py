@@ -19,8 +19,12 @@ from support.serving import PASSWORD, Visitor, started
 
 pytestmark = pytest.mark.slow
 PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
-VIEWS = (("desktop", 1280, False), ("phone-dark", 390, True), ("desktop-dark", 1280, True),
-         ("phone", 390, False))  # fmt: skip
+VIEWS = (
+    ("desktop", 1280, False),
+    ("phone-dark", 390, True),
+    ("desktop-dark", 1280, True),
+    ("phone", 390, False),
+)
 PAIRS = 4
 WORDS = "document.querySelector('main').innerText"
 
@@ -30,9 +34,11 @@ def files(tmp_path_factory):
     """The demo's pool with the texts of its queries and documents."""
     folder = tmp_path_factory.mktemp("demo")
     build(folder)
-    found = pool([folder / "old.run", folder / "new.run"], PoolDesign(depth=3))
-    kept = found.table.filter(found.table["query_id"].is_in(["q01", "q02"])).head(PAIRS)
-    kept.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")
+    pool_result = pool([folder / "old.run", folder / "new.run"], PoolDesign(depth=3))
+    pairs = pool_result.table.filter(pool_result.table["query_id"].is_in(["q01", "q02"])).head(
+        PAIRS
+    )
+    pairs.select("query_id", "doc_id", "why", "best_rank", "systems").write_csv(folder / "pool.csv")
     with sqlite3.connect(folder / "docs.sqlite") as base:
         rows = base.execute("SELECT doc_id, name, summary, body FROM new").fetchall()
     base.close()
@@ -40,13 +46,13 @@ def files(tmp_path_factory):
         writer = csv.writer(out)
         writer.writerow(["doc_id", "title", "summary", "text"])
         writer.writerows(rows)
-    return folder, len(kept)
+    return folder, len(pairs)
 
 
 @pytest.fixture(scope="module")
 def server(files):
-    with started(files[0] / "judging.db") as found:
-        yield found
+    with started(files[0] / "judging.db") as server_details:
+        yield server_details
 
 
 @pytest.fixture
@@ -63,8 +69,10 @@ def screen(chromium, axe):
             wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert chromium.ask(wider) == 0, (name, label)
             base = url.split("/", 3)[2]
-            asked = [each for each in chromium.asked if not each.startswith(("about:", "data:"))]
-            assert all(each.split("/", 3)[2] == base for each in asked)
+            requested_urls = [
+                address for address in chromium.asked if not address.startswith(("about:", "data:"))
+            ]
+            assert all(address.split("/", 3)[2] == base for address in requested_urls)
             assert chromium.said == [], (name, label)
             if PICTURES:
                 chromium.picture(Path(PICTURES) / f"{name}-{label}.png")
@@ -106,26 +114,35 @@ def test_a_team_judges(chromium, screen, server, files):
     screen("files", f"{address}/projects/docs/material")
     screen("setup", f"{address}/projects/docs/setup")
     links = [invite(mia, name) for name in ("ann", "bob")]
-    for name, each in zip(("ann", "bob"), links, strict=True):
-        assert Visitor(address).accept(each.removeprefix(address), name).status == 303
+    for name, invitation in zip(("ann", "bob"), links, strict=True):
+        assert Visitor(address).accept(invitation.removeprefix(address), name).status == 303
     screen("people", f"{address}/projects/docs/people")
 
-    for name, given in (("ann", "3"), ("bob", "1")):
+    for name, grade in (("ann", "3"), ("bob", "1")):
         signed_in(chromium, address, name)
-        rate_all(chromium, screen, address, given, count, pictures=name == "ann")
+        rate_all(chromium, screen, address, grade, count, pictures=name == "ann")
     compare_one(chromium, screen, address)
 
     signed_in(chromium, address, "mia")
-    for name in ("", "coverage", "next", "pairs", "preferences", "export?format=argilla", "log",
-                 "agreement", "disputes"):  # fmt: skip
+    for name in (
+        "",
+        "coverage",
+        "next",
+        "pairs",
+        "preferences",
+        "export?format=argilla",
+        "log",
+        "agreement",
+        "disputes",
+    ):
         screen(name.partition("?")[0] or "overview", f"{address}/projects/docs/{name}".rstrip("/"))
     for name in ("account", "users"):
         screen(name, f"{address}/{name}")
     chromium.open(f"{address}/projects/docs/disputes")
     waiting = chromium.ask("document.querySelectorAll('article').length")
     assert waiting == count
-    for left in range(waiting, 0, -1):
-        chromium.until(f"document.querySelectorAll('article').length === {left}")
+    for remaining in range(waiting, 0, -1):
+        chromium.until(f"document.querySelectorAll('article').length === {remaining}")
         chromium.ask("document.querySelector('article [name=grade][value=\"2\"]').click()")
     chromium.until("document.querySelectorAll('article').length === 0")
     resolved(chromium, screen, address, count)
@@ -141,14 +158,34 @@ def set_up(mia, folder):
         answer = mia.send(f"/projects/docs/{path}", f"/projects/docs/{page}", **files)
         assert answer.status == 303, answer.data.decode()
 
-    sent("batches", "material", name="first", pool=folder / "pool.csv",
-         queries=folder / "queries.tsv", documents=folder / "docs.csv", strategy="2")  # fmt: skip
+    sent(
+        "batches",
+        "material",
+        name="first",
+        pool=folder / "pool.csv",
+        queries=folder / "queries.tsv",
+        documents=folder / "docs.csv",
+        strategy="2",
+    )
     for run in ("old.run", "new.run"):
         sent("material", "material", file=folder / run)
-    sent("preferences", "preferences", name="old or new", kind="lists", first="old", second="new",
-         most="1", strategy="2", priority="-1")  # fmt: skip
-    sent("scale", "setup", scale="0 = poor: not about the query\n1 = fair: the subject only\n"
-         "2 = good: a part of the answer\n3 = perfect: the answer")  # fmt: skip
+    sent(
+        "preferences",
+        "preferences",
+        name="old or new",
+        kind="lists",
+        first="old",
+        second="new",
+        most="1",
+        strategy="2",
+        priority="-1",
+    )
+    sent(
+        "scale",
+        "setup",
+        scale="0 = poor: not about the query\n1 = fair: the subject only\n"
+        "2 = good: a part of the answer\n3 = perfect: the answer",
+    )
     sent(
         "guidelines",
         "setup",
@@ -158,8 +195,9 @@ def set_up(mia, folder):
 
 
 def invite(mia, name):
-    answer = mia.send("/projects/docs/invitations", "/projects/docs/people", name=name,
-                      role="rater")  # fmt: skip
+    answer = mia.send(
+        "/projects/docs/invitations", "/projects/docs/people", name=name, role="rater"
+    )
     return answer.data.decode().partition('id="secret">')[2].partition("<")[0]
 
 
@@ -171,26 +209,26 @@ def rate_all(chromium, screen, address, given, count, *, pictures):
         screen("rate", url)
         screen("query", f"{url}/query")
     chromium.open(url)
-    seen = []
+    rated_tasks = []
     kind = "document.getElementById('rating')?.dataset.kind"
     while (now := chromium.ask(task)) and chromium.ask(kind) == "rating":
-        seen.append(now)
+        rated_tasks.append(now)
         chromium.advance(300)
-        if len(seen) == 2:
+        if len(rated_tasks) == 2:
             chromium.press("m")
             chromium.until("document.activeElement.id === 'comment'")
             chromium.send("Input.insertText", text="only by its name")
             chromium.press("Escape")
         chromium.press(given)
         chromium.until(f"{task} !== '{now}'")
-        if len(seen) == 1:
+        if len(rated_tasks) == 1:
             chromium.advance(300)
             chromium.press("u")
             chromium.until(f"{task} === '{now}'")
             chromium.advance(300)
             chromium.press(given)
             chromium.until(f"{task} !== '{now}'")
-    assert len(set(seen)) == count
+    assert len(set(rated_tasks)) == count
     if pictures:
         screen("history", f"{address}/projects/docs/history")
 
@@ -222,8 +260,10 @@ def resolved(chromium, screen, address, count):
 
 def the_command_line_uses_what_the_team_judged(folder):
     store = ["--store", str(folder / "judging.db"), "--project", "docs"]
-    words = [sys.executable, "-m", "rankgate", "eval", "march", "old", "new", *store]
-    done = subprocess.run([*words, "-m", "nDCG@10"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "nDCG@10" in done.stdout
-    assert {"old", "new"} <= set(done.stdout.split())
+    command = [sys.executable, "-m", "rankgate", "eval", "march", "old", "new", *store]
+    process = subprocess.run(
+        [*command, "-m", "nDCG@10"], capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    assert "nDCG@10" in process.stdout
+    assert {"old", "new"} <= set(process.stdout.split())

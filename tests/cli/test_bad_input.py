@@ -15,7 +15,7 @@ LONG_RUN = b"".join(
     b"%d Q0 d%d %d %d t\n" % (query, random.Random(query * 999 + rank).getrandbits(60), rank, -rank)
     for query in range(20)
     for rank in range(500)
-)  # fmt: skip
+)
 
 RUNS = {
     "a field too few": (

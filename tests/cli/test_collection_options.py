@@ -76,14 +76,18 @@ def _numbers(value):
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
 def test_a_sheet_with_labels_gives_the_numbers_of_plain_judgments(run, name):
-    words = COMMANDS_OF_COLLECTIONS[name]
+    template = COMMANDS_OF_COLLECTIONS[name]
     options = ["--columns", "query=term,doc=sku,grade=label"]
     options += ["--grades", ",".join(f"{label}={grade}" for label, grade in GRADES.items())]
     results = []
-    for source, more in (("qrels.txt", []), ("qrels.csv", options), ("collection.toml", [])):
-        ended = run(name, *words.format(source).split(), *more, "--format", "json")
-        assert ended.code in {0, 1, 3}, ended.err  # 1 and 3 are verdicts
-        results.append((ended.code, _numbers(json.loads(ended.out))))
+    for source, file_options in (
+        ("qrels.txt", []),
+        ("qrels.csv", options),
+        ("collection.toml", []),
+    ):
+        result = run(name, *template.format(source).split(), *file_options, "--format", "json")
+        assert result.code in {0, 1, 3}, result.err  # 1 and 3 are verdicts
+        results.append((result.code, _numbers(json.loads(result.out))))
     assert results[0][1]
     assert results[1] == results[0]
     assert results[2] == results[0]
@@ -93,17 +97,17 @@ COMMANDS_OF_FILES = {"convert", "describe", "validate"}
 
 
 def test_every_command_with_judgments_has_every_option_of_a_collection():
-    found = {}
+    options_by_command = {}
     for name in COMMANDS:
         command = program.get_command(click.Context(program), name)
-        for part in (command, *getattr(command, "commands", {}).values()):
-            options = {p.name for p in part.params if getattr(p, "section", "") == COLLECTION}
+        for subcommand in (command, *getattr(command, "commands", {}).values()):
+            options = {p.name for p in subcommand.params if getattr(p, "section", "") == COLLECTION}
             if options:
-                found.setdefault(name, []).append(options)
-    assert found.keys() >= COMMANDS_OF_COLLECTIONS.keys() | OTHERS
-    for name, several in found.items():
+                options_by_command.setdefault(name, []).append(options)
+    assert options_by_command.keys() >= COMMANDS_OF_COLLECTIONS.keys() | OTHERS
+    for name, option_sets in options_by_command.items():
         options = {"columns", "grades"} if name in COMMANDS_OF_FILES else set(COLLECTION_NAMES)
-        assert several == [options] * len(several), name
+        assert option_sets == [options] * len(option_sets), name
 
 
 WITHOUT_FROM = {
@@ -170,15 +174,16 @@ def test_a_format_is_that_of_the_files_that_can_have_it(files, run):
     (files / "answers.json").write_text(json.dumps(lists))
     table = pl.DataFrame({"query_id": ["q1"], "doc_id": ["d1"], "grade": [1]})
     table.write_csv(files / "judged.txt", separator="|")
-    words = ("-m", "RR", "--format", "json")
-    found = run("eval", "judged.txt", "answers.json", "--from", "Elasticsearch", *words)
-    assert json.loads(found.out)["runs"][0]["mean"]["RR"] == 1.0
-    found = run("eval", "trec:qrels.txt", "old.run", "--from", "trec", *words)
-    assert found.code == 0, found.err
+    options = ("-m", "RR", "--format", "json")
+    result = run("eval", "judged.txt", "answers.json", "--from", "Elasticsearch", *options)
+    assert json.loads(result.out)["runs"][0]["mean"]["RR"] == 1.0
+    result = run("eval", "trec:qrels.txt", "old.run", "--from", "trec", *options)
+    assert result.code == 0, result.err
     assert_refused(run("eval", "qrels.txt", "old.run", "--from", "topics"), "format-cannot-hold")
     assert_refused(run("eval", "qrels.txt", "old.run", "--from", "elasticsearc"), "unknown-format")
-    assert_refused(run("eval", "qrels.txt", "old.run", "--from", "json-table"), "invalid-json",
-                   "old.run", 1)  # fmt: skip
+    assert_refused(
+        run("eval", "qrels.txt", "old.run", "--from", "json-table"), "invalid-json", "old.run", 1
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS_OF_COLLECTIONS)
@@ -192,12 +197,12 @@ def test_how_judged_documents_were_chosen_is_a_fact_of_judgments(run, files):
     (files / "pooled.toml").write_text(
         '[collection]\njudgments = "qrels.txt"\nselection = "pooled"\n'
     )
-    words = ("old.run", "new.run", "-m", "nDCG@5", "--draws", "20", "--format", "json")
-    pooled = json.loads(run("holes", "pooled.toml", *words).out)
-    assert pooled == json.loads(run("holes", "qrels.txt", "--selection", "pooled", *words).out)
+    options = ("old.run", "new.run", "-m", "nDCG@5", "--draws", "20", "--format", "json")
+    pooled = json.loads(run("holes", "pooled.toml", *options).out)
+    assert pooled == json.loads(run("holes", "qrels.txt", "--selection", "pooled", *options).out)
     assert pooled["selection"] == "pooled"
-    over = json.loads(run("holes", "pooled.toml", "--selection", "unknown", *words).out)
-    assert over == json.loads(run("holes", "qrels.txt", *words).out)
+    overridden = json.loads(run("holes", "pooled.toml", "--selection", "unknown", *options).out)
+    assert overridden == json.loads(run("holes", "qrels.txt", *options).out)
     with raises("unknown-choice", rankgate.UsageError):
         rankgate.Collection(QRELS, selection="best")
 
@@ -218,14 +223,16 @@ def test_a_field_with_which_values_would_be_others_is_refused(verb, field):
 
 def test_items_that_users_had_leave_the_lists_in_every_verb():
     log = pl.DataFrame({"user_id": list(QRELS), "item_id": ["d0"] * len(QRELS)})
-    seen = rankgate.Collection(QRELS, training=log, drop_seen=True)
-    old, new = ({q: {d: s for d, s in row.items() if d != "d0"} for q, row in run.items()}
-                for run in (OLD, NEW))  # fmt: skip
+    collection = rankgate.Collection(QRELS, training=log, drop_seen=True)
+    old, new = (
+        {q: {d: s for d, s in row.items() if d != "d0"} for q, row in run.items()}
+        for run in (OLD, NEW)
+    )
     for verb in (rankgate.holes, rankgate.blindspots, rankgate.total_error):
-        one = verb(seen, {"old": OLD}, {"new": NEW}, ["nDCG@5"])
-        other = verb(QRELS, {"old": old}, {"new": new}, ["nDCG@5"])
-        assert _numbers(one.to_dict()) == _numbers(other.to_dict()), verb
-    value = rankgate.explain(seen, NEW, "q3", "nDCG@5").value
+        actual = verb(collection, {"old": OLD}, {"new": NEW}, ["nDCG@5"])
+        expected = verb(QRELS, {"old": old}, {"new": new}, ["nDCG@5"])
+        assert _numbers(actual.to_dict()) == _numbers(expected.to_dict()), verb
+    value = rankgate.explain(collection, NEW, "q3", "nDCG@5").value
     assert value == rankgate.explain(QRELS, new, "q3", "nDCG@5").value
 
 
@@ -248,9 +255,10 @@ def test_a_field_of_a_test_that_a_verb_does_not_take_is_an_error():
 def test_advice_takes_planned_judgments_in_the_place_of_judgments(run):
     plan = rankgate.PlannedJudgments(queries=50, grades=2)
     advice = rankgate.advise(plan, task="recommend")
-    ended = run("advise", "--queries", "50", "--grades", "2", "--task", "recommend",
-                "--format", "json")  # fmt: skip
-    assert json.loads(ended.out) == json.loads(json.dumps(advice.to_dict()))
+    result = run(
+        "advise", "--queries", "50", "--grades", "2", "--task", "recommend", "--format", "json"
+    )
+    assert json.loads(result.out) == json.loads(json.dumps(advice.to_dict()))
     assert run("advise", "qrels.txt", "--queries", "50").code == 2
     with raises("out-of-range", rankgate.UsageError):
         rankgate.PlannedJudgments(grades=1)
@@ -258,25 +266,32 @@ def test_advice_takes_planned_judgments_in_the_place_of_judgments(run):
 
 @pytest.mark.usefixtures("files")
 def test_what_to_run_next_repeats_the_options_of_the_collection(run):
-    options = ("--columns", "query=term,doc=sku,grade=label", "--grades", "Exact=3,Partial=1",
-               "--grades", "Irrelevant=0")  # fmt: skip
+    options = (
+        "--columns",
+        "query=term,doc=sku,grade=label",
+        "--grades",
+        "Exact=3,Partial=1",
+        "--grades",
+        "Irrelevant=0",
+    )
     page = run("advise", "qrels.csv", "old.run", "new.run", *options).out
-    words = " ".join(page.replace("\\\n", " ").split())
+    page_text = " ".join(page.replace("\\\n", " ").split())
     repeated = " ".join(options)
     for name in ("compare", "gate"):
-        command = words.partition(f"rankgate {name} qrels.csv old.run new.run")[2]
+        command = page_text.partition(f"rankgate {name} qrels.csv old.run new.run")[2]
         assert repeated in command.partition(" rankgate ")[0]
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("name", ["report", "plot"])
 def test_reports_and_charts_take_a_collection(run, name):
-    words = {
+    templates = {
         "report": ("report", "{}", "old.run", "new.run", "-m", "nDCG@5", "--format", "csv"),
         "plot": ("plot", "deltas", "{}", "old.run", "new.run", "-m", "nDCG@5"),
     }[name]
     plain, shop = (
-        run(*(word.format(source) for word in words)) for source in ("qrels.txt", "collection.toml")
+        run(*(word.format(source) for word in templates))
+        for source in ("qrels.txt", "collection.toml")
     )
     assert plain.code == 0, plain.err
     assert shop.code == 0, shop.err
@@ -292,6 +307,6 @@ def test_the_gate_takes_tables_and_formats_of_the_baseline(files, run):
     connection.close()
     plain = run("gate", "qrels.txt", "old.run", "new.run", "--redraws", "0")
     tables = run("gate", "qrels.txt", "runs.db:old", "runs.db:new", "--redraws", "0")
-    named = run("gate", "qrels.txt", "old.run", "new.run", "--redraws", "0", "--from", "trec")
-    assert plain.code == tables.code == named.code
-    assert plain.out == named.out
+    trec_result = run("gate", "qrels.txt", "old.run", "new.run", "--redraws", "0", "--from", "trec")
+    assert plain.code == tables.code == trec_result.code
+    assert plain.out == trec_result.out

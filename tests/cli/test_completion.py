@@ -18,9 +18,9 @@ def complete(monkeypatch):
     """The names that a shell offers after some words; the last one is incomplete."""
 
     def completed(line, shell="bash"):
-        *words, incomplete = ["rankgate", *line.split(" ")]
+        *arguments, incomplete = ["rankgate", *line.split(" ")]
         monkeypatch.setenv("COMP_WORDS", " ".join(["rankgate", *line.split(" ")]))
-        monkeypatch.setenv("COMP_CWORD", incomplete if shell == "fish" else str(len(words)))
+        monkeypatch.setenv("COMP_CWORD", incomplete if shell == "fish" else str(len(arguments)))
         printed = get_completion_class(shell)(rankgate, {}, "rankgate", "_X").complete()
         lines = printed.splitlines()
         if shell == "zsh":
@@ -142,10 +142,10 @@ def test_commands_and_listed_names_load_no_numeric_library():
         "assert NAMES['baselines'](context) == []\n"
         "print({'numpy', 'polars', 'scipy', 'duckdb'} & set(sys.modules))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "set()\n"
+    assert process.stdout == "set()\n"
 
 
 def test_options_with_the_name_of_a_kind_complete_it():

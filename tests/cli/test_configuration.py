@@ -37,14 +37,14 @@ def scored(run, *words):
 
 
 def test_defaults_and_names_of_files_are_taken(run):
-    found = scored(run, "@qrels", "@old")
-    assert found["runs"][0]["mean"] == {"RR": 0.5, "P@1": 0.0}
-    assert found["convention"]["name"] == "ranx"
+    result = scored(run, "@qrels", "@old")
+    assert result["runs"][0]["mean"] == {"RR": 0.5, "P@1": 0.0}
+    assert result["convention"]["name"] == "ranx"
 
 
 def test_an_option_goes_before_the_file(run):
-    found = scored(run, "@qrels", "@old", "-m", "AP", "--convention", "trec")
-    assert (list(found["runs"][0]["mean"]), found["convention"]["name"]) == (["AP"], "trec")
+    result = scored(run, "@qrels", "@old", "-m", "AP", "--convention", "trec")
+    assert (list(result["runs"][0]["mean"]), result["convention"]["name"]) == (["AP"], "trec")
 
 
 def test_pyproject_holds_them_too(run, folder):
@@ -63,8 +63,8 @@ def test_the_policy_s_hash_does_not_cover_them(folder):
 
 def test_config_names_the_line_of_each_value(run, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    found = json.loads(run("config", "--format", "json").out)["settings"]
-    origin = {each["name"]: (each["value"], each["origin"]) for each in found}
+    settings = json.loads(run("config", "--format", "json").out)["settings"]
+    origin = {setting["name"]: (setting["value"], setting["origin"]) for setting in settings}
     assert origin["metrics"] == ("RR, P@1", "rankgate.toml:2")
     assert origin["@old"] == ("data/old.run", "rankgate.toml:7")
     assert origin["seed"] == ("0", "built in")
@@ -72,8 +72,8 @@ def test_config_names_the_line_of_each_value(run, monkeypatch):
 
 
 def test_verbose_says_what_came_from_the_file(run):
-    done = run("eval", "@qrels", "@old", "--verbose")
-    assert "metrics = ('RR', 'P@1') from rankgate.toml:2" in done.err
+    result = run("eval", "@qrels", "@old", "--verbose")
+    assert "metrics = ('RR', 'P@1') from rankgate.toml:2" in result.err
     assert run("eval", "@qrels", "@old").err == ""
 
 
@@ -88,14 +88,14 @@ def test_verbose_says_what_came_from_the_file(run):
 )
 def test_what_is_wrong_has_its_line(run, folder, text, line):
     (folder / "rankgate.toml").write_text(text)
-    words = ("eval", folder / "data" / "q.txt", folder / "data" / "old.run")
-    assert_refused(run(*words), "invalid-config", "rankgate.toml", line)
+    arguments = ("eval", folder / "data" / "q.txt", folder / "data" / "old.run")
+    assert_refused(run(*arguments), "invalid-config", "rankgate.toml", line)
 
 
 def test_other_tools_take_nothing_from_it(run, folder):
     (folder / "rankgate.toml").write_text('[defaults]\nmetrics = ["nothing"]\n')
-    done = run("trec_eval", "-m", "map", folder / "data" / "q.txt", folder / "data" / "old.run")
-    assert done.code == 0
+    result = run("trec_eval", "-m", "map", folder / "data" / "q.txt", folder / "data" / "old.run")
+    assert result.code == 0
     assert run("init", folder / "new").code == 0
 
 

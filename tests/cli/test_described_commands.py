@@ -24,10 +24,10 @@ def helps(command, context, width):
 def arguments(command, context):
     """What a command and those in it take, of which help shows only a part."""
     kinds = ("opts", "secondary_opts", "nargs", "multiple", "required", "is_flag", "envvar")
-    taken = [[getattr(param, kind, None) for kind in kinds] for param in command.params]
+    parameters = [[getattr(param, kind, None) for kind in kinds] for param in command.params]
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():
-        taken += arguments(command.get_command(context, name), context)
-    return taken
+        parameters += arguments(command.get_command(context, name), context)
+    return parameters
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "trec_eval"])
@@ -51,7 +51,7 @@ def test_help_and_usage_errors_load_no_numeric_library():
         "            assert (end.code == 0) == (option == '--help'), sys.argv\n"
         "print({'numpy', 'polars', 'scipy', 'duckdb'} & set(sys.modules))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.endswith("\nset()\n")
+    assert process.stdout.endswith("\nset()\n")

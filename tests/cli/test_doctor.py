@@ -11,17 +11,17 @@ from rankgate.interface.cli.doctor import PRACTICES, TEAMS
 
 
 def findings(run, *words):
-    done = run("doctor", *words, "--format", "json")
-    found = json.loads(done.out)["findings"]
-    return done.code, {(each["area"], each["name"]): each for each in found}
+    result = run("doctor", *words, "--format", "json")
+    entries = json.loads(result.out)["findings"]
+    return result.code, {(entry["area"], entry["name"]): entry for entry in entries}
 
 
 def test_a_fresh_folder_has_nothing_wrong(run, tmp_path):
     run("init", tmp_path, "--kind", "search")
-    code, found = findings(run, tmp_path)
+    code, checks = findings(run, tmp_path)
     assert code == 0
-    assert found["project", "policy"]["status"] == "works"
-    assert found["installation", "polars"]["status"] == "works"
+    assert checks["project", "policy"]["status"] == "works"
+    assert checks["installation", "polars"]["status"] == "works"
 
 
 @pytest.mark.parametrize(
@@ -35,29 +35,29 @@ def test_a_fresh_folder_has_nothing_wrong(run, tmp_path):
 def test_what_would_fail_is_named(run, tmp_path, monkeypatch, text, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rankgate.toml").write_text(text)
-    code, found = findings(run)
-    assert (code, found["project", name]["status"]) == (2, "wrong")
-    assert "rankgate.toml:" in found["project", name]["words"]
-    assert found["project", name]["mend"]
+    code, checks = findings(run)
+    assert (code, checks["project", name]["status"]) == (2, "wrong")
+    assert "rankgate.toml:" in checks["project", name]["words"]
+    assert checks["project", name]["mend"]
 
 
 def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch):
     monkeypatch.setattr(doctor, "_is_installed", lambda package: package != "duckdb")
-    code, found = findings(run, tmp_path)
+    code, checks = findings(run, tmp_path)
     assert code == 0
-    online = found["extras", "online"]
+    online = checks["extras", "online"]
     assert (online["status"], online["mend"]) == ("missing", 'pip install "rankgate[online]"')
-    assert found["extras", "plots"]["status"] == "works"
+    assert checks["extras", "plots"]["status"] == "works"
 
 
 def test_each_size_has_what_smaller_ones_have(run, tmp_path):
     run("init", tmp_path, "--kind", "search")
     counts = []
     for team in TEAMS:
-        _, found = findings(run, tmp_path, "--team", team)
-        of_team = [each for (area, _), each in found.items() if area == f"for {team}"]
+        _, checks = findings(run, tmp_path, "--team", team)
+        of_team = [check for (area, _), check in checks.items() if area == f"for {team}"]
         counts.append(len(of_team))
-        by_name = {each["name"]: each["status"] for each in of_team}
+        by_name = {check["name"]: check["status"] for check in of_team}
         assert by_name["evaluation on every change"] == "works"
         assert by_name["feedback of users"] == "advice"
     assert counts == sorted(counts)
@@ -68,6 +68,6 @@ def test_a_launch_in_steps_is_seen(run, tmp_path):
     run("init", tmp_path, "--kind", "online")
     with (tmp_path / "rankgate.toml").open("a") as file:
         file.write("\n[[ramp]]\nshare = 0.5\n\n[[ramp]]\nshare = 0.9\n")
-    _, found = findings(run, tmp_path, "--team", "enterprise")
-    assert found["for enterprise", "launches in steps"]["status"] == "works"
-    assert found["for enterprise", "A/B tests next to offline metrics"]["status"] == "works"
+    _, checks = findings(run, tmp_path, "--team", "enterprise")
+    assert checks["for enterprise", "launches in steps"]["status"] == "works"
+    assert checks["for enterprise", "A/B tests next to offline metrics"]["status"] == "works"

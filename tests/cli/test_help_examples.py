@@ -68,19 +68,19 @@ def test_every_example_of_a_command_runs(name, world, tmp_path, monkeypatch, run
                 continue
             monkeypatch.chdir(folder)
             help_examples.begin(line, folder)
-            ended = run(*help_examples.words(line)[1:])
-            ending = help_examples.Ending(command, line, ended.code or 0, ended.err)
+            result = run(*help_examples.words(line)[1:])
+            ending = help_examples.Ending(command, line, result.code or 0, result.err)
             assert ending.right, ending
             assert not ending.extra, ending
 
 
 def _scores_a_run(line):
     """True if an example names judgments and runs, and prints a result with sentences."""
-    words = line.split()[2:]
-    judged = any(_JUDGMENTS.fullmatch(word.rpartition("=")[2]) for word in words)
+    arguments = line.split()[2:]
+    judged = any(_JUDGMENTS.fullmatch(word.rpartition("=")[2]) for word in arguments)
     ranked = re.search(r"[\w*]\.run\b|queries\.tsv", line)
-    whole = bool(judged and ranked) or "sweep.toml" in words
-    return whole and not _PRINTS_NO_SENTENCE.search(line)
+    has_inputs = bool(judged and ranked) or "sweep.toml" in arguments
+    return has_inputs and not _PRINTS_NO_SENTENCE.search(line)
 
 
 def _rename_documents(path):
@@ -90,11 +90,11 @@ def _rename_documents(path):
         rows = [line.split(" ") for line in lines]
         path.write_text("".join(f"{q} {n} other-{doc} {grade}\n" for q, n, doc, grade in rows))
         return
-    head = lines[0].split(",")
-    at = next(i for i, name in enumerate(head) if name in {"document", "item_id"})
+    header = lines[0].split(",")
+    column = next(i for i, name in enumerate(header) if name in {"document", "item_id"})
     rows = [line.split(",") for line in lines[1:]]
-    renamed = [[*row[:at], f"other-{row[at]}", *row[at + 1 :]] for row in rows]
-    path.write_text("".join(",".join(row) + "\n" for row in (head, *renamed)))
+    renamed = [[*row[:column], f"other-{row[column]}", *row[column + 1 :]] for row in rows]
+    path.write_text("".join(",".join(row) + "\n" for row in (header, *renamed)))
 
 
 @pytest.mark.slow
@@ -112,14 +112,16 @@ def test_a_run_without_a_judged_document_is_named(name, world, tmp_path, monkeyp
         for line in examples:
             monkeypatch.chdir(folder)
             help_examples.begin(line, folder)
-            ended = run(*help_examples.words(line)[1:])
-            output = ended.out + ended.err
+            result = run(*help_examples.words(line)[1:])
+            output = result.out + result.err
             written = re.search(r" -o ([\w./-]+)", line)
             if written and (folder / written[1]).is_file():
                 output += (folder / written[1]).read_text(errors="replace")
-            named = re.search(r"no (document|item) .*is judged", " ".join(output.split()))
-            refused = ended.code in {1, 2, 3}  # among them the verdicts of a gate
-            assert named or refused, (line, ended)
+            unjudged_warning = re.search(
+                r"no (document|item) .*is judged", " ".join(output.split())
+            )
+            refused = result.code in {1, 2, 3}  # among them the verdicts of a gate
+            assert unjudged_warning or refused, (line, result)
 
 
 DAMAGES = {
@@ -171,8 +173,10 @@ def test_a_damaged_file_is_no_fault_of_ours(name, world, tmp_path, monkeypatch, 
         for damage, damaged in DAMAGES.items() if first else ():
             help_examples.begin(line, folder)
             first.write_bytes(damaged(content))
-            ended = run(*arguments)
-            reasons = [why for key, why in ACCEPTED.items() if line.startswith(f"rankgate {key} ")]
-            accepted = any(damage in why for why in reasons) and ended.code == 0
-            named = first.name in ended.out + ended.err
-            assert accepted or (ended.code == 2 and named), (line, damage, ended)
+            result = run(*arguments)
+            reasons = [
+                reason for key, reason in ACCEPTED.items() if line.startswith(f"rankgate {key} ")
+            ]
+            accepted = any(damage in reason for reason in reasons) and result.code == 0
+            names_file = first.name in result.out + result.err
+            assert accepted or (result.code == 2 and names_file), (line, damage, result)

@@ -36,8 +36,8 @@ def test_piped_csv_keeps_ids(run, files):
     result = run("eval", *files, "-m", "AP", "--per-query", "--format", "csv")
     assert result.code == 0, result.err
     rows = list(csv.reader(io.StringIO(result.out, newline="")))
-    found = {cell for row in rows for cell in row}
-    assert {ESCAPE, "::error::x", " =1+1", "-0.5"} <= found
+    cells = {cell for row in rows for cell in row}
+    assert {ESCAPE, "::error::x", " =1+1", "-0.5"} <= cells
 
 
 def test_converted_data_keep_ids(run, files):
@@ -49,9 +49,11 @@ def test_converted_data_keep_ids(run, files):
 def test_reports_on_standard_error_have_no_command(run, files, monkeypatch):
     monkeypatch.chdir(files[0].parent)
     files[1].rename("::error::run.csv")
-    for words in (["convert", "::error::run.csv", "out.jsonl"],
-                  ["fuse", "::error::run.csv", "out.jsonl", "-o", "fused.run"]):  # fmt: skip
-        result = run(*words)
+    for arguments in (
+        ["convert", "::error::run.csv", "out.jsonl"],
+        ["fuse", "::error::run.csv", "out.jsonl", "-o", "fused.run"],
+    ):
+        result = run(*arguments)
         assert result.code == 0, result.err
         assert ":error::run" in result.err
         assert not [line for line in result.err.splitlines() if line.lstrip().startswith("::")]
@@ -134,8 +136,8 @@ def test_markdown_means_what_it_says(word, plain):
 
 def test_a_picture_is_well_formed(run, tmp_path, files):
     out = tmp_path / "p.svg"
-    other = tmp_path / "a\x01b.csv"
-    other.write_text(files[1].read_text().replace("a,2", "a,0"))
-    result = run("plot", "deltas", *files, other, "-m", "AP", "-o", out)
+    second_run = tmp_path / "a\x01b.csv"
+    second_run.write_text(files[1].read_text().replace("a,2", "a,0"))
+    result = run("plot", "deltas", *files, second_run, "-m", "AP", "-o", out)
     assert result.code == 0, result.err
     ET.parse(out)  # noqa: S314 - our own picture

@@ -31,9 +31,9 @@ def followed(run, folder, kind, *options):
     assert tuple(commands[1:]) == tuple(command for command, _ in KINDS[kind].commands)
     outputs = {}
     for command in commands:
-        done = run(*shlex.split(command)[1:])
-        assert done.code == 0, f"{command}: {done.out}{done.err}"
-        outputs[command.split()[1]] = done.out
+        result = run(*shlex.split(command)[1:])
+        assert result.code == 0, f"{command}: {result.out}{result.err}"
+        outputs[command.split()[1]] = result.out
     return outputs
 
 
@@ -64,8 +64,14 @@ def shell(lines, folder, **environment):
     """Run lines as a runner of CI does: with rankgate on the path, until one fails."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, **environment}
-    return subprocess.run(["bash", "-e", "-c", "\n".join(lines)], env=env, cwd=folder, check=False,
-                          capture_output=True, text=True)  # fmt: skip
+    return subprocess.run(
+        ["bash", "-e", "-c", "\n".join(lines)],
+        env=env,
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.slow
@@ -85,8 +91,8 @@ def test_what_the_readme_says_is_committed_is_enough_for_ci(run, tmp_path, monke
     shutil.copytree(folder, clone, ignore=shutil.ignore_patterns(Path(unneeded).name))
     assert not (clone / unneeded).exists()
     summary = tmp_path / "summary.md"
-    done = shell(job(clone, ci), clone, GITHUB_STEP_SUMMARY=str(summary))
-    assert done.returncode == 0, done.stderr
+    process = shell(job(clone, ci), clone, GITHUB_STEP_SUMMARY=str(summary))
+    assert process.returncode == 0, process.stderr
     if ci == "github":
         assert "PASS" in summary.read_text()
     else:
@@ -100,7 +106,7 @@ def test_the_component_of_gitlab_falls_back_to_the_default_policy(run, tmp_path,
     run("init", "--kind", "trec")
     (tmp_path / "rankgate.toml").rename(tmp_path / "policy.toml")
     specification, jobs = yaml.safe_load_all((ROOT / "templates/gate.yml").read_text())
-    defaults = {name: each.get("default") for name, each in specification["spec"]["inputs"].items()}
+    defaults = {name: spec.get("default") for name, spec in specification["spec"]["inputs"].items()}
     files = {"qrels": "qrels.txt", "baseline": "runs/production.run"}
     for policy, reported in (("", "the default policy"), ("policy.toml", "policy.toml")):
         inputs = {**defaults, **files, "candidate": "runs/candidate.run", "policy": policy}
@@ -110,17 +116,17 @@ def test_the_component_of_gitlab_falls_back_to_the_default_policy(run, tmp_path,
             return re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda match: inputs[match[1]], text)
 
         variables = {name: filled(text) for name, text in job["variables"].items()}
-        done = shell([filled(line) for line in job["script"]], tmp_path, **variables)
-        assert done.returncode == 0, done.stderr
-        assert f"policy: {reported}" in " ".join(done.stdout.split())
+        process = shell([filled(line) for line in job["script"]], tmp_path, **variables)
+        assert process.returncode == 0, process.stderr
+        assert f"policy: {reported}" in " ".join(process.stdout.split())
 
 
 def test_next_steps_begin_in_the_folder(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    there = json.loads(run("init", "a folder", "--format", "json").out)
-    assert there["commands"][0] == "cd 'a folder'"
-    here = json.loads(run("init", "--format", "json").out)
-    assert here["commands"] == there["commands"][1:]
+    other_folder = json.loads(run("init", "a folder", "--format", "json").out)
+    assert other_folder["commands"][0] == "cd 'a folder'"
+    current_folder = json.loads(run("init", "--format", "json").out)
+    assert current_folder["commands"] == other_folder["commands"][1:]
 
 
 def test_the_service_of_ci_is_that_of_the_repository(run, tmp_path):
@@ -131,35 +137,35 @@ def test_the_service_of_ci_is_that_of_the_repository(run, tmp_path):
     config.write_text('[remote "origin"]\n\turl = git@github.com:search/ranking.git\n')
     assert detect_ci(tmp_path / "quality") == "github"
     (tmp_path / ".gitlab-ci.yml").write_text("test: {script: [make]}\n")
-    found = json.loads(run("init", tmp_path, "--kind", "search", "--format", "json").out)
-    status = {file["path"]: file["status"] for file in found["files"]}
+    result = json.loads(run("init", tmp_path, "--kind", "search", "--format", "json").out)
+    status = {file["path"]: file["status"] for file in result["files"]}
     assert (status[".gitlab/ranking.yml"], status[".gitlab-ci.yml"]) == ("written", "kept")
     assert_refused(run("init", tmp_path, "--kind", "trec", "--ci", "gitlab"), "conflicting-options")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_readme_explains_every_file(run, tmp_path, kind):
-    found = json.loads(run("init", tmp_path / "new", "--kind", kind, "--format", "json").out)
-    paths = {str(each.relative_to(tmp_path / "new")) for each in (tmp_path / "new").rglob("*.*")}
+    result = json.loads(run("init", tmp_path / "new", "--kind", kind, "--format", "json").out)
+    paths = {str(file.relative_to(tmp_path / "new")) for file in (tmp_path / "new").rglob("*.*")}
     files = {path for path in paths if (tmp_path / "new" / path).is_file()}
-    assert {each["path"] for each in found["files"]} == files
+    assert {entry["path"] for entry in result["files"]} == files
     readme = (tmp_path / "new" / "README.md").read_text()
     assert all(f"`{path}`" in readme for path in files - {"README.md"})
 
 
 def test_files_that_are_there_stay(run, tmp_path):
     (tmp_path / "rankgate.toml").write_text("[[rules]]\n")
-    found = json.loads(run("init", tmp_path, "--format", "json").out)
-    status = {each["path"]: each["status"] for each in found["files"]}
+    result = json.loads(run("init", tmp_path, "--format", "json").out)
+    status = {file["path"]: file["status"] for file in result["files"]}
     assert (status["rankgate.toml"], status["README.md"]) == ("kept", "written")
     assert (tmp_path / "rankgate.toml").read_text() == "[[rules]]\n"
 
 
 def test_samples_are_not_mixed_with_data_that_are_there(run, tmp_path):
     (tmp_path / "qrels.txt").write_text("301 0 d 1\n")
-    ended = run("init", tmp_path, "--kind", "search", "--format", "json")
-    status = {file["path"]: file["status"] for file in json.loads(ended.out)["files"]}
-    assert {path for path, each in status.items() if each == "missing"} == {
+    result = run("init", tmp_path, "--kind", "search", "--format", "json")
+    status = {file["path"]: file["status"] for file in json.loads(result.out)["files"]}
+    assert {path for path, state in status.items() if state == "missing"} == {
         *("queries.tsv", "runs/production.run", "runs/candidate.run")
     }
     assert status["rankgate.toml"] == "written"

@@ -22,34 +22,42 @@ def test_a_limit_of_memory(tmp_path, megabytes):
     (tmp_path / "q").write_text("1 0 a 1\n")
     (tmp_path / "r").write_text("1 Q0 a 1 2 x\n")
     limit = megabytes << 20
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", START, "eval", "q", "r", "-m", "AP"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         env=FEW if megabytes == 8000 else None,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )  # fmt: skip
+    )
     if megabytes == 8000:
-        assert (ended.returncode, ended.stderr) == (0, "")
-        assert "AP" in ended.stdout
+        assert (process.returncode, process.stderr) == (0, "")
+        assert "AP" in process.stdout
         return
-    assert ended.returncode in {0, 2}, ended.stderr
-    if ended.returncode:
-        assert ended.stderr.startswith("rankgate: out of memory"), ended.stderr
-        assert ended.stderr.count("\n") == 1
+    assert process.returncode in {0, 2}, process.stderr
+    if process.returncode:
+        assert process.stderr.startswith("rankgate: out of memory"), process.stderr
+        assert process.stderr.count("\n") == 1
 
 
 def test_a_wrong_option_says_the_same_under_a_limit(tmp_path):
     import resource
 
-    ended = [
+    processes = [
         subprocess.run(
             [sys.executable, "-c", START, "eval", "--nothing"],
-            cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limited, env=FEW,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limited,
+            env=FEW,
         )
         for limited in (
             None,
             lambda: resource.setrlimit(resource.RLIMIT_AS, (8000 << 20, 8000 << 20)),
         )
-    ]  # fmt: skip
-    assert ended[0].returncode == ended[1].returncode == 2
-    assert ended[0].stderr == ended[1].stderr
+    ]
+    assert processes[0].returncode == processes[1].returncode == 2
+    assert processes[0].stderr == processes[1].stderr

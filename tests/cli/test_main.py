@@ -57,10 +57,10 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
         raise ZeroDivisionError("of all things")
 
     monkeypatch.setattr("rankgate.measurement.evaluation.commands.evaluate", broken)
-    ended = run("eval", *small)
-    assert ended.code == 70
-    assert ended.err.count("\n") == 1
-    assert "ZeroDivisionError: of all things" in ended.err
+    result = run("eval", *small)
+    assert result.code == 70
+    assert result.err.count("\n") == 1
+    assert "ZeroDivisionError: of all things" in result.err
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_usage_is_one_line_and_2(run, words, code, source):
 
 
 def test_nothing_to_do_shows_what_there_is(run):
-    ended = run()
-    assert ended.code == 0
-    assert all(name in ended.out for name in COMMANDS)
+    result = run()
+    assert result.code == 0
+    assert all(name in result.out for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(run, name):
-    ended = run(name, "--help")
-    assert ended.code == 0
-    assert f"rankgate {name}" in ended.out
+    result = run(name, "--help")
+    assert result.code == 0
+    assert f"rankgate {name}" in result.out
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,10 @@ def test_eval_loads_the_named_metrics_alone(small):
     assert len(modules - packages) <= 124
     kernels = {name for name in modules if name.startswith("rankgate.measurement.metrics.ranking.")}
     assert {name.rpartition(".")[2] for name in kernels} == {
-        "average_precision", "precision_recall_metrics", "reciprocal_rank",
-    }  # fmt: skip
+        "average_precision",
+        "precision_recall_metrics",
+        "reciprocal_rank",
+    }
 
 
 def loaded_by(words, small):

@@ -78,7 +78,10 @@ def folder(tmp_path, monkeypatch):
             "".join(f"{q} Q0 {d} {r} {9 - r} t\n" for q in queries for r, d in enumerate(docs))
         )
     rows = [
-        f"{q},{d},{who},{len(d + q) % 2}\n" for q in queries for d in "abc" for who in ("x", "y")
+        f"{q},{d},{rater},{len(d + q) % 2}\n"
+        for q in queries
+        for d in "abc"
+        for rater in ("x", "y")
     ]
     Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))
     Path("sheet.csv").write_text("query,document,rater,grade\n" + "".join(rows[::2]))
@@ -90,8 +93,8 @@ def folder(tmp_path, monkeypatch):
         'parameters = {k = "{{k}}"}\n[dials]\nk = [1, 60]\n[baseline]\nk = 60\n'
     )
     for day, run in ((1, "old"), (2, "new")):
-        made = rankgate.evaluate("qrels.txt", f"{run}.run", ["nDCG@10"])
-        rankgate.record(made, "history", at=f"2026-03-0{day}", system="app")
+        evaluation = rankgate.evaluate("qrels.txt", f"{run}.run", ["nDCG@10"])
+        rankgate.record(evaluation, "history", at=f"2026-03-0{day}", system="app")
     log = (f"u{u},i{(u + i) % 9},{u * 10 + i}\n" for u in range(12) for i in range(5))
     Path("log.csv").write_text("user_id,item_id,timestamp\n" + "".join(log))
     return tmp_path
@@ -102,7 +105,7 @@ def commands():
         command = load_name(_COMMANDS[name])
         if isinstance(command, click.Group):
             continue
-        options = {each.name: each for each in command.params}
+        options = {option.name: option for option in command.params}
         if "output" in options:
             yield name, getattr(options.get("form"), "type", None)
 
@@ -113,21 +116,21 @@ def test_every_command_that_writes_a_file_is_listed():
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_suffix_that_a_command_cannot_write_is_refused(run, folder, name):
-    done = run(name, *CALLS[name].split(), "-o", "out.docx")
-    assert done.code == 2, done.err
-    assert "out.docx" in done.err
+    result = run(name, *CALLS[name].split(), "-o", "out.docx")
+    assert result.code == 2, result.err
+    assert "out.docx" in result.err
     forms = dict(commands())[name].choices
-    assert all(SUFFIXES[form][0] in done.err for form in forms if form in SUFFIXES)
+    assert all(SUFFIXES[form][0] in result.err for form in forms if form in SUFFIXES)
     assert not (folder / "out.docx").exists()
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_suffix_is_the_form(run, folder, name):
     forms = dict(commands())[name].choices
-    form = next(each for each in ("json", "csv", "html") if each in forms[1:])
+    form = next(choice for choice in ("json", "csv", "html") if choice in forms[1:])
     out = f"result{SUFFIXES[form][0]}"
-    done = run(name, *CALLS[name].split(), "-o", out)
-    assert done.code in {0, 1, 3}, done.err
+    result = run(name, *CALLS[name].split(), "-o", out)
+    assert result.code in {0, 1, 3}, result.err
     assert READ[form]((folder / out).read_text()) is not None
 
 
@@ -159,9 +162,9 @@ def test_what_the_user_names_wins_over_the_suffix(run, folder):
 )
 def test_other_files_keep_to_their_suffix(run, folder, words):
     (folder / "pool.csv").write_text("query_id,doc_id\nq1,a\n")
-    done = run(*words)
-    assert done.code == 2, done.err
-    assert words[-1] in done.err
+    result = run(*words)
+    assert result.code == 2, result.err
+    assert words[-1] in result.err
 
 
 def test_one_sheet_is_what_its_name_says(run, folder):

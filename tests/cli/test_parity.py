@@ -45,15 +45,15 @@ PRINTED = {
 INSTEAD = {"names", "name", "extra"}
 """What only a function takes: a function to call, names of frames, metrics as objects."""
 
-COLLECTION = {each.name for each in fields(Collection)} - {"judgments", "name", "candidates"}
-COLUMNS = {each.name for each in fields(Items)} - {"table", "catalogue"}
+COLLECTION = {field.name for field in fields(Collection)} - {"judgments", "name", "candidates"}
+COLUMNS = {field.name for field in fields(Items)} - {"table", "catalogue"}
 """Columns of a table of items; a catalogue without a table is an array or a number."""
 RUN = {"earlier", "repeats"}
 """What is known of one system; gate has the fields of noise."""
 
 VALUES = {
     "collection": {"qrels", *COLLECTION, *COLUMNS, "candidate_items", "predicted_saw", *RUN},
-    "test": {each.name for each in fields_of(Test).values()},
+    "test": {field.name for field in fields_of(Test).values()},
 }
 """What a command has for one value that a function takes; compare has candidates of its own."""
 
@@ -148,7 +148,7 @@ def command_of(name):
 def _command(name):
     """The options and arguments of a command, by their names in Python."""
     command = command_of(name)
-    return {NAMES.get(each.name, each.name): each for each in command.params}
+    return {NAMES.get(parameter.name, parameter.name): parameter for parameter in command.params}
 
 
 def _function(name):
@@ -174,11 +174,13 @@ def test_a_command_and_its_function_take_the_same(name):
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_options_have_the_names_of_parameters(name):
-    for key, each in _command(name).items():
-        if isinstance(each, click.Option) and key in _function(name):
-            long = {word[2:].replace("-", "_") for word in each.opts if word.startswith("--")}
-            same = key.rstrip("_").removesuffix("s") if each.multiple else key.rstrip("_")
-            assert {same, key} & long, key
+    for key, parameter in _command(name).items():
+        if isinstance(parameter, click.Option) and key in _function(name):
+            long = {word[2:].replace("-", "_") for word in parameter.opts if word.startswith("--")}
+            option_name = (
+                key.rstrip("_").removesuffix("s") if parameter.multiple else key.rstrip("_")
+            )
+            assert {option_name, key} & long, key
 
 
 def test_the_former_name_of_override_is_accepted():
@@ -191,25 +193,27 @@ def test_the_former_name_of_override_is_accepted():
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_command_and_its_function_have_the_same_defaults(name):
     function = _function(name)
-    for key, each in _command(name).items():
-        if key not in function or not isinstance(each, click.Option):
+    for key, parameter in _command(name).items():
+        if key not in function or not isinstance(parameter, click.Option):
             continue
         if (name, key) in OTHER_DEFAULTS:
             continue
         with click.Context(command_of(name)) as context:
-            ours = each.get_default(context)
+            command_default = parameter.get_default(context)
         default = function[key].default
-        nothing = (None, (), "", False, inspect.Parameter.empty)
-        unset = ours in (None, (), False, "") or "UNSET" in repr(ours)
-        if unset and default in nothing:
+        empty_values = (None, (), "", False, inspect.Parameter.empty)
+        unset = command_default in (None, (), False, "") or "UNSET" in repr(command_default)
+        if unset and default in empty_values:
             continue
-        assert (tuple(ours) if isinstance(ours, list) else ours) == default, key
+        assert (
+            tuple(command_default) if isinstance(command_default, list) else command_default
+        ) == default, key
 
 
 SHARED = {
     *("metric", "metrics", "convention", "overrides", "seed", "resamples", "scale"),
     *("from_", "as_", "to", "unequal", "labels"),
-    *(each.name for each in fields_of(Test).values()),
+    *(field.name for field in fields_of(Test).values()),
 }
 """Options that mean the same in every command, and have the same help there."""
 
@@ -229,12 +233,12 @@ OWN_HELP = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_help_of_an_option_is_what_the_docstring_says(name):
-    said = parse_docstring_section(getattr(rankgate, PAIRS[name]).__doc__, "Args")
-    for key, each in _command(name).items():
-        if not isinstance(each, click.Option) or key not in said:
+    documented = parse_docstring_section(getattr(rankgate, PAIRS[name]).__doc__, "Args")
+    for key, parameter in _command(name).items():
+        if not isinstance(parameter, click.Option) or key not in documented:
             continue
         if key not in SHARED and (name, key) not in OWN_HELP:
-            assert _plain(each.help).startswith(_plain(said[key])), key
+            assert _plain(parameter.help).startswith(_plain(documented[key])), key
 
 
 def _plain(text):
@@ -244,14 +248,14 @@ def _plain(text):
 
 @pytest.mark.parametrize("name", ["compare", "stages"])
 def test_options_of_a_test_come_from_one_declaration(name):
-    for each in fields_of(Test).values():
-        shared = _command(name).get(each.name)
-        if shared is None or (name == "stages" and each.name == "correction"):
+    for field in fields_of(Test).values():
+        shared = _command(name).get(field.name)
+        if shared is None or (name == "stages" and field.name == "correction"):
             assert name == "stages"
             continue
-        assert shared.help == each.help
-        if each.choices:
-            assert tuple(shared.type.choices) == each.choices
+        assert shared.help == field.help
+        if field.choices:
+            assert tuple(shared.type.choices) == field.choices
 
 
 @pytest.mark.parametrize(
@@ -263,11 +267,11 @@ def test_options_of_a_test_come_from_one_declaration(name):
     ],
 )
 def test_options_of_a_collection_come_from_one_declaration(name):
-    command, same = _command(name), _command("eval")
+    command, eval_options = _command(name), _command("eval")
     for key in sorted(VALUES["collection"] - {"qrels"}):
         option = command[key]
         assert (option.opts, option.help, option.section) == (
-            *(same[key].opts, same[key].help, same[key].section),
+            *(eval_options[key].opts, eval_options[key].help, eval_options[key].section),
         )
         field = "candidates" if key == "candidate_items" else key
         singular = field.removesuffix("s") if option.multiple and field != "grades" else field

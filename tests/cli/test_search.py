@@ -26,9 +26,9 @@ from support.command import assert_refused
     ],
 )
 def test_a_word_finds_what_has_to_do_with_it(run, word, shown):
-    ended = run("help", word)
-    assert ended.code == 0
-    assert shown in ended.out
+    result = run("help", word)
+    assert result.code == 0
+    assert shown in result.out
 
 
 def test_all_words_must_fit(run):
@@ -54,9 +54,9 @@ def test_the_first_screen_names_every_command(run):
 
 @pytest.mark.parametrize(("word", "command"), [("evaluate", "eval"), ("dashboard", "serve")])
 def test_a_word_that_is_no_command_names_one(run, word, command):
-    ended = run(word)
-    assert ended.code == 2
-    assert f"did you mean {command}?" in ended.err
+    result = run(word)
+    assert result.code == 2
+    assert f"did you mean {command}?" in result.err
 
 
 @pytest.mark.parametrize("group", ["online", "store", "baseline", "engines"])
@@ -68,10 +68,10 @@ def test_a_narrow_table_of_words_is_a_list():
     from rankgate.core.present.document_model import Grid
     from rankgate.core.present.text_tables import paragraph_table
 
-    words = "a paragraph that needs some room to be read"
-    grid = Grid(("key", "takes", "meaning"), (("engine.page_size", "a whole number", words),))
-    listed = paragraph_table(grid, 50).splitlines()
-    assert listed[0] == "engine.page_size (takes a whole number)"
-    assert " ".join(line.strip() for line in listed[1:]) == words
-    assert listed[1].startswith("    a paragraph")
+    paragraph = "a paragraph that needs some room to be read"
+    grid = Grid(("key", "takes", "meaning"), (("engine.page_size", "a whole number", paragraph),))
+    lines = paragraph_table(grid, 50).splitlines()
+    assert lines[0] == "engine.page_size (takes a whole number)"
+    assert " ".join(line.strip() for line in lines[1:]) == paragraph
+    assert lines[1].startswith("    a paragraph")
     assert paragraph_table(grid, 80).splitlines()[0].split() == ["key", "takes", "meaning"]

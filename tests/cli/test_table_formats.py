@@ -107,10 +107,10 @@ def test_a_table_gives_the_same_in_every_format(folder, run, words):
         paths, options = written(folder / form, form)
         if "scorecard" in words:  # --from is that of judgments and runs there
             options = []
-        ended = run(*words.format(**paths).split(), *options)
-        assert ended.code in {0, 3}, (form, ended.err)
-        made = folder / "out.csv"
-        text = made.read_text() if made.exists() else ended.out
+        result = run(*words.format(**paths).split(), *options)
+        assert result.code in {0, 3}, (form, result.err)
+        output_file = folder / "out.csv"
+        text = output_file.read_text() if output_file.exists() else result.out
         outputs[form] = rounded(text.replace(f".{form}", "").replace(form, ""))
     assert outputs["csv"]
     assert outputs == dict.fromkeys(FORMATS, outputs["csv"])
@@ -118,9 +118,13 @@ def test_a_table_gives_the_same_in_every_format(folder, run, words):
 
 def test_a_format_of_a_command_is_that_of_what_it_can_hold(folder, run):
     paths, _ = written(folder, "csv")
-    words = ("--target", "uniform")
-    assert_refused(run("online", "ope", paths["decisions"], *words, "--from", "topics"),
-                   "format-cannot-hold")  # fmt: skip
-    assert_refused(run("online", "ope", "trec:qrels.txt", *words), "wrong-type", "qrels.txt")
-    mistaken = run("online", "ope", paths["decisions"], *words, "--from", "parquet")
+    target_options = ("--target", "uniform")
+    assert_refused(
+        run("online", "ope", paths["decisions"], *target_options, "--from", "topics"),
+        "format-cannot-hold",
+    )
+    assert_refused(
+        run("online", "ope", "trec:qrels.txt", *target_options), "wrong-type", "qrels.txt"
+    )
+    mistaken = run("online", "ope", paths["decisions"], *target_options, "--from", "parquet")
     assert_refused(mistaken, "damaged-file", paths["decisions"])

@@ -26,8 +26,14 @@ def test_a_full_disk(run, small, form):
 @pytest.mark.parametrize("words", [("eval", "Q", "R"), ("validate", "Q"), ("convert", "Q", "-")])
 def test_standard_output_on_a_full_disk(small, words):
     names = {"Q": small[0], "R": small[1]}
-    to = ["--to", "csv"] * (words[0] == "convert")
-    command = [sys.executable, "-m", "rankgate", *(str(names.get(w, w)) for w in words), *to]
+    format_option = ["--to", "csv"] * (words[0] == "convert")
+    command = [
+        sys.executable,
+        "-m",
+        "rankgate",
+        *(str(names.get(w, w)) for w in words),
+        *format_option,
+    ]
     with FULL.open("wb") as full:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
     assert result.returncode == 2
@@ -45,10 +51,10 @@ def test_the_demo_without_room_for_its_index(tmp_path):
 
 def test_names_that_are_too_long(run, small, tmp_path):
     name = "a" * 300
-    for words in ((name, small[1]), (small[0], name)):
-        assert_refused(run("eval", *words), "ENAMETOOLONG", name)
-    place = tmp_path / f"{name}.csv"
-    assert_refused(run("convert", small[0], place), "ENAMETOOLONG", place)
+    for arguments in ((name, small[1]), (small[0], name)):
+        assert_refused(run("eval", *arguments), "ENAMETOOLONG", name)
+    path = tmp_path / f"{name}.csv"
+    assert_refused(run("convert", small[0], path), "ENAMETOOLONG", path)
 
 
 def test_a_place_that_may_not_be_entered(run, small, monkeypatch):
@@ -83,5 +89,5 @@ def test_stopped_twice(start, small, tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.strip() == b"rankgate: interrupted."
-    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".csv"] == ["a.csv"]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".csv"] == ["a.csv"]
     assert target.read_text() == "as it was"

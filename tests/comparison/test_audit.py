@@ -40,8 +40,10 @@ def means(grades):
 
 def written(place, rows, places, scale=1):
     """A table in a form that depends on the number of its rows."""
-    cells = [(f"s{at}", *(f"{scale * row[name]:.{places}f}" for name in COLUMNS))
-             for at, row in enumerate(rows)]  # fmt: skip
+    cells = [
+        (f"s{at}", *(f"{scale * row[name]:.{places}f}" for name in COLUMNS))
+        for at, row in enumerate(rows)
+    ]
     head = ("system", *COLUMNS)
     if len(rows) == 2:
         lines = [",".join(row) for row in (head, *cells)]
@@ -153,19 +155,37 @@ def test_whether_systems_are_told_apart(tmp_path):
 
 
 CELLS = {
-    "0.452": (0.452, 3), "**0.452**": (0.452, 3), "<u>0.452</u>": (0.452, 3),
-    r"\textbf{0.452}": (0.452, 3), r"\cellcolor{gray!20}0.452": (0.452, 3),
-    r"\cellcolor[HTML]{FFCC00}{\bfseries 0.452}": (0.452, 3), r"\color{red}0.452": (0.452, 3),
-    r"\textcolor{red}{0.452}": (0.452, 3), r"\num{0.452}": (0.452, 3), "$0.452^{12}$": (0.452, 3),
-    r"0.452$^{\dagger\ddagger}$": (0.452, 3), "0.452²": (0.452, 3), "0.452[^1]": (0.452, 3),
-    r"0.452\footnote{Over 3 runs.}": (0.452, 3), r"0.452\tnote{a}": (0.452, 3),
-    "0.452<sup>ab</sup>": (0.452, 3), "0.452 ± 0.013": (0.452, 3),
-    r"$0.452_{\pm 0.013}$": (0.452, 3), r"0.452 {\small $\pm$ 0.01}": (0.452, 3),
-    "0,452": (0.452, 3), ".452": (0.452, 3),
-    "0.452 (n=50)": (0.452, 3), "0.452 (+2.7 %)": (0.452, 3), "0.452 [0.41, 0.49]": (0.452, 3),
-    "45.2 %": (45.2, 1), r"45.2\,\%": (45.2, 1), "45.2 ± 1.3 %": (45.2, 1),
-    r"\SI{45.2}{\percent}": (45.2, 1), "4.52e-1": (0.452, 3), "−0.3": (-0.3, 1),
-}  # fmt: skip
+    "0.452": (0.452, 3),
+    "**0.452**": (0.452, 3),
+    "<u>0.452</u>": (0.452, 3),
+    r"\textbf{0.452}": (0.452, 3),
+    r"\cellcolor{gray!20}0.452": (0.452, 3),
+    r"\cellcolor[HTML]{FFCC00}{\bfseries 0.452}": (0.452, 3),
+    r"\color{red}0.452": (0.452, 3),
+    r"\textcolor{red}{0.452}": (0.452, 3),
+    r"\num{0.452}": (0.452, 3),
+    "$0.452^{12}$": (0.452, 3),
+    r"0.452$^{\dagger\ddagger}$": (0.452, 3),
+    "0.452²": (0.452, 3),
+    "0.452[^1]": (0.452, 3),
+    r"0.452\footnote{Over 3 runs.}": (0.452, 3),
+    r"0.452\tnote{a}": (0.452, 3),
+    "0.452<sup>ab</sup>": (0.452, 3),
+    "0.452 ± 0.013": (0.452, 3),
+    r"$0.452_{\pm 0.013}$": (0.452, 3),
+    r"0.452 {\small $\pm$ 0.01}": (0.452, 3),
+    "0,452": (0.452, 3),
+    ".452": (0.452, 3),
+    "0.452 (n=50)": (0.452, 3),
+    "0.452 (+2.7 %)": (0.452, 3),
+    "0.452 [0.41, 0.49]": (0.452, 3),
+    "45.2 %": (45.2, 1),
+    r"45.2\,\%": (45.2, 1),
+    "45.2 ± 1.3 %": (45.2, 1),
+    r"\SI{45.2}{\percent}": (45.2, 1),
+    "4.52e-1": (0.452, 3),
+    "−0.3": (-0.3, 1),
+}
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -176,18 +196,34 @@ def test_the_number_of_a_cell_is_read_in_each_style(cell):
 
 
 def test_cells_without_one_exact_number_are_not_read():
-    for cell, why in (("0.41–0.45", "not one number"), ("12/50", "not one number"),
-                      ("~0.4", "not exact"), ("<0.001", "not exact"), (r"$\sim$0.4", "not exact"),
-                      ("0.45 0.46", "not one number"), ("10^{3}", "power of 10"),
-                      ("1.2.3,4,5", "not one number")):  # fmt: skip
+    for cell, why in (
+        ("0.41–0.45", "not one number"),
+        ("12/50", "not one number"),
+        ("~0.4", "not exact"),
+        ("<0.001", "not exact"),
+        (r"$\sim$0.4", "not exact"),
+        ("0.45 0.46", "not one number"),
+        ("10^{3}", "power of 10"),
+        ("1.2.3,4,5", "not one number"),
+    ):
         assert why in read_cell(cell, ".").why, cell
     assert "thousands or decimals" in read_cell("45,200", ".").why
     assert [read_cell(cell, ".") for cell in ("", "–", "n/a", "--", r"\textbf{}")] == [None] * 5
 
 
 def test_numbers_of_queries_are_whole():
-    for cell in ("6,980", "6.980", "6 980", "6\u202f980", "6'980", "6{,}980", r"6\,980", "n=6980",
-                 "6980 queries", "6980.0"):  # fmt: skip
+    for cell in (
+        "6,980",
+        "6.980",
+        "6 980",
+        "6\u202f980",
+        "6'980",
+        "6{,}980",
+        r"6\,980",
+        "n=6980",
+        "6980 queries",
+        "6980.0",
+    ):
         assert read_count(cell, "") == 6980, cell
     assert read_count("50,000", ".") == read_count("50.000", ",") == 50_000
     assert read_count("50.000", ".").why == "it can be 50 or 50,000"
@@ -237,16 +273,22 @@ BM25 & 0.430 & \textbf{0.500} & 0.452 & 0.600 \\[2pt]
 \bottomrule \end{tabular}""")
     cells = rankgate.audit(place).cells
     assert cells["column"].to_list() == [
-        "P@10 (DL 19)", "RR@10 (DL 19)", "P@10 (DL 20)", "RR@10 (DL 20)"
-    ]  # fmt: skip
+        "P@10 (DL 19)",
+        "RR@10 (DL 19)",
+        "P@10 (DL 20)",
+        "RR@10 (DL 20)",
+    ]
     assert cells["n"].to_list() == [43, 43, 54, 54]
     assert cells["low"].to_list() == pytest.approx([0.4295, 0.4995, 0.4515, 0.5995])
 
 
 def test_what_is_not_a_table(tmp_path):
     place = tmp_path / "table.md"
-    for text, code in (("words alone", "no-table"), ("a,b\n1,2,3\n", "too-many-cells"),
-                       ("s,P@10\na,x\n", "no-numbers")):  # fmt: skip
+    for text, code in (
+        ("words alone", "no-table"),
+        ("a,b\n1,2,3\n", "too-many-cells"),
+        ("s,P@10\na,x\n", "no-numbers"),
+    ):
         place.write_text(text)
         with raises(code, InputError):
             rankgate.audit(place)

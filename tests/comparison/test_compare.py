@@ -50,14 +50,16 @@ def test_figures_are_scipys(systems):
         for run in systems[1:]
     ]
     delta = values[1] - values[0]
-    theirs = stats.ttest_rel(values[1], values[0])
-    ends = theirs.confidence_interval(0.95)
+    scipy_result = stats.ttest_rel(values[1], values[0])
+    ends = scipy_result.confidence_interval(0.95)
     assert (row["baseline"], row["candidate"]) == (values[0].mean(), values[1].mean())
-    assert row["p_raw"] == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert row["p_raw"] == pytest.approx(scipy_result.pvalue, abs=1e-12)
     assert (row["low"], row["high"]) == pytest.approx((ends.low, ends.high), abs=1e-12)
     assert (row["wins"], row["ties"], row["losses"]) == (
-        (delta > 0).sum(), (delta == 0).sum(), (delta < 0).sum(),
-    )  # fmt: skip
+        (delta > 0).sum(),
+        (delta == 0).sum(),
+        (delta < 0).sum(),
+    )
     assert row["sd"] == pytest.approx(delta.std(ddof=1))
 
 
@@ -82,8 +84,8 @@ def test_lists_say_who_moved(systems):
 
 def test_published_values_end_to_end(shared):
     """A01, A06 to A09: two runs of TREC-8, as sides made of their scores."""
-    place = shared / "score-matrices-trec" / "adhoc8_ap.run125-126.csv"
-    with place.open() as lines:
+    path = shared / "score-matrices-trec" / "adhoc8_ap.run125-126.csv"
+    with path.open() as lines:
         rows = list(csv.DictReader(lines))
     names = sorted(name for name in rows[0] if "125" in name or "126" in name)
     qrels = {str(i): {"d": 1} for i in range(len(rows))}
@@ -92,11 +94,13 @@ def test_published_values_end_to_end(shared):
     for name in names:
         scores = pl.DataFrame(
             {
-                "query_id": [str(i) for i in range(len(rows))], "metric": "AP",
-                "value": [float(row[name]) for row in rows], "why": None,
+                "query_id": [str(i) for i in range(len(rows))],
+                "metric": "AP",
+                "value": [float(row[name]) for row in rows],
+                "why": None,
             },
             schema=plain.scores.schema,
-        )  # fmt: skip
+        )
         sides.append(rankgate_side(plain, name, scores))
     (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none")))
     row = result.metrics.row(0, named=True)
@@ -119,8 +123,8 @@ def rankgate_side(plain, name, scores):
 def test_several_candidates_are_corrected_together(systems):
     qrels, old, new = systems
     result = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"])
-    raw = [p for each in result.comparisons for p in each.metrics["p_raw"].to_list()]
-    holm = [p for each in result.comparisons for p in each.metrics["p_value"].to_list()]
+    raw = [p for comparison in result.comparisons for p in comparison.metrics["p_raw"].to_list()]
+    holm = [p for comparison in result.comparisons for p in comparison.metrics["p_value"].to_list()]
     assert holm[0] == pytest.approx(min(1, 4 * min(raw)))
     assert holm[2:] == [1.0, 1.0]
     assert result.comparisons[0].correction == "holm over 4 tests"
@@ -133,9 +137,9 @@ def test_max_t_over_candidates(systems):
     qrels, old, new = systems
     test = Test("randomization", correction="maxt", resamples=2000)
     result = compare(qrels, old, {"new": new, "same": old}, ["P@1", "RR"], test=test)
-    one = compare(qrels, old, {"new": new}, ["P@1", "RR"], test=test)
-    for each in (result, one):
-        table = each.comparisons[0].metrics
+    single_result = compare(qrels, old, {"new": new}, ["P@1", "RR"], test=test)
+    for candidate_result in (result, single_result):
+        table = candidate_result.comparisons[0].metrics
         assert (table["p_value"] >= table["p_raw"] - 1e-12).all()
     with raises("conflicting-options", UsageError):
         Test(correction="maxt")
@@ -190,11 +194,11 @@ def test_equal_differences_have_no_interval():
     ids = [f"q{i}" for i in range(9)]
     values = PairedValues(ids, ("X",), old, new, np.ones(1), pl.DataFrame())
     for method in ("t", "bca", "percentile"):
-        found = compute_figures(values, Test(interval=method))
-        assert found.delta[0] == pytest.approx(0.1)
-        assert np.isnan([found.low[0], found.high[0], found.gz[0]]).all()
-        assert found.sd[0] == 0
-        assert found.p_raw[0] == pytest.approx(2 / 2**9)  # the sign test's
+        figures = compute_figures(values, Test(interval=method))
+        assert figures.delta[0] == pytest.approx(0.1)
+        assert np.isnan([figures.low[0], figures.high[0], figures.gz[0]]).all()
+        assert figures.sd[0] == 0
+        assert figures.p_raw[0] == pytest.approx(2 / 2**9)  # the sign test's
 
 
 def test_sides_of_other_judgments_or_conventions(systems):
@@ -226,21 +230,26 @@ def test_states_and_latency_from_the_companion(tmp_path, systems):
     qrels, old, new = systems
     runs = []
     for name, run in (("old", old), ("new", new)):
-        place = tmp_path / f"{name}.run"
-        kept = {q: d for q, d in run.items() if q != "q05"}
-        place.write_text("".join(
-            f"{query} Q0 {doc} 1 {score} t\n" for query, docs in kept.items()
-            for doc, score in docs.items()
-        ))  # fmt: skip
-        lines = [{"query_id": query, "latency_ms": 10.0 + i} for i, query in enumerate(kept)]
+        path = tmp_path / f"{name}.run"
+        partial_run = {q: d for q, d in run.items() if q != "q05"}
+        path.write_text(
+            "".join(
+                f"{query} Q0 {doc} 1 {score} t\n"
+                for query, docs in partial_run.items()
+                for doc, score in docs.items()
+            )
+        )
+        lines = [{"query_id": query, "latency_ms": 10.0 + i} for i, query in enumerate(partial_run)]
         lines.append({"query_id": "q05", "state": "zero"})
         (tmp_path / f"{name}.run.meta.jsonl").write_text("\n".join(map(json.dumps, lines)))
-        runs.append(place)
+        runs.append(path)
     result = rankgate.compare(qrels, *runs, ["P@1"]).only
     assert result.states.rows() == [
-        ("baseline", "ok", 39), ("baseline", "zero", 1),
-        ("candidate", "ok", 39), ("candidate", "zero", 1),
-    ]  # fmt: skip
+        ("baseline", "ok", 39),
+        ("baseline", "zero", 1),
+        ("candidate", "ok", 39),
+        ("candidate", "zero", 1),
+    ]
     assert result.latency["p50"].to_list() == [29.0, 29.0]
     (tmp_path / "new.run.meta.jsonl").write_text('{"query_id": "q1", "latency_ms": -1}')
     with raises("not-a-number", InputError, line=1):
@@ -249,37 +258,50 @@ def test_states_and_latency_from_the_companion(tmp_path, systems):
 
 def test_the_same_bytes_twice(systems):
     ways = Test("randomization", "bca", resamples=500)
-    one, two = (json.dumps(compare(*systems, ["P@1", "RR"], test=ways).to_dict()) for _ in range(2))
-    assert one == two
-    plain = json.loads(one)["comparisons"][0]
-    assert set(plain) >= {"schema_version", "baseline", "candidate", "convention", "metrics",
-                          "queries", "excluded", "seed", "resamples"}  # fmt: skip
+    first, second = (
+        json.dumps(compare(*systems, ["P@1", "RR"], test=ways).to_dict()) for _ in range(2)
+    )
+    assert first == second
+    plain = json.loads(first)["comparisons"][0]
+    assert set(plain) >= {
+        "schema_version",
+        "baseline",
+        "candidate",
+        "convention",
+        "metrics",
+        "queries",
+        "excluded",
+        "seed",
+        "resamples",
+    }
 
 
 def test_a_real_pair(shared):
-    place = shared / "trec-covid-r1"
+    folder = shared / "trec-covid-r1"
     result = rankgate.compare(
-        place / "qrels.covid-round1.txt", place / "runs" / "CSIROmedNIR.gz",
-        place / "runs" / "OHSU_RUN2.gz", ["nDCG@10"],
-    )  # fmt: skip
+        folder / "qrels.covid-round1.txt",
+        folder / "runs" / "CSIROmedNIR.gz",
+        folder / "runs" / "OHSU_RUN2.gz",
+        ["nDCG@10"],
+    )
     row = result.metrics.row(0, named=True)
     assert row["n"] == 30
     assert (row["baseline"], row["candidate"]) == pytest.approx((0.5875, 0.5966), abs=5e-5)
-    assert any("judged@10 is 0.71 of the baseline" in words for words in result.warnings)
+    assert any("judged@10 is 0.71 of the baseline" in warning for warning in result.warnings)
     assert "<table>" in result._repr_html_()
 
 
 def test_what_was_drawn_is_said(systems):
     """Exact, drawn with its Monte-Carlo error, and the resamples of an interval."""
-    few = [dict(list(each.items())[:8]) for each in systems]
-    exact = rankgate.compare(*few, ["P@1"], test="randomization").only
+    first_queries = [dict(list(by_query.items())[:8]) for by_query in systems]
+    exact = rankgate.compare(*first_queries, ["P@1"], test="randomization").only
     assert "randomization test, exact: all flips of signs were counted" in _text(exact)
-    drawn = rankgate.compare(*systems, ["P@1"], test=Test("randomization", resamples=500)).only
-    error = drawn.metrics["mc_error"][0]
+    sampled = rankgate.compare(*systems, ["P@1"], test=Test("randomization", resamples=500)).only
+    error = sampled.metrics["mc_error"][0]
     assert error == pytest.approx(
-        (drawn.metrics["p_raw"][0] * (1 - drawn.metrics["p_raw"][0]) / 500) ** 0.5
+        (sampled.metrics["p_raw"][0] * (1 - sampled.metrics["p_raw"][0]) / 500) ** 0.5
     )
-    assert f"500 resamples, seed 0, Monte-Carlo error at most {error:.2g}" in _text(drawn)
+    assert f"500 resamples, seed 0, Monte-Carlo error at most {error:.2g}" in _text(sampled)
     interval = rankgate.compare(*systems, ["P@1"], test=Test(interval="bca")).only
     assert interval.resamples == 10_000
     assert "interval: bca, 10,000 resamples, seed 0; p: t test" in _text(interval)
@@ -287,8 +309,8 @@ def test_what_was_drawn_is_said(systems):
 
 def test_what_cannot_be_said_of_so_few_is_not_said(systems):
     """Nothing is detectable where nothing differs; two queries have no corrected effect."""
-    same = rankgate.compare(systems[0], systems[1], systems[1], ["P@1"]).only.metrics
-    assert same["mde"].to_list() == [None]
+    equal_metrics = rankgate.compare(systems[0], systems[1], systems[1], ["P@1"]).only.metrics
+    assert equal_metrics["mde"].to_list() == [None]
     qrels, _ = made([1, 1])
     first = {query: {"bad": 2.0, "worse": 1.5, "good": 1.0} for query in qrels}
     second = {"q00": {"good": 1.0}, "q01": {"bad": 2.0, "good": 1.0}}
@@ -302,10 +324,12 @@ def test_how_many_queries_a_wanted_difference_takes(systems):
     """As statsmodels has it, for a paired t-test."""
     result = rankgate.compare(*systems, ["P@1"], test=Test(wanted=0.1, power=0.9)).only
     sd = result.metrics["sd"][0]
-    theirs = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.9)
-    assert result.plans["queries"][0] == pytest.approx(theirs, rel=0.12)  # ours is simulated
-    shown = math.ceil(result.plans["queries"][0])
-    assert re.search(rf"show 0.1\n.* {shown}\n", _lines(result))
+    statsmodels_count = TTestPower().solve_power(effect_size=0.1 / sd, alpha=0.05, power=0.9)
+    assert result.plans["queries"][0] == pytest.approx(
+        statsmodels_count, rel=0.12
+    )  # ours is simulated
+    needed_queries = math.ceil(result.plans["queries"][0])
+    assert re.search(rf"show 0.1\n.* {needed_queries}\n", _lines(result))
     assert result.to_dict()["plans"][0]["wanted"] == 0.1
     assert rankgate.compare(*systems, ["P@1"]).only.plans.is_empty()
     with raises("invalid-parameter", UsageError):

@@ -42,8 +42,8 @@ def test_every_form_of_a_comparison_has_the_difference(run, data, form):
     assert result.code == 0
     assert "0.5" in result.out
     if form == "json":
-        (found,) = json.loads(result.out)["comparisons"]
-        row = found["metrics"][0]
+        (comparison,) = json.loads(result.out)["comparisons"]
+        row = comparison["metrics"][0]
         assert (row["baseline"], row["candidate"], row["delta"]) == (0.5, 1.0, 0.5)
         assert (row["wins"], row["ties"], row["losses"]) == (12, 0, 0)
     if form == "csv":
@@ -72,17 +72,19 @@ def test_slices(run, data):
 
 def test_three_systems_get_every_pair(run, data):
     result = run("compare", *data, "other.run", "-m", "RR", "-m", "nDCG@10", "--format", "json")
-    many = json.loads(result.out)["systems"]
-    assert {(row["first"], row["second"]) for row in many["pairs"]} == {
-        ("old", "new"), ("old", "other"), ("new", "other"),
-    }  # fmt: skip
-    (order,) = many["orderings"]
+    systems = json.loads(result.out)["systems"]
+    assert {(row["first"], row["second"]) for row in systems["pairs"]} == {
+        ("old", "new"),
+        ("old", "other"),
+        ("new", "other"),
+    }
+    (order,) = systems["orderings"]
     assert (order["tau"], order["rbo"]) == (1, pytest.approx(1))
 
 
 def test_the_same_words_give_the_same_bytes(run, data):
-    words = ("compare", *data, "-m", "RR", "--test", "randomization", "--interval", "bca")
-    assert run(*words).out == run(*words).out
+    arguments = ("compare", *data, "-m", "RR", "--test", "randomization", "--interval", "bca")
+    assert run(*arguments).out == run(*arguments).out
 
 
 def test_what_the_reciprocal_rank_does_not_see(run, data):
@@ -143,7 +145,7 @@ def test_two_query_sets_are_refused_unless_allowed(run, data):
     drop = json.loads(
         run("compare", *data, "-m", "RR", "--unequal", "drop", "--format", "json").out
     )
-    delta = [each["comparisons"][0]["metrics"][0]["delta"] for each in (zero, drop)]
+    delta = [output["comparisons"][0]["metrics"][0]["delta"] for output in (zero, drop)]
     assert delta == [pytest.approx((9 * 1.0) / 12 - 0.5), 0.5]
     assert len(drop["comparisons"][0]["excluded"]) >= 3
 

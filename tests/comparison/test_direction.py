@@ -16,12 +16,12 @@ QUERIES = [f"q{i:02d}" for i in range(20)]
 
 def run_of(places):
     """A list of six documents for each query; the one relevant document is at its place."""
-    found = {}
-    for query, place in zip(QUERIES, places, strict=True):
-        others = [f"n{i}" for i in range(5)]
-        order = [*others[: place - 1], "good", *others[place - 1 :]]
-        found[query] = {doc: 10.0 - i for i, doc in enumerate(order)}
-    return found
+    run = {}
+    for query, rank in zip(QUERIES, places, strict=True):
+        nonrelevant = [f"n{i}" for i in range(5)]
+        order = [*nonrelevant[: rank - 1], "good", *nonrelevant[rank - 1 :]]
+        run[query] = {doc: 10.0 - i for i, doc in enumerate(order)}
+    return run
 
 
 QRELS = {query: {"good": 1} | {f"n{i}": 0 for i in range(5)} for query in QUERIES}
@@ -55,8 +55,8 @@ def test_gain_is_above_0_where_the_candidate_is_better(better, worse):
 
 
 def test_the_gain_of_a_metric_that_is_better_when_higher_is_its_delta():
-    found = rankgate.compare(QRELS, BAD, GOOD, ["RR"])
-    assert found.queries["gain"].equals(found.queries["delta"].alias("gain"))
+    comparison = rankgate.compare(QRELS, BAD, GOOD, ["RR"])
+    assert comparison.queries["gain"].equals(comparison.queries["delta"].alias("gain"))
 
 
 def test_a_candidate_that_lost_every_query_shows_its_worst(better, worse):
@@ -65,63 +65,69 @@ def test_a_candidate_that_lost_every_query_shows_its_worst(better, worse):
 
 
 def test_pictures_paint_an_improvement_blue(better, worse):
-    for found, blue in ((better, True), (worse, False)):
-        bars = query_charts.draw_deltas(found)
+    for comparison, blue in ((better, True), (worse, False)):
+        bars = query_charts.draw_deltas(comparison)
         assert all((row["gain"] > 0) == blue for row in bars.rows)
         assert "datum.gain" in str(bars.chart.to_dict())
         assert "datum.delta" not in str(bars.chart.to_dict())
         mark = "█" if blue else "░"
-        other = "░" if blue else "█"
-        text = query_charts.text_deltas(found, 80)
+        opposite_mark = "░" if blue else "█"
+        text = query_charts.text_deltas(comparison, 80)
         assert mark in text
-        assert other not in text
-        points = query_charts.draw_scatter(found)
+        assert opposite_mark not in text
+        points = query_charts.draw_scatter(comparison)
         assert "datum.gain" in str(points.chart.to_dict())
-        lines = system_charts.draw_forest(found)
+        lines = system_charts.draw_forest(comparison)
         assert all((row["gain"] > 0) == blue for row in lines.rows)
         assert "datum.gain" in str(lines.chart.to_dict())
 
 
 def test_the_best_candidate_stands_first_in_a_forest():
-    found = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC])
-    assert "'sort': ['good', 'bad']" in str(system_charts.draw_forest(found).chart.to_dict())
+    comparison = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC])
+    assert "'sort': ['good', 'bad']" in str(system_charts.draw_forest(comparison).chart.to_dict())
 
 
 def test_a_leaderboard_marks_the_better_system(better):
     grid, _ = leaderboard(better)
     assert grid.rows[1][1].endswith("ᵃ")
     assert not grid.rows[0][1].endswith("ᵇ")
-    several = rankgate.compare(QRELS, BAD, {"good": GOOD, "bad again": BAD}, [METRIC])
-    assert several.many.means["system"][0] == "good"
-    marked = leaderboard(several)[0].rows
+    comparison = rankgate.compare(QRELS, BAD, {"good": GOOD, "bad again": BAD}, [METRIC])
+    assert comparison.many.means["system"][0] == "good"
+    marked = leaderboard(comparison)[0].rows
     assert marked[1][1].endswith("ᵃᶜ")
     assert not any(mark in row[1] for row in (marked[0], marked[2]) for mark in "ᵃᵇᶜ")
-    gains = dict(several.many.pairs.select("first", "gain").iter_rows())
+    gains = dict(comparison.many.pairs.select("first", "gain").iter_rows())
     assert gains["good"] > 0
 
 
 def test_metrics_of_both_directions_order_systems_alike():
-    found = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC, "RR"])
-    row = found.many.orderings.row(0, named=True)
+    comparison = rankgate.compare(
+        QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC, "RR"]
+    )
+    row = comparison.many.orderings.row(0, named=True)
     assert row["tau"] > 0
     assert row["rbo"] > 0.9
 
 
 def test_a_report_counts_what_gained_and_what_lost(better, worse):
-    for found, words in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
-        assert words in str(comparison_report.sections(found.only, "0", ReportOptions(worst=5)))
+    for comparison, counts_text in ((better, "20 gained, 0 lost"), (worse, "0 gained, 20 lost")):
+        assert counts_text in str(
+            comparison_report.sections(comparison.only, "0", ReportOptions(worst=5))
+        )
     assert "better." in comparison_report.sentence(better.only)
     assert "worse." in comparison_report.sentence(worse.only)
 
 
 def test_a_comparison_read_from_json_has_the_gain(better):
-    again = type(better).from_dict(better.to_dict())
-    assert again.only.queries.equals(better.only.queries)
-    assert again.only.metrics.equals(better.only.metrics)
+    restored = type(better).from_dict(better.to_dict())
+    assert restored.only.queries.equals(better.only.queries)
+    assert restored.only.metrics.equals(better.only.metrics)
 
 
 def test_slices_count_wins_by_the_direction():
     tags = pl.DataFrame({"query_id": QUERIES, "half": ["a", "b"] * 10})
-    found = rankgate.compare(Collection(QRELS, tags=tags), BAD, GOOD, [METRIC], slices=["half"])
-    assert found.only.slices.select("wins", "losses").rows() == [(10, 0), (10, 0)]
-    assert (found.only.slices["gain"] > 0).all()
+    comparison = rankgate.compare(
+        Collection(QRELS, tags=tags), BAD, GOOD, [METRIC], slices=["half"]
+    )
+    assert comparison.only.slices.select("wins", "losses").rows() == [(10, 0), (10, 0)]
+    assert (comparison.only.slices["gain"] > 0).all()

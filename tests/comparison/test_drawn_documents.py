@@ -22,11 +22,11 @@ METRICS = ["DCG@3", "P@2", "RBP(gain='binary')", "SDCG(max_grade=3)@3", "CG@2"]
 
 
 def _table(grades, kept=None):
-    found = {
+    judgments = {
         f"q{q}": {f"d{d}": int(grades[q, d]) for d in range(DOCS) if kept is None or kept[q, d]}
         for q in range(QUERIES)
     }
-    return {query: docs for query, docs in found.items() if docs}
+    return {query: docs for query, docs in judgments.items() if docs}
 
 
 def _sample(kept, chance=CHANCE, **columns):
@@ -56,21 +56,23 @@ def test_the_mean_over_all_samples_is_what_people_would_find():
     total = np.zeros((len(METRICS), QUERIES))
     masks = list(itertools.product([False, True], repeat=DOCS))
     for shift in range(len(masks)):  # each query goes through all samples
-        kept = np.array([masks[(q + shift) % len(masks)] for q in range(QUERIES)])
-        sample = _sample(kept, np.full_like(CHANCE, 0.5))
-        found = compared(kept, sample=sample).only.queries.sort("metric", "query_id")
-        total += found["candidate"].to_numpy().reshape(len(METRICS), QUERIES) / len(masks)
+        sampled_mask = np.array([masks[(q + shift) % len(masks)] for q in range(QUERIES)])
+        sample = _sample(sampled_mask, np.full_like(CHANCE, 0.5))
+        per_query = compared(sampled_mask, sample=sample).only.queries.sort("metric", "query_id")
+        total += per_query["candidate"].to_numpy().reshape(len(METRICS), QUERIES) / len(masks)
     truth = compare(_table(GRADES), *RUNS, METRICS).only.queries.sort("metric", "query_id")
     assert total.ravel() == pytest.approx(truth["candidate"].to_numpy())
 
 
 def test_each_document_weighs_by_the_inverse_of_its_chance():
-    found = compared(metrics=["DCG@3"]).only.queries.sort("query_id")
+    estimates = compared(metrics=["DCG@3"]).only.queries.sort("query_id")
     model = compare(_table(MODEL), *RUNS, ["DCG@3"]).only.queries.sort("query_id")
-    for row, plain in zip(found.iter_rows(named=True), model.iter_rows(named=True), strict=True):
+    for row, plain in zip(
+        estimates.iter_rows(named=True), model.iter_rows(named=True), strict=True
+    ):
         q = int(row["query_id"][1:])
-        own = RUNS[1][row["query_id"]]
-        ranked = sorted(own, key=own.__getitem__, reverse=True)[:3]
+        scores = RUNS[1][row["query_id"]]
+        ranked = sorted(scores, key=scores.__getitem__, reverse=True)[:3]
         value = plain["candidate"]
         for rank, name in enumerate(ranked, 1):
             d = int(name[1:])
@@ -80,10 +82,10 @@ def test_each_document_weighs_by_the_inverse_of_its_chance():
 
 
 def test_all_documents_drawn_are_the_judgments_of_people():
-    everything = np.ones_like(KEPT)
-    whole = compared(everything, sample=_sample(everything, np.full_like(CHANCE, 0.999999)))
+    full_mask = np.ones_like(KEPT)
+    comparison = compared(full_mask, sample=_sample(full_mask, np.full_like(CHANCE, 0.999999)))
     truth = compare(_table(GRADES), *RUNS, METRICS)
-    assert whole.metrics["delta"].to_list() == pytest.approx(
+    assert comparison.metrics["delta"].to_list() == pytest.approx(
         truth.metrics["delta"].to_list(), abs=1e-4
     )
 
@@ -96,18 +98,18 @@ def test_the_table_says_how_many_documents_more():
 
 
 def test_queries_can_be_sampled_too():
-    kept = KEPT.copy()
-    kept[24:] = False
-    kept[:24, 0] = True
-    some = _sample(kept).filter(pl.col("doc_id").is_not_null())
-    row = compared(kept, ["DCG@3"], sample=some).only.represented.row(0, named=True)
+    sampled_mask = KEPT.copy()
+    sampled_mask[24:] = False
+    sampled_mask[:24, 0] = True
+    sample = _sample(sampled_mask).filter(pl.col("doc_id").is_not_null())
+    row = compared(sampled_mask, ["DCG@3"], sample=sample).only.represented.row(0, named=True)
     assert (row["queries"], row["population"]) == (24, QUERIES)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_sums_over_documents_say_so(metric):
     name = metric.partition("@")[0].partition("(")[0]
-    (declared,) = (each for each in CATALOGUE if each.name == name)
+    (declared,) = (entry for entry in CATALOGUE if entry.name == name)
     assert declared.additive
 
 
@@ -147,7 +149,7 @@ def test_the_gate_says_how_many_more_documents_settle_it(tmp_path):
     path.write_text('[[rules]]\nid = "gain"\nkind = "improvement"\nmetric = "DCG@3"\n')
     collection = Collection(_table(GRADES, KEPT), predicted=_table(MODEL), sample=_sample(KEPT))
     verdict = gate(collection, *RUNS, path, log=False)
-    (gain,) = (each.outcome for each in verdict.rules)
+    (gain,) = (rule.outcome for rule in verdict.rules)
     assert gain.status == "inconclusive"
     assert "documents" in gain.next
     assert gain.delta == pytest.approx(compared(metrics=["DCG@3"]).metrics["delta"][0])
@@ -157,19 +159,23 @@ def test_a_pool_of_strata_is_such_a_sample(tmp_path):
     pool = rankgate.pool(RUNS, rankgate.PoolDesign(depth=3, strata="1:1,3:0.5"))
     path = tmp_path / "pool.csv"
     pool.to_polars().write_csv(path)
-    drawn = set(pool.to_polars().select("query_id", "doc_id").iter_rows())
-    kept = np.array([[(f"q{q}", f"d{d}") in drawn for d in range(DOCS)] for q in range(QUERIES)])
-    row = compared(kept, ["DCG@3"], sample=path).only.represented.row(0, named=True)
-    assert row["documents"] == len(drawn)
+    pairs = set(pool.to_polars().select("query_id", "doc_id").iter_rows())
+    sampled_mask = np.array(
+        [[(f"q{q}", f"d{d}") in pairs for d in range(DOCS)] for q in range(QUERIES)]
+    )
+    row = compared(sampled_mask, ["DCG@3"], sample=path).only.represented.row(0, named=True)
+    assert row["documents"] == len(pairs)
 
 
 def test_more_documents_lower_the_part_of_the_variance_that_is_theirs():
     rng = np.random.default_rng(0)
     parts, chance = rng.normal(0, 0.01, 400), np.full(400, 0.2)
-    own = ((1 - chance) * (parts / chance) ** 2).sum()
-    more = documents_needed(parts, chance, chance, own + 0.5, own / 4 + 0.5)
-    assert more == pytest.approx(600, abs=1)  # (1 − π)/π falls from 4 to 1: π = .5 instead of .2
-    assert documents_needed(parts, chance, chance, own + 0.5, 0.49) is None
+    variance = ((1 - chance) * (parts / chance) ** 2).sum()
+    extra_documents = documents_needed(parts, chance, chance, variance + 0.5, variance / 4 + 0.5)
+    assert extra_documents == pytest.approx(
+        600, abs=1
+    )  # (1 − π)/π falls from 4 to 1: π = .5 instead of .2
+    assert documents_needed(parts, chance, chance, variance + 0.5, 0.49) is None
     assert documents_needed(parts, chance, chance, 0.1, 0.2) == 0
 
 

@@ -36,26 +36,26 @@ def policy_of(text):
 
 def grouped(runs, qrels=QRELS, convention="trec"):
     """An evaluation without values of single queries."""
-    found = evaluate(qrels, runs, METRICS, convention)
+    evaluation = evaluate(qrels, runs, METRICS, convention)
     return replace(
-        found,
+        evaluation,
         runs=tuple(
             replace(
-                each,
+                run,
                 groups={
-                    m: GroupSums.from_queries(hash_queries(each.query_ids), each.values[m])
+                    m: GroupSums.from_queries(hash_queries(run.query_ids), run.values[m])
                     for m in METRICS
                 },
             )
-            for each in found.runs
+            for run in evaluation.runs
         ),
     )
 
 
 def written(folder, name, evaluation):
-    place = folder / f"{name}.json"
-    place.write_text(json.dumps(evaluation.to_dict()))
-    return place
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(evaluation.to_dict()))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +67,16 @@ def saved(tmp_path_factory):
 def test_sums_of_parts_are_the_sums_of_all():
     ids, values = hash_queries(pl.Series([f"u{i}" for i in range(999)])), RNG.random(999)
     values[3] = np.nan
-    whole = GroupSums.from_queries(ids, values)
+    all_sums = GroupSums.from_queries(ids, values)
     parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(
         ids[400:], values[400:]
     )
-    assert (parts.queries, parts.total) == (whole.queries, 998)
-    np.testing.assert_allclose(parts.sums, whole.sums, rtol=1e-14)
-    assert GroupSums.from_packed(whole.packed()).to_dict() == whole.to_dict()
-    assert GroupSums.from_dict(whole.to_dict()).sums.tolist() == whole.sums.tolist()
-    assert len(whole.values()) == GROUPS == len(np.flatnonzero(whole.n))
-    assert np.mean([*whole.values().values()]) == pytest.approx(np.nanmean(values), rel=1e-13)
+    assert (parts.queries, parts.total) == (all_sums.queries, 998)
+    np.testing.assert_allclose(parts.sums, all_sums.sums, rtol=1e-14)
+    assert GroupSums.from_packed(all_sums.packed()).to_dict() == all_sums.to_dict()
+    assert GroupSums.from_dict(all_sums.to_dict()).sums.tolist() == all_sums.sums.tolist()
+    assert len(all_sums.values()) == GROUPS == len(np.flatnonzero(all_sums.n))
+    assert np.mean([*all_sums.values().values()]) == pytest.approx(np.nanmean(values), rel=1e-13)
 
 
 def test_two_saved_evaluations_are_compared_in_pairs(saved):
@@ -88,16 +88,16 @@ def test_two_saved_evaluations_are_compared_in_pairs(saved):
         np.testing.assert_allclose(groups[name], single[name], rtol=1e-12)
     for name in ("sd", "effect", "mde"):  # estimates of the same, from 128 groups: ±6 %
         np.testing.assert_allclose(groups[name], single[name], rtol=0.2)
-    width, own = ((each["high"] - each["low"]).to_numpy() for each in (groups, single))
-    np.testing.assert_allclose(width, own, rtol=0.2)
+    width, single_width = ((table["high"] - table["low"]).to_numpy() for table in (groups, single))
+    np.testing.assert_allclose(width, single_width, rtol=0.2)
 
 
 def test_intervals_of_groups_cover():
     covered, ids = 0, hash_queries(pl.Series([f"user{i}" for i in range(700)]))
     for _ in range(400):
         delta = RNG.exponential(1.0, 700) - 1.0  # true mean 0
-        found = t_interval(np.array([*GroupSums.from_queries(ids, delta).values().values()]))
-        covered += bool(found.low[0] <= 0 <= found.high[0])
+        interval = t_interval(np.array([*GroupSums.from_queries(ids, delta).values().values()]))
+        covered += bool(interval.low[0] <= 0 <= interval.high[0])
     assert covered / 400 == pytest.approx(0.95, abs=0.033)  # three standard errors
 
 
@@ -127,9 +127,12 @@ def test_a_gate_decides_by_what_groups_show(saved):
     at_least = 0.1
     """
     verdict = gate(read_scores(*saved), policy=policy_of(rules))
-    assert [each.outcome.status for each in verdict.rules] == [
-        "pass", "inconclusive", "inconclusive", "pass",
-    ]  # fmt: skip
+    assert [rule.outcome.status for rule in verdict.rules] == [
+        "pass",
+        "inconclusive",
+        "inconclusive",
+        "pass",
+    ]
     assert verdict.passed
     assert verdict.rules[0].outcome.n == 1500
     assert not verdict.rules[0].outcome.queries
@@ -141,8 +144,11 @@ def test_a_gate_decides_by_what_groups_show(saved):
 
 def test_more_queries_are_counted_in_queries(saved):
     rules = "[[rules]]\nkind = 'noninferiority'\nmetric = 'RR'\nmargin = {}\n"
-    turned, delta = saved[::-1], compare(read_scores(*saved), metrics=["RR"]).metrics["delta"][0]
-    open_ = gate(read_scores(*turned), policy=policy_of(rules.format(delta * 1.02)))
+    reversed_paths, delta = (
+        saved[::-1],
+        compare(read_scores(*saved), metrics=["RR"]).metrics["delta"][0],
+    )
+    open_ = gate(read_scores(*reversed_paths), policy=policy_of(rules.format(delta * 1.02)))
     assert open_.verdict == "inconclusive"
     assert int(open_.rules[0].outcome.next.split("about ")[1].split()[0].replace(",", "")) > 1500
 
@@ -162,12 +168,12 @@ metric = "RR"
 """),
         )
     fewer = {query: QRELS[query] for query in list(QRELS)[:-1]}
-    other = written(tmp_path, "other", grouped({"other": RUNS["new"]}, fewer))
+    other_path = written(tmp_path, "other", grouped({"other": RUNS["new"]}, fewer))
     with raises("values-differ", UsageError):
-        compare(read_scores(saved[0], other))
+        compare(read_scores(saved[0], other_path))
     single = tmp_path / "single.json"
-    found = evaluate(QRELS, {"single": RUNS["new"]}, METRICS)
-    single.write_text(json.dumps(found.to_dict(per_query=True)))
+    evaluation = evaluate(QRELS, {"single": RUNS["new"]}, METRICS)
+    single.write_text(json.dumps(evaluation.to_dict(per_query=True)))
     with raises("not-comparable", UsageError):
         compare(read_scores(saved[0], single))
     beir = written(tmp_path, "third", grouped({"third": RUNS["new"]}, convention="beir"))
@@ -183,13 +189,13 @@ metric = "RR"
 
 def test_other_saved_results_have_no_values(saved, tmp_path):
     card = rankgate.scorecard(QRELS, RUNS, ["RR", "Coverage@2"], resamples=2)
-    place = tmp_path / "card.json"
-    place.write_text(json.dumps(card.to_dict()))
+    path = tmp_path / "card.json"
+    path.write_text(json.dumps(card.to_dict()))
     with raises("no-values", InputError):
-        compare(read_scores(saved[0], place))
+        compare(read_scores(saved[0], path))
 
 
 def test_a_saved_evaluation_is_read_again(saved):
     values = json.loads(saved[0].read_text())
-    found = rankgate.Scores.from_dict(values)
-    assert json.loads(json.dumps(found.to_dict())) == values
+    scores = rankgate.Scores.from_dict(values)
+    assert json.loads(json.dumps(scores.to_dict())) == values

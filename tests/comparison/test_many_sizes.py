@@ -20,29 +20,35 @@ def _systems(count):
 
 
 def test_two_systems_have_a_number_of_queries():
-    qrels, base, others = _systems(2)
-    metrics = rankgate.compare(qrels, base, others, ["nDCG@5"]).metrics
+    qrels, base, candidates = _systems(2)
+    metrics = rankgate.compare(qrels, base, candidates, ["nDCG@5"]).metrics
     assert metrics["needed"].is_finite().all()
 
 
 def test_several_systems_have_one_where_it_is_asked_for():
-    qrels, base, others = _systems(4)
-    quick = rankgate.compare(qrels, base, others, ["nDCG@5"]).comparisons
-    asked = rankgate.compare(qrels, base, others, ["nDCG@5"], test=Test(wanted=0.05)).comparisons
+    qrels, base, candidates = _systems(4)
+    quick = rankgate.compare(qrels, base, candidates, ["nDCG@5"]).comparisons
+    full_comparisons = rankgate.compare(
+        qrels, base, candidates, ["nDCG@5"], test=Test(wanted=0.05)
+    ).comparisons
     finite = pl.col("needed").is_finite().any()
-    assert not any(each.metrics.select(finite).item() for each in quick)
-    assert any(each.metrics.select(finite).item() for each in asked)
-    same = ["delta", "low", "high", "p_value", "mde"]
-    for one, other in zip(quick, asked, strict=True):
-        assert one.metrics.select(same).equals(other.metrics.select(same))
+    assert not any(comparison.metrics.select(finite).item() for comparison in quick)
+    assert any(comparison.metrics.select(finite).item() for comparison in full_comparisons)
+    columns = ["delta", "low", "high", "p_value", "mde"]
+    for quick_comparison, full_comparison in zip(quick, full_comparisons, strict=True):
+        assert quick_comparison.metrics.select(columns).equals(
+            full_comparison.metrics.select(columns)
+        )
 
 
 def test_progress_counts_what_is_scored_and_what_is_compared():
-    qrels, base, others = _systems(4)
+    qrels, base, candidates = _systems(4)
     steps = []
     with rankgate.progress(steps.append):
-        rankgate.compare(qrels, base, others, ["nDCG@5"])
-    assert len(steps) == 2 * len(others) + 2
+        rankgate.compare(qrels, base, candidates, ["nDCG@5"])
+    assert len(steps) == 2 * len(candidates) + 2
     assert [step for step in steps if step.startswith("comparing s")] == [
-        "comparing s1", "comparing s2", "comparing s3",
-    ]  # fmt: skip
+        "comparing s1",
+        "comparing s2",
+        "comparing s3",
+    ]

@@ -43,10 +43,10 @@ def test_pairs_tested_together_have_the_p_values_of_each_alone():
             pl.DataFrame(),
         )
         pairs.append((compute_figures(values, test), values))
-    together = randomized_p_values(pairs, test)
-    assert [sorted(p_values) for p_values in together] == [[0, 1]] * 4
-    for (_, values), p_values in zip(pairs, together, strict=True):
+    joint_p_values = randomized_p_values(pairs, test)
+    assert [sorted(p_values) for p_values in joint_p_values] == [[0, 1]] * 4
+    for (_, values), p_values in zip(pairs, joint_p_values, strict=True):
         for column, p_value in p_values.items():
             delta = (values.candidate - values.baseline)[:, column]
-            alone = randomization(delta[~np.isnan(delta)], samples=2000, seed=test.seed)
-            assert p_value == alone.p_value[0]
+            single_test = randomization(delta[~np.isnan(delta)], samples=2000, seed=test.seed)
+            assert p_value == single_test.p_value[0]

@@ -56,13 +56,15 @@ def test_values_of_lists_are_weighted_as_those_of_rankings():
         rows = plain.queries.filter(metric=metric)
         w = np.array([weights[user] for user in rows["query_id"]])
         expected = (w * rows["delta"].to_numpy()).sum() / w.sum()
-        shown = sampled.metrics.filter(metric=metric)["delta"][0]
-        assert shown == pytest.approx(expected, abs=1e-12)
-        assert shown != pytest.approx(rows["delta"].mean(), abs=1e-6), "weights move the mean"
+        sampled_delta = sampled.metrics.filter(metric=metric)["delta"][0]
+        assert sampled_delta == pytest.approx(expected, abs=1e-12)
+        assert sampled_delta != pytest.approx(rows["delta"].mean(), abs=1e-6), (
+            "weights move the mean"
+        )
     evaluation = rankgate.evaluate(_collection(sample=WEIGHTS), {"new": NEW}, ["Novelty@3"])
-    own = plain.queries.filter(metric="Novelty@3")
-    w = np.array([weights[user] for user in own["query_id"]])
-    expected = (w * own["candidate"].to_numpy()).sum() / w.sum()
+    novelty_rows = plain.queries.filter(metric="Novelty@3")
+    w = np.array([weights[user] for user in novelty_rows["query_id"]])
+    expected = (w * novelty_rows["candidate"].to_numpy()).sum() / w.sum()
     assert evaluation["new", "Novelty@3"] == pytest.approx(expected, abs=1e-12)
     verdict = rankgate.gate(_collection(sample=WEIGHTS), OLD, NEW, parse_policy(POLICY, "policy"))
     assert verdict.comparison.metrics.filter(metric="Novelty@3")["candidate"][0] == pytest.approx(
@@ -105,9 +107,9 @@ def test_a_model_corrects_values_of_lists_which_judgments_do_not_change():
         predicted=rankgate.Predicted(model, saw="none"),
     )
     result = rankgate.compare(collection, OLD, NEW, ["nDCG@3", "Novelty@3"]).only
-    every = rankgate.compare(_collection(), OLD, NEW, ["Novelty@3"]).only
-    shown = result.metrics.filter(metric="Novelty@3")["delta"][0]
-    assert shown == pytest.approx(every.metrics["delta"][0], abs=1e-9)
+    all_users = rankgate.compare(_collection(), OLD, NEW, ["Novelty@3"]).only
+    estimated_delta = result.metrics.filter(metric="Novelty@3")["delta"][0]
+    assert estimated_delta == pytest.approx(all_users.metrics["delta"][0], abs=1e-9)
 
 
 def test_a_baseline_without_seen_items_is_compared_with_a_candidate_without_them(
@@ -115,21 +117,25 @@ def test_a_baseline_without_seen_items_is_compared_with_a_candidate_without_them
 ):
     monkeypatch.chdir(tmp_path)
     _written(tmp_path)
-    without = Collection("qrels.txt", training=TRAINING, drop_seen=True)
+    collection = Collection("qrels.txt", training=TRAINING, drop_seen=True)
     (tmp_path / "rankgate.toml").write_text(POLICY.replace("Novelty@3", "nDCG@3"))
-    save("dropped", without, "old.run")
+    save("dropped", collection, "old.run")
     save("whole", "qrels.txt", "old.run")
-    saved = rankgate.gate(without, "dropped", "new.run", log=False)
-    runs = rankgate.gate(without, "old.run", "new.run", log=False)
+    saved = rankgate.gate(collection, "dropped", "new.run", log=False)
+    runs = rankgate.gate(collection, "old.run", "new.run", log=False)
     assert saved.comparison.metrics.equals(runs.comparison.metrics)
     with raises("baseline-lacks"):
-        rankgate.gate(without, "whole", "new.run", log=False)
+        rankgate.gate(collection, "whole", "new.run", log=False)
     with raises("baseline-lacks"):
         rankgate.gate("qrels.txt", "dropped", "new.run", log=False)
 
 
 def _written(folder):
-    rows = [f"{user} 0 {item} {grade}" for user, of in QRELS.items() for item, grade in of.items()]
+    rows = [
+        f"{user} 0 {item} {grade}"
+        for user, grades in QRELS.items()
+        for item, grade in grades.items()
+    ]
     (folder / "qrels.txt").write_text("\n".join(rows) + "\n")
     for name, run in (("old", OLD), ("new", NEW)):
         rows = [
@@ -158,8 +164,8 @@ def test_scores_give_their_parts():
 def test_scores_of_another_tool_are_the_same_value(tmp_path):
     scores = rankgate.evaluate(QRELS, {"old": OLD, "new": NEW}, ["P@3"])
     values = {
-        name: {user: {"P@3": value} for user, value in scores.runs[at].per_query("P@3").items()}
-        for at, name in enumerate(("old", "new"))
+        name: {user: {"P@3": value} for user, value in scores.runs[index].per_query("P@3").items()}
+        for index, name in enumerate(("old", "new"))
     }
     reported = read_scores(values)
     assert isinstance(reported, rankgate.Scores)
@@ -182,6 +188,6 @@ def test_each_part_has_one_error(part):
     supply = Supply(frozenset(EVERY_PART - {part}), "the source is small", "take another source")
     with pytest.raises(UsageError, match=r"a chart: .* are needed, and the source is small; take"):
         supply.require("a chart", [Need(part)])
-    others = EVERY_PART - {part}
-    supply.require("a chart", map(Need, others))
+    other_parts = EVERY_PART - {part}
+    supply.require("a chart", map(Need, other_parts))
     assert supply.lack(Need(part)).reason.endswith("and the source is small")

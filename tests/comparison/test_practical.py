@@ -42,10 +42,10 @@ def _pair(result, metric):
 
 def test_equivalence_is_tost_corrected_over_metrics_and_candidates():
     result = compared(margin=0.05, correction="bonferroni")
-    for each in result.comparisons:
-        for row in each.equivalence.iter_rows(named=True):
-            base, other = _pair(each, row["metric"])
-            peer = tost(other - base, 0.05)
+    for comparison in result.comparisons:
+        for row in comparison.equivalence.iter_rows(named=True):
+            base, candidate = _pair(comparison, row["metric"])
+            peer = tost(candidate - base, 0.05)
             assert row["p_raw"] == pytest.approx(peer.p_value[0])
             assert row["p_value"] == pytest.approx(min(1, 6 * peer.p_value[0]))
             assert (row["low"], row["high"]) == pytest.approx((peer.low[0], peer.high[0]))
@@ -57,12 +57,12 @@ def test_a_margin_relative_to_the_baseline_knows_that_it_is_an_estimate():
     for row, share in zip(
         result.equivalence.iter_rows(named=True), result.relative.iter_rows(named=True), strict=True
     ):
-        base, other = _pair(result, row["metric"])
-        above = stats.ttest_1samp(other - 0.9 * base, 0, alternative="greater").pvalue
-        below = stats.ttest_1samp(other - 1.1 * base, 0, alternative="less").pvalue
-        assert row["p_raw"] == pytest.approx(max(above, below))
-        assert row["better"] == pytest.approx(below)
-        peer = fieller(base, other)
+        base, candidate = _pair(result, row["metric"])
+        p_above = stats.ttest_1samp(candidate - 0.9 * base, 0, alternative="greater").pvalue
+        p_below = stats.ttest_1samp(candidate - 1.1 * base, 0, alternative="less").pvalue
+        assert row["p_raw"] == pytest.approx(max(p_above, p_below))
+        assert row["better"] == pytest.approx(p_below)
+        peer = fieller(base, candidate)
         assert (share["relative"], share["low"], share["high"]) == pytest.approx(
             (peer.value, peer.low, peer.high)
         )
@@ -77,51 +77,54 @@ def test_where_less_is_better_a_rise_is_worse():
 
 
 def test_simultaneous_intervals_are_wider_than_single_and_narrower_than_bonferronis():
-    wide = compared(interval="simultaneous", resamples=4000)
+    simultaneous = compared(interval="simultaneous", resamples=4000)
     single, strict = compared(), compared(level=1 - 0.05 / 6)
-    for each, one, six in zip(
-        wide.comparisons, single.comparisons, strict.comparisons, strict=True
+    for joint, plain, corrected in zip(
+        simultaneous.comparisons, single.comparisons, strict.comparisons, strict=True
     ):
-        for name, low in each.metrics.select("metric", "low").iter_rows():
-            ends = [t.metrics.filter(pl.col("metric") == name)["low"].item() for t in (one, six)]
+        for name, low in joint.metrics.select("metric", "low").iter_rows():
+            ends = [
+                t.metrics.filter(pl.col("metric") == name)["low"].item() for t in (plain, corrected)
+            ]
             assert ends[1] - 0.01 < low < ends[0]
 
 
 def test_a_result_keeps_what_was_asked_for():
     result = compared("wilcoxon", margin=0.05, relative=True, zeros="pratt")
-    again = Comparisons.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.only.equivalence.equals(result.only.equivalence)
-    assert again.only.zeros == "pratt"
-    assert again.to_dict() == result.to_dict()
+    restored = Comparisons.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.only.equivalence.equals(result.only.equivalence)
+    assert restored.only.zeros == "pratt"
+    assert restored.to_dict() == result.to_dict()
     older = result.to_dict()
-    for each in older["comparisons"]:
+    for comparison in older["comparisons"]:
         for name in ("equivalence", "relative", "zeros", "signed_ranks"):
-            del each[name]
+            del comparison[name]
     assert not len(Comparisons.from_dict(older).only.equivalence)
 
 
 def test_every_pair_has_p_of_its_ranks_and_orders_have_intervals():
-    many = compared().many
-    pairs = [_pair(each, "AP") for each in compared().comparisons]
-    peer = stats.friedmanchisquare(pairs[0][0], *(other for _, other in pairs))
-    assert many.friedman.row(1, named=True)["statistic"] == pytest.approx(peer.statistic)
-    ranks = many.means.group_by("metric").agg(pl.col("mean_rank").sum())["mean_rank"]
+    system_stats = compared().many
+    pairs = [_pair(comparison, "AP") for comparison in compared().comparisons]
+    peer = stats.friedmanchisquare(pairs[0][0], *(candidate for _, candidate in pairs))
+    assert system_stats.friedman.row(1, named=True)["statistic"] == pytest.approx(peer.statistic)
+    ranks = system_stats.means.group_by("metric").agg(pl.col("mean_rank").sum())["mean_rank"]
     assert ranks.to_list() == pytest.approx([10, 10])  # 1 + 2 + 3 + 4
-    assert many.pairs["p_nemenyi"].is_between(0, 1).all()
-    (row,) = many.orderings.iter_rows(named=True)
+    assert system_stats.pairs["p_nemenyi"].is_between(0, 1).all()
+    (row,) = system_stats.orderings.iter_rows(named=True)
     assert row["tau_low"] <= row["tau"] <= row["tau_high"]
     assert row["spearman_low"] <= row["spearman"] <= row["spearman_high"]
-    assert many.reliability["split_half"].is_between(0, 1).all()
+    assert system_stats.reliability["split_half"].is_between(0, 1).all()
 
 
 def test_options_of_wilcoxons_test_are_only_for_it():
     with raises("conflicting-options"):
         Test(zeros="pratt")
     exact, plain = (
-        compared("wilcoxon", signed_ranks=how).metrics["p_raw"] for how in ("exact", "corrected")
+        compared("wilcoxon", signed_ranks=signed_ranks).metrics["p_raw"]
+        for signed_ranks in ("exact", "corrected")
     )
-    base, other = _pair(compared()["a"], "nDCG@5")
-    delta = (other - base)[other != base]
+    base, candidate = _pair(compared()["a"], "nDCG@5")
+    delta = (candidate - base)[candidate != base]
     assert plain[0] == pytest.approx(stats.wilcoxon(delta, correction=True, method="approx").pvalue)
     assert exact[0] == pytest.approx(plain[0], abs=0.01)
 
@@ -137,11 +140,22 @@ def test_the_command_shows_what_was_asked_for(run, tmp_path):
     lines = [f"{q} 0 {doc} {grade}\n" for q, docs in QRELS.items() for doc, grade in docs.items()]
     (tmp_path / "qrels.txt").write_text("".join(lines))
     files = [str(tmp_path / name) for name in ("qrels.txt", "old.run", "a.run", "b.run")]
-    ended = run(
-        "compare", *files, "-m", "AP", "--margin", "0.05", "--relative", "--interval",
-        "studentised", "--correction", "by", "--format", "json",
-    )  # fmt: skip
-    (first, _) = json.loads(ended.out)["comparisons"]
+    result = run(
+        "compare",
+        *files,
+        "-m",
+        "AP",
+        "--margin",
+        "0.05",
+        "--relative",
+        "--interval",
+        "studentised",
+        "--correction",
+        "by",
+        "--format",
+        "json",
+    )
+    (first, _) = json.loads(result.out)["comparisons"]
     assert first["equivalence"][0]["relative"] is True
     assert first["interval"] == "studentised"
     assert first["correction"] == "by over 2 tests"

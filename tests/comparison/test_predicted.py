@@ -38,14 +38,24 @@ MODEL = _judged(np.clip(np.rint(GRADES + RNG.normal(0.4, 0.5, GRADES.shape)), 0,
 DRAWN = sorted(RNG.choice(QUERIES, PEOPLE, replace=False))
 JUDGED, ALL = _judged(GRADES, DRAWN), _judged(GRADES)
 OLD, NEW = _run(2.0), _run(1.6)
-TAGS = pl.DataFrame({"query_id": [f"q{q}" for q in range(QUERIES)],
-                     "kind": ["head" if q % 2 else "tail" for q in range(QUERIES)]})  # fmt: skip
+TAGS = pl.DataFrame(
+    {
+        "query_id": [f"q{q}" for q in range(QUERIES)],
+        "kind": ["head" if q % 2 else "tail" for q in range(QUERIES)],
+    }
+)
 
 
 def predicted(
-    qrels=JUDGED, model=MODEL, metrics=("nDCG@5", "P@5"), *, saw="unknown", test="t", slices=(),
+    qrels=JUDGED,
+    model=MODEL,
+    metrics=("nDCG@5", "P@5"),
+    *,
+    saw="unknown",
+    test="t",
+    slices=(),
     **facts,
-):  # fmt: skip
+):
     collection = Collection(qrels, predicted=Predicted(model, saw), **{"sample": "random"} | facts)
     runs = {"old": OLD}, {"new": NEW}
     return compare(collection, *runs, list(metrics), test=test, slices=slices)
@@ -53,63 +63,74 @@ def predicted(
 
 def test_the_estimate_is_of_all_queries_and_shorter_than_that_of_people():
     result, truth = predicted().only, compare(ALL, OLD, NEW, ["nDCG@5", "P@5"])
-    row, whole = result.metrics.row(0, named=True), truth.metrics.row(0, named=True)
-    of = result.represented.row(0, named=True)
-    assert row["low"] <= whole["delta"] <= row["high"]
+    row, full_row = result.metrics.row(0, named=True), truth.metrics.row(0, named=True)
+    represented = result.represented.row(0, named=True)
+    assert row["low"] <= full_row["delta"] <= row["high"]
     assert row["candidate"] - row["baseline"] == pytest.approx(row["delta"])
-    assert row["high"] - row["low"] < 0.85 * (of["people_high"] - of["people_low"])
-    assert (of["queries"], of["population"], row["n"]) == (PEOPLE, QUERIES, PEOPLE)
+    assert row["high"] - row["low"] < 0.85 * (
+        represented["people_high"] - represented["people_low"]
+    )
+    assert (represented["queries"], represented["population"], row["n"]) == (
+        PEOPLE,
+        QUERIES,
+        PEOPLE,
+    )
     people = compare(JUDGED, OLD, NEW, ["nDCG@5"]).metrics.row(0, named=True)
-    assert (of["people"], of["people_low"]) == pytest.approx((people["delta"], people["low"]))
+    assert (represented["people"], represented["people_low"]) == pytest.approx(
+        (people["delta"], people["low"])
+    )
     assert (row["wins"], row["losses"]) == (people["wins"], people["losses"])
     model = compare(MODEL, OLD, NEW, ["nDCG@5"]).metrics["delta"][0]
-    assert of["model"] == pytest.approx(model)
+    assert represented["model"] == pytest.approx(model)
 
 
 def test_it_is_the_estimate_of_the_values_of_both():
-    people, model = (compare(each, OLD, NEW, ["P@5"]).only.queries for each in (JUDGED, MODEL))
-    both = people.join(model.select("query_id", x="delta"), on="query_id")
+    people, model = (
+        compare(judgments, OLD, NEW, ["P@5"]).only.queries for judgments in (JUDGED, MODEL)
+    )
+    merged = people.join(model.select("query_id", x="delta"), on="query_id")
     population = Population(model["delta"].to_numpy(), np.ones(QUERIES))
-    found = estimate_population(both["delta"].to_numpy(), predicted=both["x"].to_numpy(),
-                        population=population)  # fmt: skip
-    ends = t_interval(found.values)
+    estimate = estimate_population(
+        merged["delta"].to_numpy(), predicted=merged["x"].to_numpy(), population=population
+    )
+    ends = t_interval(estimate.values)
     row = predicted(metrics=["P@5"]).metrics.row(0, named=True)
-    assert (row["delta"], row["low"]) == pytest.approx((found.mean, ends.low[0]))
+    assert (row["delta"], row["low"]) == pytest.approx((estimate.mean, ends.low[0]))
 
 
 def test_slices_are_of_their_own_queries():
     result = predicted(tags=TAGS, slices=["kind"]).only
-    own = predicted(
+    slice_result = predicted(
         {q: docs for q, docs in JUDGED.items() if int(q[1:]) % 2},
         {q: docs for q, docs in MODEL.items() if int(q[1:]) % 2},
-    ).only  # fmt: skip
-    (head,) = result.slices.filter(value="head", metric="P@5").iter_rows(named=True)
-    assert head["delta"] == pytest.approx(own.metrics["delta"][1])
-    assert head["n"] == sum(q % 2 for q in DRAWN)
+    ).only
+    (head_row,) = result.slices.filter(value="head", metric="P@5").iter_rows(named=True)
+    assert head_row["delta"] == pytest.approx(slice_result.metrics["delta"][1])
+    assert head_row["n"] == sum(q % 2 for q in DRAWN)
 
 
 def test_single_queries_have_conformal_intervals():
     result, truth = predicted(metrics=["P@5"]).only, compare(ALL, OLD, NEW, ["P@5"]).queries
-    both = result.predictions.join(truth.select("query_id", own="delta"), on="query_id")
-    assert len(both) == QUERIES - PEOPLE
-    inside = (both["low"] - 1e-9 <= both["own"]) & (both["own"] <= both["high"] + 1e-9)
-    assert inside.mean() >= 0.9
+    joined = result.predictions.join(truth.select("query_id", own="delta"), on="query_id")
+    assert len(joined) == QUERIES - PEOPLE
+    covered = (joined["low"] - 1e-9 <= joined["own"]) & (joined["own"] <= joined["high"] + 1e-9)
+    assert covered.mean() >= 0.9
 
 
 def test_it_makes_the_round_trip_and_shows_what_it_is_made_of():
     result = predicted()
-    again = Comparisons.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.only.represented.equals(result.only.represented)
-    assert again.only.predictions.equals(result.only.predictions)
+    restored = Comparisons.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.only.represented.equals(result.only.represented)
+    assert restored.only.predictions.equals(result.only.predictions)
     assert "people's judgments correct those of the model" in str(result)
 
 
 def test_too_few_people_have_no_interval_and_decide_nothing():
-    some = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:12]}
-    result = predicted(some).only
+    judgments = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:12]}
+    result = predicted(judgments).only
     assert result.metrics["low"].null_count() == 2
-    assert any("below 20" in words for words in result.warnings)
-    verdict = gate(Collection(some, sample="random", predicted=MODEL), OLD, NEW, log=False)
+    assert any("below 20" in warning for warning in result.warnings)
+    verdict = gate(Collection(judgments, sample="random", predicted=MODEL), OLD, NEW, log=False)
     assert verdict.verdict == "inconclusive"
 
 
@@ -121,14 +142,28 @@ def test_too_few_people_have_no_interval_and_decide_nothing():
         ({"test": Test(interval="bca")}, "conflicting-options"),
         ({"test": Test(relative=True)}, "conflicting-options"),
         ({"model": JUDGED}, "model-saw-judgments"),
-        ({"model": {q: docs for q, docs in MODEL.items() if q != f"q{DRAWN[0]}"}},
-         "sample-not-subset"),
-        ({"model": {q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in MODEL.items()}},
-         "sample-not-subset"),
-        ({"sample": pl.DataFrame({"query_id": list(JUDGED), "stratum": "a", "stratum_share": 1.0})},
-         "conflicting-options"),
+        (
+            {"model": {q: docs for q, docs in MODEL.items() if q != f"q{DRAWN[0]}"}},
+            "sample-not-subset",
+        ),
+        (
+            {
+                "model": {
+                    q: {d: g for d, g in docs.items() if d != "d3"} for q, docs in MODEL.items()
+                }
+            },
+            "sample-not-subset",
+        ),
+        (
+            {
+                "sample": pl.DataFrame(
+                    {"query_id": list(JUDGED), "stratum": "a", "stratum_share": 1.0}
+                )
+            },
+            "conflicting-options",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refused(options, code):
     with raises(code):
         predicted(**options)
@@ -136,25 +171,27 @@ def test_refused(options, code):
 
 def test_queries_chosen_by_their_results_are_refused():
     delta = compare(MODEL, OLD, NEW, ["nDCG@5"]).queries.sort("delta", descending=True)
-    best = delta["query_id"].head(PEOPLE).to_list()
+    best_queries = delta["query_id"].head(PEOPLE).to_list()
     with raises("sample-not-random"):
-        predicted({query: ALL[query] for query in best})
+        predicted({query: ALL[query] for query in best_queries})
 
 
 def test_queries_chosen_by_their_results_are_refused_with_chances_too():
     delta = compare(MODEL, OLD, NEW, ["nDCG@5"]).queries.sort("delta", descending=True)
-    best = delta["query_id"].head(PEOPLE).to_list()
-    sample = pl.DataFrame({"query_id": best, "query_inclusion": PEOPLE / QUERIES})
+    best_queries = delta["query_id"].head(PEOPLE).to_list()
+    sample = pl.DataFrame({"query_id": best_queries, "query_inclusion": PEOPLE / QUERIES})
     with raises("sample-not-random"):
-        predicted({query: ALL[query] for query in best}, sample=sample)
+        predicted({query: ALL[query] for query in best_queries}, sample=sample)
 
 
 def test_queries_drawn_with_unequal_chances_are_taken():
     rng = np.random.default_rng(2)
     chance = np.where(np.arange(QUERIES) % 3 == 0, 0.5, 0.15)
-    some = np.flatnonzero(rng.random(QUERIES) < chance)
-    sample = pl.DataFrame({"query_id": [f"q{q}" for q in some], "query_inclusion": chance[some]})
-    row = predicted(_judged(GRADES, some), sample=sample).metrics.row(0, named=True)
+    sampled = np.flatnonzero(rng.random(QUERIES) < chance)
+    sample = pl.DataFrame(
+        {"query_id": [f"q{q}" for q in sampled], "query_inclusion": chance[sampled]}
+    )
+    row = predicted(_judged(GRADES, sampled), sample=sample).metrics.row(0, named=True)
     truth = compare(ALL, OLD, NEW, ["nDCG@5"]).metrics["delta"][0]
     assert row["low"] <= truth <= row["high"]
 
@@ -174,10 +211,10 @@ def test_a_model_that_judges_less_where_people_did_not_is_refused():
 def _repeats(queries, share=0.05, seed=3):
     """A model that repeats people's grades of these queries but for a share, and errs elsewhere."""
     rng = np.random.default_rng(seed)
-    again = np.where(rng.random(GRADES.shape) < share, rng.integers(0, 4, GRADES.shape), GRADES)
+    repeated = np.where(rng.random(GRADES.shape) < share, rng.integers(0, 4, GRADES.shape), GRADES)
     saw = np.isin(np.arange(QUERIES), list(queries))[:, None]
     errs = np.clip(np.rint(GRADES + rng.normal(0.5, 0.8, GRADES.shape)), 0, 3)
-    return _judged(np.where(saw, again, errs))
+    return _judged(np.where(saw, repeated, errs))
 
 
 def test_a_model_that_repeats_peoples_grades_is_refused_unless_it_saw_none():
@@ -187,7 +224,7 @@ def test_a_model_that_repeats_peoples_grades_is_refused_unless_it_saw_none():
     stated = predicted(model=model, saw="none").only
     assert stated.predicted_saw == "none"
     assert stated.represented["agreement"][0] > 0.9
-    assert any("none of people's judgments" in words for words in stated.warnings)
+    assert any("none of people's judgments" in warning for warning in stated.warnings)
 
 
 @pytest.mark.parametrize("saw", ["unknown", "none"])
@@ -197,16 +234,16 @@ def test_a_model_that_grades_judged_queries_otherwise_is_refused(saw):
 
 
 def test_queries_whose_judgments_the_model_saw_are_left_out():
-    seen = DRAWN[:15]
-    model = _repeats(seen)
-    result = predicted(model=model, saw=_judged(GRADES, seen)).only
-    left = [q for q in range(QUERIES) if q not in seen]
-    unseen = {f"q{q}": model[f"q{q}"] for q in left}
-    alone = predicted(_judged(GRADES, DRAWN[15:]), unseen, saw="none").only
-    assert result.metrics.equals(alone.metrics)
+    seen_queries = DRAWN[:15]
+    model = _repeats(seen_queries)
+    result = predicted(model=model, saw=_judged(GRADES, seen_queries)).only
+    unseen_queries = [q for q in range(QUERIES) if q not in seen_queries]
+    unseen = {f"q{q}": model[f"q{q}"] for q in unseen_queries}
+    unseen_result = predicted(_judged(GRADES, DRAWN[15:]), unseen, saw="none").only
+    assert result.metrics.equals(unseen_result.metrics)
     assert result.represented["seen"].to_list() == [15, 15]
     assert result.represented["population"].to_list() == [QUERIES - 15] * 2
-    assert any("15 queries" in words for words in result.warnings)
+    assert any("15 queries" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize(
@@ -226,16 +263,16 @@ def test_a_slice_that_was_never_drawn_is_refused_or_named():
     )
     with raises("sample-not-random"):
         predicted(tags=rare)
-    few = [q for q in range(QUERIES) if q not in DRAWN][:6]
+    rare_queries = [q for q in range(QUERIES) if q not in DRAWN][:6]
     rare = TAGS.with_columns(
-        language=pl.Series(["fr" if q in few else "en" for q in range(QUERIES)])
+        language=pl.Series(["fr" if q in rare_queries else "en" for q in range(QUERIES)])
     )
-    assert any("language=fr (2%" in words for words in predicted(tags=rare).only.warnings)
+    assert any("language=fr (2%" in warning for warning in predicted(tags=rare).only.warnings)
 
 
 def test_queries_that_only_the_model_judged_may_differ():
-    same = {q: OLD[q] for q in JUDGED} | {q: NEW[q] for q in ALL if q not in JUDGED}
-    verdict = gate(Collection(JUDGED, sample="random", predicted=MODEL), OLD, same, log=False)
+    mixed_run = {q: OLD[q] for q in JUDGED} | {q: NEW[q] for q in ALL if q not in JUDGED}
+    verdict = gate(Collection(JUDGED, sample="random", predicted=MODEL), OLD, mixed_run, log=False)
     assert verdict.verdict == "inconclusive"
 
 
@@ -272,38 +309,56 @@ def _write_runs(folder):
         lines = [f"{q} 0 {d} {grade}\n" for q, docs in qrels.items() for d, grade in docs.items()]
         (folder / name).write_text("".join(lines))
     for name, scores in (("old.run", OLD), ("new.run", NEW)):
-        lines = [f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items()
-                 for d, score in docs.items()]  # fmt: skip
+        lines = [
+            f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items() for d, score in docs.items()
+        ]
         (folder / name).write_text("".join(lines))
 
 
 def test_the_gate_decides_by_both(policy):
     sampled = Collection(JUDGED, sample="random", predicted=MODEL)
     verdict = gate(sampled, OLD, NEW, policy(), log=False)
-    alone = gate(JUDGED, OLD, NEW, policy(), log=False)
-    ours, theirs = ({r.rule.id: r.outcome for r in each.rules} for each in (verdict, alone))
-    assert ours["gain"].high - ours["gain"].low < theirs["gain"].high - theirs["gain"].low
-    assert ours["gain"].delta == pytest.approx(predicted().metrics["delta"][0])
-    assert ours["share"].delta == pytest.approx(ours["gain"].delta, abs=0.01)
+    people_verdict = gate(JUDGED, OLD, NEW, policy(), log=False)
+    predicted_outcomes, people_outcomes = (
+        {r.rule.id: r.outcome for r in gate_result.rules}
+        for gate_result in (verdict, people_verdict)
+    )
+    assert (
+        predicted_outcomes["gain"].high - predicted_outcomes["gain"].low
+        < people_outcomes["gain"].high - people_outcomes["gain"].low
+    )
+    assert predicted_outcomes["gain"].delta == pytest.approx(predicted().metrics["delta"][0])
+    assert predicted_outcomes["share"].delta == pytest.approx(
+        predicted_outcomes["gain"].delta, abs=0.01
+    )
     truth = evaluate(ALL, {"new": NEW}, ["P@5"])["new", "P@5"]
-    assert ours["level"].low < truth < ours["level"].high
+    assert predicted_outcomes["level"].low < truth < predicted_outcomes["level"].high
     assert gate(sampled, OLD, NEW, policy(0.99), log=False).verdict == "fail"
 
 
 def test_an_open_verdict_says_how_many_more_people_settle_it(policy):
-    some = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:22]}
+    judgments = {f"q{q}": JUDGED[f"q{q}"] for q in DRAWN[:22]}
     verdict = gate(
-        Collection(some, sample="random", predicted=MODEL), OLD, _run(1.95), policy(), log=False
+        Collection(judgments, sample="random", predicted=MODEL),
+        OLD,
+        _run(1.95),
+        policy(),
+        log=False,
     )
-    (gain,) = (each.outcome for each in verdict.rules if each.rule.id == "gain")
+    (gain,) = (
+        rule_result.outcome for rule_result in verdict.rules if rule_result.rule.id == "gain"
+    )
     assert gain.status == "inconclusive"
     assert "people" in gain.next
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [('interval = "bca"', "conflicting-options"),
-                        ('interval = "guaranteed"', "conflicting-options")],
-)  # fmt: skip
+    ("words", "code"),
+    [
+        ('interval = "bca"', "conflicting-options"),
+        ('interval = "guaranteed"', "conflicting-options"),
+    ],
+)
 def test_policies_that_need_each_value_are_refused(tmp_path, words, code):
     path = tmp_path / "rules.toml"
     path.write_text(f"[gate]\n{words}\n{POLICY.format(floor=0.2)}")
@@ -355,10 +410,12 @@ def test_chances_and_shares_of_strata_say_the_same():
     strata = ["head" if i < 25 else "tail" for i in range(PEOPLE)]
     by_chance = _sample(query_stratum=strata, query_inclusion=[25 / 50] * 25 + [15 / 450] * 15)
     by_share = _sample(stratum=strata, stratum_share=[0.1] * 25 + [0.9] * 15)
-    one, two = (compare(Collection(JUDGED, sample=each), OLD, NEW, ["P@5"]).metrics
-                for each in (by_chance, by_share))  # fmt: skip
-    assert one["delta"][0] == pytest.approx(two["delta"][0])
-    assert one["low"][0] == pytest.approx(two["low"][0])
+    chance_metrics, share_metrics = (
+        compare(Collection(JUDGED, sample=sample), OLD, NEW, ["P@5"]).metrics
+        for sample in (by_chance, by_share)
+    )
+    assert chance_metrics["delta"][0] == pytest.approx(share_metrics["delta"][0])
+    assert chance_metrics["low"][0] == pytest.approx(share_metrics["low"][0])
 
 
 @pytest.mark.parametrize("share", [False, True])
@@ -368,25 +425,29 @@ def test_slices_are_weighted_in_eval_as_in_compare(share):
     sizes = {"stratum_share": [0.1] * 25 + [0.9] * 15}
     sample = _sample(query_stratum=strata, **(sizes if share else chance))
     weighted = Collection(JUDGED, tags=TAGS, sample=sample)
-    found = evaluate(weighted, {"new": NEW}, ["P@5"], slices=["kind"]).slices.filter(value="head")
+    head_slice = evaluate(weighted, {"new": NEW}, ["P@5"], slices=["kind"]).slices.filter(
+        value="head"
+    )
     result = compare(weighted, OLD, NEW, ["P@5"], slices=["kind"])
     row = result.only.slices.filter(value="head")
     weights = dict(zip(JUDGED, [2.0] * 25 + [30.0] * 15, strict=True))
     plain = evaluate(JUDGED, {"new": NEW}, ["P@5"]).values.to_dicts()
-    some = {each["query_id"]: each["value"] for each in plain if int(each["query_id"][1:]) % 2}
-    total = sum(weights[query] for query in some)
-    expected = sum(weights[query] * value for query, value in some.items()) / total
-    assert found["mean"][0] == pytest.approx(expected)
+    head_values = {
+        record["query_id"]: record["value"] for record in plain if int(record["query_id"][1:]) % 2
+    }
+    total = sum(weights[query] for query in head_values)
+    expected = sum(weights[query] * value for query, value in head_values.items()) / total
+    assert head_slice["mean"][0] == pytest.approx(expected)
     assert row["candidate"][0] == pytest.approx(expected)
 
 
 def test_the_size_of_the_population_is_not_that_of_a_slice():
     sample = _sample(probability=0.1, population=float(10 * PEOPLE))
-    one, two = (
-        compare(Collection(JUDGED, sample=way, tags=TAGS), OLD, NEW, ["P@5"], slices=["kind"])
-        for way in (sample, "random")
+    first, second = (
+        compare(Collection(JUDGED, sample=design, tags=TAGS), OLD, NEW, ["P@5"], slices=["kind"])
+        for design in (sample, "random")
     )
-    means = [result.only.slices["candidate"].to_list() for result in (one, two)]
+    means = [result.only.slices["candidate"].to_list() for result in (first, second)]
     assert means[0] == pytest.approx(means[1])
 
 
@@ -397,14 +458,14 @@ def test_a_pool_says_how_its_queries_were_drawn(tmp_path):
     )
     path = tmp_path / "pool.csv"
     pool.to_polars().write_csv(path)
-    drawn = pool.to_polars().select("query_id", "query_inclusion").unique()
-    people = {query: ALL[query] for query in drawn["query_id"]}
-    found = evaluate(Collection(people, sample=path), {"new": NEW}, ["P@5"]).weighted.row(
+    sampled_queries = pool.to_polars().select("query_id", "query_inclusion").unique()
+    people = {query: ALL[query] for query in sampled_queries["query_id"]}
+    weighted_row = evaluate(Collection(people, sample=path), {"new": NEW}, ["P@5"]).weighted.row(
         0, named=True
     )
-    plain = evaluate(people, {"new": NEW}, ["P@5"]).values.join(drawn, on="query_id")
+    plain = evaluate(people, {"new": NEW}, ["P@5"]).values.join(sampled_queries, on="query_id")
     v = 1 / plain["query_inclusion"]
-    assert found["mean"] == pytest.approx((v * plain["value"]).sum() / v.sum())
+    assert weighted_row["mean"] == pytest.approx((v * plain["value"]).sum() / v.sum())
 
 
 @pytest.mark.parametrize(
@@ -439,9 +500,9 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _write_runs(tmp_path)
     files = ("people.qrels", "old.run", "new.run", "--sample", "random")
-    ended = run("compare", *files, "-m", "P@5", "--predicted", "model.qrels")
-    assert ended.code == 0
-    assert f"{PEOPLE} of {QUERIES}" in ended.out
+    result = run("compare", *files, "-m", "P@5", "--predicted", "model.qrels")
+    assert result.code == 0
+    assert f"{PEOPLE} of {QUERIES}" in result.out
     assert run("gate", *files, "--predicted", "model.qrels").code in {0, 3}
     assert run("eval", *files, "-m", "P@5").code == 0
     assert run("compare", *files[:3], "--predicted", "model.qrels").code == 2

@@ -22,14 +22,14 @@ def values(result, query):
 
 
 def test_measures_are_their_formulas():
-    found = values(rankgate.rank_similarity(ONE, TWO), "q1")
-    assert (found["overlap@1"], found["overlap@3"]) == (0, 2 / 3)
+    measures = values(rankgate.rank_similarity(ONE, TWO), "q1")
+    assert (measures["overlap@1"], measures["overlap@3"]) == (0, 2 / 3)
     # a, b, c are in both: a-b differs, a-c and b-c agree
-    assert found["tau"] == found["tau-b"] == pytest.approx(1 / 3)
-    assert found["Spearman"] == pytest.approx(1 - 6 * 2 / (3 * 8))
+    assert measures["tau"] == measures["tau-b"] == pytest.approx(1 / 3)
+    assert measures["Spearman"] == pytest.approx(1 - 6 * 2 / (3 * 8))
     # by the second run: b, a, c; a has 0 of 1 right before it, c has 2 of 2
-    assert found["tau-AP"] == pytest.approx(2 / 2 * (0 / 1 + 2 / 2) - 1)
-    assert found["RBO low"] <= found["RBO"] <= found["RBO high"]
+    assert measures["tau-AP"] == pytest.approx(2 / 2 * (0 / 1 + 2 / 2) - 1)
+    assert measures["RBO low"] <= measures["RBO"] <= measures["RBO high"]
 
 
 def test_equal_rankings_are_wholly_alike():
@@ -43,11 +43,11 @@ def test_treatments_of_ties_are_those_of_rbo(ties):
     from rankgate.measurement.stats.rank_correlation import rbo
 
     tied = {"q": {"a": 2.0, "b": 2.0, "c": 1.0}}
-    other = {"q": {"a": 3.0, "c": 2.0, "b": 2.0}}
-    found = values(rankgate.rank_similarity(tied, other, p=0.7, ties=ties), "q")
+    second_run = {"q": {"a": 3.0, "c": 2.0, "b": 2.0}}
+    measures = values(rankgate.rank_similarity(tied, second_run, p=0.7, ties=ties), "q")
     expected = rbo([["a", "b"], ["c"]], [["a"], ["b", "c"]], 0.7, ties)
-    assert found["RBO"] == pytest.approx(expected.value)
-    assert (found["RBO low"], found["RBO high"]) == (expected.low, expected.high)
+    assert measures["RBO"] == pytest.approx(expected.value)
+    assert (measures["RBO low"], measures["RBO high"]) == (expected.low, expected.high)
 
 
 def test_a_parameter_changes_the_value():
@@ -64,9 +64,9 @@ def test_kendall_s_tau_of_the_union_is_that_of_repro_eval():
 def test_the_reproduction_of_values():
     qrels = {"q1": {"a": 1, "c": 1}, "q2": {"b": 1}}
     base = {"q1": {"d": 2.0}, "q2": {"b": 1.0}}
-    other = {"q1": {"c": 1.0}, "q2": {"a": 3.0, "c": 2.0, "b": 1.0}}
+    second_baseline = {"q1": {"c": 1.0}, "q2": {"a": 3.0, "c": 2.0, "b": 1.0}}
     result = rankgate.rank_similarity(
-        ONE, TWO, collection=qrels, metrics=["RR"], baselines=(base, other)
+        ONE, TWO, collection=qrels, metrics=["RR"], baselines=(base, second_baseline)
     )
     row = result.reproduction.row(0, named=True)
     # RR of the runs: 1, 1/2 and 1/2, 1/2; of the baselines 0, 1 and 1, 1/3
@@ -90,11 +90,11 @@ def test_the_command_prints_what_python_returns(run, tmp_path):
     for name, rows in (("one", ONE), ("two", TWO)):
         lines = [f"{q} Q0 {d} 0 {s} {name}\n" for q, docs in rows.items() for d, s in docs.items()]
         (tmp_path / f"{name}.run").write_text("".join(lines))
-    words = [str(tmp_path / "one.run"), str(tmp_path / "two.run"), "--p", "0.7", "--ties", "w"]
-    done = run("rank-similarity", *words, "--format", "json")
+    arguments = [str(tmp_path / "one.run"), str(tmp_path / "two.run"), "--p", "0.7", "--ties", "w"]
+    result = run("rank-similarity", *arguments, "--format", "json")
     expected = rankgate.rank_similarity(ONE, TWO, p=0.7, ties="w").measures["mean"][0]
-    assert json.loads(done.out)["measures"][0]["mean"] == pytest.approx(expected)
-    assert "overlap by depth" in run("rank-similarity", *words).out
+    assert json.loads(result.out)["measures"][0]["mean"] == pytest.approx(expected)
+    assert "overlap by depth" in run("rank-similarity", *arguments).out
 
 
 def test_the_curve_of_overlap_is_drawn():
@@ -135,14 +135,14 @@ def test_runs_of_a_matrix_are_told_apart_and_lack_queries():
 
 
 def test_what_a_matrix_refuses(tmp_path):
-    for code, words, options in (
+    for code, arguments, options in (
         ("run-twice", (ONE, TWO, ONE), {}),
         ("conflicting-options", (ONE, TWO, THREE), {"collection": {"q1": {"a": 1}}}),
         ("conflicting-options", (ONE, TWO, THREE), {"metrics": ["P@1"]}),
         ("wrong-run-count", ([ONE],), {}),
     ):
         with raises(code, UsageError):
-            rankgate.rank_similarity(*words, **options)
+            rankgate.rank_similarity(*arguments, **options)
     with raises("queries-differ", InputError):
         rankgate.rank_similarity(ONE, TWO, {"x": {"a": 1.0}})
     with raises("unknown-measure", UsageError):
@@ -167,8 +167,8 @@ def files(tmp_path, monkeypatch):
 
 def test_the_command_writes_the_matrix_of_a_measure(run, files):
     cells = rankgate.rank_similarity(ONE, TWO, THREE).matrix("overlap@3")
-    done = run("rank-similarity", *files, "--measure", "overlap@3", "--format", "latex")
-    rows = [line.split(" & ") for line in done.out.splitlines() if line.endswith("\\\\")]
+    result = run("rank-similarity", *files, "--measure", "overlap@3", "--format", "latex")
+    rows = [line.split(" & ") for line in result.out.splitlines() if line.endswith("\\\\")]
     assert rows[0] == ["run", "one", "a/two", "b/two \\\\"]
     assert rows[1][2] == f"{cells[0, 1]:.4f}"
     assert rows[3][1] == f"{cells[2, 0]:.4f}"

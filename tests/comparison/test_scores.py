@@ -63,8 +63,8 @@ NO_WORSE = "[[rules]]\nkind = 'noninferiority'\nmetric = 'AP'\nmargin = 0.1\n"
 @pytest.fixture(scope="module")
 def values():
     """By system, metric and query."""
-    found = evaluate(QRELS, RUNS, METRICS).to_dict(per_query=True)
-    return {each["name"]: each["per_query"] for each in found["runs"]}
+    result = evaluate(QRELS, RUNS, METRICS).to_dict(per_query=True)
+    return {system["name"]: system["per_query"] for system in result["runs"]}
 
 
 def trec(own):
@@ -77,11 +77,11 @@ def measures(own):
 
 
 def by_query(own):
-    found = defaultdict(dict)
+    query_values = defaultdict(dict)
     for metric, column in own.items():
         for query, value in column.items():
-            found[query][TREC[metric]] = value
-    return json.dumps(found)
+            query_values[query][TREC[metric]] = value
+    return json.dumps(query_values)
 
 
 def by_metric(own):
@@ -127,20 +127,22 @@ def test_any_tools_file_gives_the_figures_and_the_verdict_of_the_runs(
 ):
     files = one_file_each(tmp_path, values, write)
     result = compare(read_scores(*files), metrics=METRICS).only
-    truth, theirs = from_runs
+    truth, expected = from_runs
     assert (result.baseline.name, result.candidate.name) == ("old", "new")
     assert result.metrics.drop("mc_error").equals(truth.metrics.drop("mc_error"))
-    ours = gate(read_scores(*files), policy=parse_policy(POLICY, "p"))
-    assert ours.verdict == theirs.verdict
-    assert [each.outcome for each in ours.rules] == [each.outcome for each in theirs.rules]
-    assert ours.again == theirs.again
+    verdict = gate(read_scores(*files), policy=parse_policy(POLICY, "p"))
+    assert verdict.verdict == expected.verdict
+    assert [rule_result.outcome for rule_result in verdict.rules] == [
+        rule_result.outcome for rule_result in expected.rules
+    ]
+    assert verdict.again == expected.again
 
 
 def long_table(values):
     rows = [
         f"{q},{name},{m},{v!r}\n"
-        for name, own in values.items()
-        for m, column in own.items()
+        for name, system_values in values.items()
+        for m, column in system_values.items()
         for q, v in column.items()
     ]
     return "query,system,metric,value\n" + "".join(rows)
@@ -156,44 +158,46 @@ def test_a_long_table_a_frame_and_dicts_name_their_systems(tmp_path, values):
     frame = pl.read_csv(tmp_path / "long.csv")
     truth = compare(QRELS, RUNS["new"], RUNS["third"], "AP").metrics.select("delta", "p_value")
     for scores in (tmp_path / "long.csv", frame, values, str(tmp_path / "long.csv")):
-        found = compare(read_scores(scores), "new", ["third"], "AP")
-        assert found.metrics.select("delta", "p_value").equals(truth)
-    every = compare(read_scores(frame), metrics="AP")
-    assert (len(every), every.many is not None) == (2, True)
+        result = compare(read_scores(scores), "new", ["third"], "AP")
+        assert result.metrics.select("delta", "p_value").equals(truth)
+    comparisons = compare(read_scores(frame), metrics="AP")
+    assert (len(comparisons), comparisons.many is not None) == (2, True)
 
 
 def test_a_wide_table_takes_its_metric_from_the_option(tmp_path, values, run):
     (tmp_path / "wide.csv").write_text(wide_table(values))
-    place = str(tmp_path / "wide.csv")
+    table_path = str(tmp_path / "wide.csv")
     truth = compare(QRELS, RUNS["old"], RUNS["new"], "AP").metrics["p_value"][0]
-    ended = run("compare", "--scores", place, "-m", "AP", "old", "new", "--format", "json")
-    (only,) = json.loads(ended.out)["comparisons"]
-    assert only["metrics"][0]["p_value"] == truth
-    assert_refused(run("compare", "--scores", place), "missing-metric", place, 1)
-    verdict = run("gate", "--scores", place, "old", "new")  # of the default policy: nDCG@10
+    result = run("compare", "--scores", table_path, "-m", "AP", "old", "new", "--format", "json")
+    (comparison,) = json.loads(result.out)["comparisons"]
+    assert comparison["metrics"][0]["p_value"] == truth
+    assert_refused(run("compare", "--scores", table_path), "missing-metric", table_path, 1)
+    verdict = run("gate", "--scores", table_path, "old", "new")  # of the default policy: nDCG@10
     assert verdict.code in (0, 1, 3)
 
 
 def test_rankgates_own_values_are_read(tmp_path, values):
     result = evaluate(QRELS, RUNS, METRICS)
     (tmp_path / "e.json").write_text(json.dumps(result.to_dict(per_query=True)))
-    found = compare(read_scores(tmp_path / "e.json"), "old", ["new"], "AP")
-    assert found.metrics["delta"][0] == pytest.approx(
+    comparison = compare(read_scores(tmp_path / "e.json"), "old", ["new"], "AP")
+    assert comparison.metrics["delta"][0] == pytest.approx(
         np.mean(list(values["new"]["AP"].values())) - np.mean(list(values["old"]["AP"].values()))
     )
 
 
 def test_a_metric_that_nobody_knows_takes_its_direction_from_the_option(tmp_path, values, run):
     (tmp_path / "wide.csv").write_text(wide_table(values))
-    words = ["compare", "--scores", str(tmp_path / "wide.csv"), "-m", "seconds", "old", "new"]
-    assert_refused(run(*words), "unknown-direction")
+    arguments = ["compare", "--scores", str(tmp_path / "wide.csv"), "-m", "seconds", "old", "new"]
+    assert_refused(run(*arguments), "unknown-direction")
     scores = (
         read_scores(tmp_path / "wide.csv", directions={"seconds": better})
         for better in ("higher", "lower")
     )
-    up, down = (compare(table, "old", "new", "seconds").metrics["gain"][0] for table in scores)
-    assert up == -down != 0
-    assert_refused(run(*words, "--direction", "seconds=best"), "unknown-choice")
+    higher_gain, lower_gain = (
+        compare(table, "old", "new", "seconds").metrics["gain"][0] for table in scores
+    )
+    assert higher_gain == -lower_gain != 0
+    assert_refused(run(*arguments, "--direction", "seconds=best"), "unknown-choice")
 
 
 @pytest.fixture
@@ -222,88 +226,88 @@ def table(tmp_path, values):
         (lambda _: "a b 0.5\nc d 0.5\n", "unknown-metric", 1),
         (lambda _: "map q1 0.5\nmap q2\n", "wrong-field-count", 2),
     ],
-)  # fmt: skip
+)
 def test_bad_tables_are_one_error_with_file_and_line(table, run, spoil, code, line):
-    place, text = table
-    place.write_text(spoil(text))
-    assert_refused(run("compare", "--scores", str(place)), code, str(place), line)
+    path, text = table
+    path.write_text(spoil(text))
+    assert_refused(run("compare", "--scores", str(path)), code, str(path), line)
 
 
 def test_queries_of_one_system_alone_are_refused_left_out_or_0(table, run):
-    place, text = table
-    place.write_text(
-        "".join(each for each in text.splitlines(keepends=True) if not each.startswith("q05,new"))
+    path, text = table
+    path.write_text(
+        "".join(line for line in text.splitlines(keepends=True) if not line.startswith("q05,new"))
     )
-    words = ["compare", "--scores", str(place), "--format", "json"]
-    assert_refused(run(*words), "values-differ")
-    (dropped,) = json.loads(run(*words, "--unequal", "drop").out)["comparisons"]
+    arguments = ["compare", "--scores", str(path), "--format", "json"]
+    assert_refused(run(*arguments), "values-differ")
+    (dropped,) = json.loads(run(*arguments, "--unequal", "drop").out)["comparisons"]
     assert dropped["metrics"][0]["n"] == 29
     assert dropped["excluded"][0]["query_id"] == "q05"
-    (zero,) = json.loads(run(*words, "--unequal", "zero").out)["comparisons"]
-    row = next(each for each in zero["queries"] if each["query_id"] == "q05")
+    (zero,) = json.loads(run(*arguments, "--unequal", "zero").out)["comparisons"]
+    row = next(query_row for query_row in zero["queries"] if query_row["query_id"] == "q05")
     assert (zero["metrics"][0]["n"], row["candidate"]) == (30, 0)
     with raises("conflicting-options"):
         compare(
-            read_scores(place, directions={"AP": "lower"}), metrics="AP", test=Test(unequal="zero")
+            read_scores(path, directions={"AP": "lower"}), metrics="AP", test=Test(unequal="zero")
         )
     with raises("invalid-parameter"):
-        compare(read_scores(place), test=Test(unequal="guess"))
+        compare(read_scores(path), test=Test(unequal="guess"))
 
 
 def test_an_empty_cell_is_left_out_counted_and_shown(tmp_path, values, run):
     text = wide_table(values).splitlines(keepends=True)
     text[3] = text[3].split(",")[0] + ",,0.5,nan\n"
     (tmp_path / "wide.csv").write_text("".join(text))
-    ended = run("compare", "--scores", str(tmp_path / "wide.csv"), "-m", "AP", "old", "new")
-    assert "the cell is empty" in ended.out
+    result = run("compare", "--scores", str(tmp_path / "wide.csv"), "-m", "AP", "old", "new")
+    assert "the cell is empty" in result.out
     assert compare(read_scores(tmp_path / "wide.csv"), "old", "new", "AP").metrics["n"][0] == 29
 
 
 def test_systems_and_metrics_that_are_not_there(table, run):
-    place, text = table
-    place.write_text(text)
-    words = ["compare", "--scores", str(place)]
-    assert_refused(run(*words, "old", "nobody"), "unknown-system")
-    assert_refused(run(*words, "old", "old"), "baseline-is-candidate")
-    assert_refused(run(*words, "old"), "missing-input")
-    assert_refused(run(*words, "-m", "nDCG@3"), "unknown-metric")
-    assert_refused(run(*words, "--scores", str(place)), "baseline-is-candidate")
-    assert_refused(run(*words, "--convention", "gdeval"), "conflicting-options")
-    assert_refused(run(*words, "--train", "x"), "conflicting-options")
+    path, text = table
+    path.write_text(text)
+    arguments = ["compare", "--scores", str(path)]
+    assert_refused(run(*arguments, "old", "nobody"), "unknown-system")
+    assert_refused(run(*arguments, "old", "old"), "baseline-is-candidate")
+    assert_refused(run(*arguments, "old"), "missing-input")
+    assert_refused(run(*arguments, "-m", "nDCG@3"), "unknown-metric")
+    assert_refused(run(*arguments, "--scores", str(path)), "baseline-is-candidate")
+    assert_refused(run(*arguments, "--convention", "gdeval"), "conflicting-options")
+    assert_refused(run(*arguments, "--train", "x"), "conflicting-options")
     assert_refused(run("compare"), "missing-input")
     assert_refused(run("gate"), "missing-input")
-    assert_refused(run("gate", "--scores", str(place), "old"), "missing-input")
-    assert_refused(run("gate", "--scores", str(place), "--noise", "x"), "missing-part")
-    place.write_text(text + "q00,third,RR,1\n")
-    assert_refused(run(*words, "-m", "AP"), "not-comparable")
-    assert_refused(run("gate", "--scores", str(place)), "unknown-metric")
+    assert_refused(run("gate", "--scores", str(path), "old"), "missing-input")
+    assert_refused(run("gate", "--scores", str(path), "--noise", "x"), "missing-part")
+    path.write_text(text + "q00,third,RR,1\n")
+    assert_refused(run(*arguments, "-m", "AP"), "not-comparable")
+    assert_refused(run("gate", "--scores", str(path)), "unknown-metric")
 
 
 def test_rules_about_lists_stay_open_and_slices_work(table):
-    place, text = table
-    place.write_text(text)
+    path, text = table
+    path.write_text(text)
     rule = "[[rules]]\nkind = 'floor'\nmetric = 'AP'\nat_least = 0.1\nslice = 'part=x'\n"
     tags = pl.DataFrame({"query_id": list(QRELS), "part": ["x", "y"] * 15})
     policy = parse_policy(f"{rule}[[rules]]\nkind = 'judged'\nat_least = 0.5\ntier = 'warn'\n", "p")
-    result = gate(read_scores(place, tags=tags), policy=policy)
-    assert [each.outcome.status for each in result.rules] == ["pass", "inconclusive"]
+    result = gate(read_scores(path, tags=tags), policy=policy)
+    assert [rule_result.outcome.status for rule_result in result.rules] == ["pass", "inconclusive"]
     assert result.rules[0].outcome.n == 15
     equal = {name: {"AP": dict.fromkeys(QRELS, 0.5)} for name in "ab"}
-    same = gate(read_scores(equal), policy=parse_policy(NO_WORSE, "p"))
-    assert same.verdict == "inconclusive"
+    equal_verdict = gate(read_scores(equal), policy=parse_policy(NO_WORSE, "p"))
+    assert equal_verdict.verdict == "inconclusive"
     with raises("unsupported-rule"):
-        gate(read_scores(place), policy=parse_policy("[[rules]]\nkind = 'unseen'\n", "p"))
+        gate(read_scores(path), policy=parse_policy("[[rules]]\nkind = 'unseen'\n", "p"))
 
 
 def test_the_pages_say_that_values_were_given(table, tmp_path):
-    place, text = table
-    place.write_text(text)
-    result = compare(read_scores(place))
+    path, text = table
+    path.write_text(text)
+    result = compare(read_scores(path))
     assert "by the values in t.csv" in str(result)
     assert "judged@" not in str(result)
     result.report(tmp_path / "page.html")
     verdict = gate(
-        read_scores(place),
+        read_scores(path),
         policy=parse_policy(
             POLICY.partition('[[rules]]\nid = "a"')[0]
             + ("[[rules]]\nkind = 'improvement'\nmetric = 'AP'\n"),

@@ -64,32 +64,32 @@ def world(seed):
 def of_ranx(ranx):
     """What ranx computes in its documentation, and more of the same."""
     qrels, run = ranx.Qrels(QRELS), ranx.Run(RUN)
-    found = {
+    results = {
         "one": ranx.evaluate(qrels, run, "ndcg@5"),
         "several": ranx.evaluate(qrels, run, ["map@5", "mrr"]),
         "means in the run": dict(run.mean_scores),
-        "scores in the run": {name: dict(each) for name, each in run.scores.items()},
+        "scores in the run": {name: dict(by_query) for name, by_query in run.scores.items()},
     }
     grades, tables = world(1)
     judged = ranx.Qrels(grades)
     runs = [ranx.Run(table, name=f"model_{i}") for i, table in enumerate(tables, 1)]
-    found["metrics"] = {name: ranx.evaluate(judged, runs[0], name) for name in METRICS}
-    found["queries"] = ranx.evaluate(judged, runs[0], "ndcg@5", return_mean=False).tolist()
-    found["deviation"] = ranx.evaluate(judged, runs[0], ["mrr", "map"], return_std=True)
+    results["metrics"] = {name: ranx.evaluate(judged, runs[0], name) for name in METRICS}
+    results["queries"] = ranx.evaluate(judged, runs[0], "ndcg@5", return_mean=False).tolist()
+    results["deviation"] = ranx.evaluate(judged, runs[0], ["mrr", "map"], return_std=True)
     report = ranx.compare(judged, runs, ["map@100", "mrr@100", "ndcg@10"], max_p=0.01)
-    found["compare"] = report.to_dict()
-    found["table"] = "\n".join(" ".join(line.split()) for line in str(report).splitlines()[2:])
+    results["compare"] = report.to_dict()
+    results["table"] = "\n".join(" ".join(line.split()) for line in str(report).splitlines()[2:])
     for name, params in FUSIONS:
         merged = ranx.fuse(runs, norm="min-max", method=name, params=params)
-        found[f"fuse {name}"] = first(merged)
+        results[f"fuse {name}"] = first(merged)
     for norm in NORMS:
         merged = ranx.fuse(runs, norm=norm, method="sum")
-        found[f"norm {norm}"] = first(merged)
+        results[f"norm {norm}"] = first(merged)
     merged = ranx.fuse(runs, norm="min-max-inverted", method="rrf")
-    found["inverted ranks"] = first(merged)
+    results["inverted ranks"] = first(merged)
     partial = ranx.Run({q: tables[0][q] for q in list(grades)[:10]} | {"other": {"d0": 1.0}})
-    found["comparable"] = ranx.evaluate(judged, partial, "map", make_comparable=True)
-    return plain(found)
+    results["comparable"] = ranx.evaluate(judged, partial, "map", make_comparable=True)
+    return plain(results)
 
 
 def first(merged):
@@ -103,13 +103,13 @@ def of_ir_measures(library):
     qrels = list(library.read_trec_qrels(TEXT_QRELS))
     run = list(library.read_trec_run(TEXT_RUN))
     grades, tables = world(2)
-    ready = library.evaluator(measures, grades)
+    evaluator = library.evaluator(measures, grades)
     single = library.nDCG @ 10
-    found = {
+    results = {
         "aggregate": named(library.calc_aggregate(measures[:-1], qrels, run)),
         "queries": sorted(
-            [each.query_id, str(each.measure), each.value]
-            for each in library.iter_calc([library.nDCG @ 10, library.P(rel=2) @ 5], qrels, run)
+            [metric.query_id, str(metric.measure), metric.value]
+            for metric in library.iter_calc([library.nDCG @ 10, library.P(rel=2) @ 5], qrels, run)
         ),
         "written": [
             str(library.AP),
@@ -117,12 +117,12 @@ def of_ir_measures(library):
             str(single),
             str(library.P(rel=2) @ 10),
         ],
-        "trec": [str(each) for each in library.parse_trec_measure("P")],
-        "dicts": [named(ready.calc_aggregate(table)) for table in tables],
+        "trec": [str(measure) for measure in library.parse_trec_measure("P")],
+        "dicts": [named(evaluator.calc_aggregate(table)) for table in tables],
         "object": single.calc_aggregate(grades, tables[0]),
         "calc": named(library.calc([library.AP], grades, tables[1]).aggregated),
     }
-    return plain(found)
+    return plain(results)
 
 
 def named(values):
@@ -133,9 +133,9 @@ def named(values):
 def plain(value):
     """As JSON holds it."""
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(element) for element in value]
     if isinstance(value, str | int) or value is None:
         return value
     number = float(value)

@@ -14,8 +14,10 @@ from importlib.metadata import version
 from types import ModuleType
 
 PACKAGES = {
-    "ir_measures": "ir-measures", "pytrec_eval": "pytrec-eval-terrier", "ranx": "ranx",
-}  # fmt: skip
+    "ir_measures": "ir-measures",
+    "pytrec_eval": "pytrec-eval-terrier",
+    "ranx": "ranx",
+}
 MORE = {"ranx": {"Report": "ranx.data_structures.report:Report"}}
 """Classes of results, which the packages do not export."""
 
@@ -38,9 +40,11 @@ def surface(library: str) -> list[str]:
         namespace[name] = getattr(import_module(module), attribute)
     members = (
         f"{name}.{member}"
-        for name, value in namespace.items() if inspect.isclass(value)
-        for member in dir(value) if not member.startswith("_")
-    )  # fmt: skip
+        for name, value in namespace.items()
+        if inspect.isclass(value)
+        for member in dir(value)
+        if not member.startswith("_")
+    )
     return sorted({*namespace, *members})
 
 

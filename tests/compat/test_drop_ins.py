@@ -30,8 +30,8 @@ def equal(ours, theirs, where=""):
             equal(ours[key], value, f"{where}/{key}")
     elif isinstance(theirs, list):
         assert len(ours) == len(theirs), where
-        for place, value in enumerate(theirs):
-            equal(ours[place], value, f"{where}/{place}")
+        for index, value in enumerate(theirs):
+            equal(ours[index], value, f"{where}/{index}")
     elif isinstance(theirs, float):
         assert ours == pytest.approx(theirs, abs=1e-12), where
     else:
@@ -44,16 +44,16 @@ def both(request):
 
 
 def test_documented_examples_have_the_printed_values(both):
-    library, ours = both
-    equal(ours, STORED[library])
+    library, rankgate_values = both
+    equal(rankgate_values, STORED[library])
 
 
 @pytest.mark.parametrize(
     "both", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in OURS], indirect=True
 )
 def test_documented_examples_have_the_values_of_the_library(both):
-    library, ours = both
-    equal(ours, THEIRS[library](imported(library)))
+    library, rankgate_values = both
+    equal(rankgate_values, THEIRS[library](imported(library)))
 
 
 def test_the_figures_of_their_pages():
@@ -127,11 +127,12 @@ def test_each_public_name_is_there_or_is_named_in_the_guide(library):
     module = importlib.import_module(f"rankgate.compat.{library}")
     differs = (GUIDES / f"{library}.md").read_text().split("## What differs")[1]
     missing = [
-        name for name in SURFACES[library]["names"]
+        name
+        for name in SURFACES[library]["names"]
         if not is_there(module, name)
         and f"`{name}`" not in differs
         and f"`{name.partition('.')[0]}`" not in differs
-    ]  # fmt: skip
+    ]
     assert missing == []
     assert SURFACES[library]["version"]
 
@@ -146,8 +147,10 @@ def test_the_stored_names_are_those_of_the_library(library):
 def test_subtopics_of_judgments_are_read():
     judged = list(ir_measures.read_trec_qrels("q 1 a 1\nq 2 a 2\n\nq 1 b 0"))
     assert [(row.iteration, row.doc_id, row.relevance) for row in judged] == [
-        ("1", "a", 1), ("2", "a", 2), ("1", "b", 0),
-    ]  # fmt: skip
+        ("1", "a", 1),
+        ("2", "a", 2),
+        ("1", "b", 0),
+    ]
     with raises("wrong-shape", InputError) as error:
         list(ir_measures.read_trec_qrels("q 0 a 1\nq 0 b\n"))
     assert error.value.line == 2
@@ -164,8 +167,8 @@ def test_measures_are_defined_by_functions():
     size = ir_measures.define_byquery(lambda _qrels, ranking: len(ranking), name="size")
     assert size.calc_aggregate(qrels, run) == 3 / 2  # a query without results has 0
     assert str(size @ 2) == "size@2"
-    both = ir_measures.calc_aggregate([size @ 2, ir_measures.RR], qrels, run)
-    assert list(both.values()) == [2 / 2, 1 / 4]
+    means = ir_measures.calc_aggregate([size @ 2, ir_measures.RR], qrels, run)
+    assert list(means.values()) == [2 / 2, 1 / 4]
     with raises("unknown-parameter", UsageError):
         ir_measures.define(lambda *_: [], "none", support_cutoff=False) @ 2
 

@@ -27,13 +27,15 @@ def values(measures, run=RUN, qrels=QRELS, **options):
 
 @pytest.mark.parametrize("case", PRINTED["cases"], ids=lambda case: case["title"])
 def test_all_measures_have_the_values_of_the_library(case):
-    ours = values(pytrec_eval.supported_measures, case["run"], case["qrels"], **case["options"])
-    assert list(ours) == [query for query in case["run"] if query in case["qrels"]]
-    for query, place in zip(ours, range(len(ours)), strict=True):
-        expected = {name: column[place] for name, column in case["values"].items()}
-        assert ours[query] == pytest.approx(expected, rel=0, abs=1e-9, nan_ok=True)
-        assert list(ours[query]) == list(expected)
-        assert {type(value) for value in ours[query].values()} == {float}
+    rankgate_values = values(
+        pytrec_eval.supported_measures, case["run"], case["qrels"], **case["options"]
+    )
+    assert list(rankgate_values) == [query for query in case["run"] if query in case["qrels"]]
+    for query, position in zip(rankgate_values, range(len(rankgate_values)), strict=True):
+        expected = {name: column[position] for name, column in case["values"].items()}
+        assert rankgate_values[query] == pytest.approx(expected, rel=0, abs=1e-9, nan_ok=True)
+        assert list(rankgate_values[query]) == list(expected)
+        assert {type(value) for value in rankgate_values[query].values()} == {float}
 
 
 def test_the_measures_are_those_of_the_library():
@@ -106,9 +108,9 @@ def test_empty_things_give_empty_results():
 
 def test_one_evaluator_serves_many_runs():
     evaluator = pytrec_eval.RelevanceEvaluator(QRELS, {"map_cut.1,2"})
-    other = {"1": {"b": 2.0, "a": 1.0}}
+    other_run = {"1": {"b": 2.0, "a": 1.0}}
     assert evaluator.evaluate(RUN) == {"1": {"map_cut_1": 1.0, "map_cut_2": 1.0}}
-    assert evaluator.evaluate(other) == {"1": {"map_cut_1": 0.0, "map_cut_2": 0.5}}
+    assert evaluator.evaluate(other_run) == {"1": {"map_cut_1": 0.0, "map_cut_2": 0.5}}
     assert evaluator.evaluate(RUN) == {"1": {"map_cut_1": 1.0, "map_cut_2": 1.0}}
 
 
@@ -217,12 +219,16 @@ def test_dictionaries_and_tables_are_scored_alike(seed, judged_only):
         str(t): {d: 1 + level * chance.randint(0, 9) for d in chance.sample(names, 200)}
         for t in range(8)
     }
-    ours = values(
+    rankgate_values = values(
         {"map", "ndcg", "bpref", "P.5", "infAP"}, run, qrels, judged_docs_only_flag=judged_only
     )
     suffix = "(judged_only=True)" if judged_only else ""
-    named = {"map": "AP", "ndcg": "nDCG", "bpref": "Bpref", "infAP": "infAP"}
-    scores = evaluate(qrels, run, [f"{name}{suffix}" for name in named.values()], "pytrec_eval")
-    for name, metric in named.items():
+    metric_names = {"map": "AP", "ndcg": "nDCG", "bpref": "Bpref", "infAP": "infAP"}
+    scores = evaluate(
+        qrels, run, [f"{name}{suffix}" for name in metric_names.values()], "pytrec_eval"
+    )
+    for name, metric in metric_names.items():
         expected = scores.runs[0].per_query(f"{metric}{suffix}")
-        assert {query: ours[query][name] for query in ours} == pytest.approx(expected)
+        assert {query: rankgate_values[query][name] for query in rankgate_values} == pytest.approx(
+            expected
+        )

@@ -18,16 +18,30 @@ def narrow(monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        "metrics RR", "metrics", "conventions", "conventions show trec", "conventions axes",
-        "formats", "formats trec", "policy", "advise", "eval Q R -m RR", "compare Q R R2 -m RR",
-        "explain Q R --query 1 -m RR", "describe Q R", "validate Q R", "holes Q R R2 -m RR@10",
-        "stages Q R R2 -m nDCG@10", "blindspots Q R R2 -m RR", "gate Q R R2",
+        "metrics RR",
+        "metrics",
+        "conventions",
+        "conventions show trec",
+        "conventions axes",
+        "formats",
+        "formats trec",
+        "policy",
+        "advise",
+        "eval Q R -m RR",
+        "compare Q R R2 -m RR",
+        "explain Q R --query 1 -m RR",
+        "describe Q R",
+        "validate Q R",
+        "holes Q R R2 -m RR@10",
+        "stages Q R R2 -m nDCG@10",
+        "blindspots Q R R2 -m RR",
+        "gate Q R R2",
         *(f"{name} --help" for name in COMMANDS),
     ],
-)  # fmt: skip
+)
 def test_forty_columns(run, small, tmp_path, words):
     (tmp_path / "two.run").write_text(small[1].read_text().replace("1 Q0 a 1 9", "1 Q0 a 1 5"))
     files = {"Q": small[0], "R": small[1], "R2": tmp_path / "two.run"}
-    done = run(*(files.get(word, word) for word in words.split()))
-    assert done.code in {0, 1, 2, 3}, done.err
-    assert "\x1b" not in done.out + done.err
+    result = run(*(files.get(word, word) for word in words.split()))
+    assert result.code in {0, 1, 2, 3}, result.err
+    assert "\x1b" not in result.out + result.err

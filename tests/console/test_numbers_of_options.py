@@ -21,17 +21,17 @@ def _commands(command, context, *path):
     if not isinstance(command, click.Group):
         yield path, command
         return
-    with click.Context(command, parent=context) as inside:
-        for name in command.list_commands(inside):
-            below = command.get_command(inside, name)
-            if below is not None:
-                yield from _commands(below, inside, *path, name)
+    with click.Context(command, parent=context) as child_context:
+        for name in command.list_commands(child_context):
+            subcommand = command.get_command(child_context, name)
+            if subcommand is not None:
+                yield from _commands(subcommand, child_context, *path, name)
 
 
 def _verbs(command):
     """The functions that the module of a command imports, and the values that they take."""
     module = sys.modules[inspect.unwrap(command.callback).__module__]
-    verbs = [each for each in vars(module).values() if inspect.isfunction(each)]
+    verbs = [function for function in vars(module).values() if inspect.isfunction(function)]
     return verbs + VALUES * module.__name__.startswith("rankgate.online.")
 
 
@@ -51,7 +51,7 @@ NUMBERS = list(_numbers())
 
 
 def test_optional_numbers_are_among_them():
-    names = {each.id for each in NUMBERS}
+    names = {case.id for case in NUMBERS}
     assert {"online ab --winsorise", "online kpi --threads", "online ingest --rank-base"} <= names
     assert len(names) > 80
 
@@ -76,7 +76,7 @@ def _inside(limits):
 
 
 def test_open_ends_are_refused():
-    (share,) = [each.values[0] for each in NUMBERS if each.id == "online ab --winsorise"]
+    (share,) = [case.values[0] for case in NUMBERS if case.id == "online ab --winsorise"]
     assert share.type.convert("0.999", share, None) == 0.999
     for end in ("0.5", "1", "1.5"):
         with pytest.raises(click.BadParameter):

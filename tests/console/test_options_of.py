@@ -71,11 +71,15 @@ def test_defaults_are_those_of_the_function():
 
 def test_values_have_the_types_of_the_annotations():
     numbers = ("-k", "3", "--share", "1", "--weights", "a=2", "--weights", "b=0.5")
-    found = chosen("--query", "q", "--judged", "x.txt", "--tag", "a", "--shuffle", *numbers)
-    assert found["depth"] == 3
-    assert found["share"] == 1.0
-    assert found["weights"] == {"a": 2.0, "b": 0.5}
-    assert (found["judged"], found["tags"], found["shuffle"]) == ("x.txt", ("a",), True)
+    option_values = chosen("--query", "q", "--judged", "x.txt", "--tag", "a", "--shuffle", *numbers)
+    assert option_values["depth"] == 3
+    assert option_values["share"] == 1.0
+    assert option_values["weights"] == {"a": 2.0, "b": 0.5}
+    assert (option_values["judged"], option_values["tags"], option_values["shuffle"]) == (
+        "x.txt",
+        ("a",),
+        True,
+    )
 
 
 @pytest.mark.parametrize("words", [("-k", "0"), ("--share", "2"), ("--way", "up"), ("--depth",)])
@@ -88,7 +92,7 @@ def test_what_has_no_default_is_required():
 
 
 def test_the_help_is_that_of_the_docstring():
-    help_of = {each.name: each for each in command.params}
+    help_of = {parameter.name: parameter for parameter in command.params}
     assert help_of["depth"].help == "How far, with --share and other."
     assert help_of["depth"].metavar == "N"
     assert help_of["judged"].metavar == "QRELS"

@@ -46,11 +46,11 @@ def test_a_dumb_terminal_gets_no_escapes(terminal, monkeypatch):
 
 
 def test_a_command_reports_to_its_line_alone(terminal):
-    outside = []
-    with progress(outside.append):
+    messages = []
+    with progress(messages.append):
         steps(2)
         step("after it")
-    assert outside == ["after it"]
+    assert messages == ["after it"]
     assert terminal.readouterr().err == "\r\x1b[K1/2 run0\r\x1b[K2/2 run1\r\x1b[K"
 
 

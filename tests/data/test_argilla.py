@@ -25,7 +25,7 @@ def record(responses, doc="d1", suggestions=None, **fields):
 
 
 def said(*answers):
-    return [{"value": value, "user_id": who} for who, value in answers]
+    return [{"value": value, "user_id": user} for user, value in answers]
 
 
 RECORDS = (
@@ -41,9 +41,9 @@ RECORDS = (
 @pytest.fixture
 def read(tmp_path):
     def call(*records):
-        place = tmp_path / "records.json"
-        place.write_text(json.dumps(list(records)))
-        return contents_of(place)
+        path = tmp_path / "records.json"
+        path.write_text(json.dumps(list(records)))
+        return contents_of(path)
 
     return call
 
@@ -61,7 +61,7 @@ def test_every_annotator_is_kept_and_models_apart(read):
     assert outcome.queries.rows() == [("q1", "red shoes")]
     assert outcome.documents["title"].to_list() == ["Shoe"] * 3
     assert outcome.extra["argilla"] == {"question": "relevance", "models": ["m1"]}
-    assert [(each.what, each.count) for each in outcome.notes] == [
+    assert [(note.what, note.count) for note in outcome.notes] == [
         ("records without responses, left unrated", 1)
     ]
 
@@ -70,10 +70,10 @@ def test_what_is_written_is_read_again(read):
     first = read(*RECORDS)
     out = io.BytesIO()
     assert find_format("argilla").write(first, out) == ()
-    again = json.loads(out.getvalue())
-    assert again[0]["responses"]["relevance"] == said(("u1", 3), ("u2", 1))
-    assert again[0]["suggestions"]["relevance"]["agent"] == "m1"
-    second = read(*again)
+    written_records = json.loads(out.getvalue())
+    assert written_records[0]["responses"]["relevance"] == said(("u1", 3), ("u2", 1))
+    assert written_records[0]["suggestions"]["relevance"]["agent"] == "m1"
+    second = read(*written_records)
     assert second.ratings.table.equals(first.ratings.table)
     assert second.documents.equals(first.documents)
 
@@ -83,5 +83,5 @@ def test_what_cannot_be_a_rating_is_named(read):
         read(record({"a": said(("u1", 1)), "b": said(("u1", 2))}))
     with raises("missing-key"):
         read({**record({}), "metadata": {}})
-    other = read(record({"a": said(("u1", 1)), "tags": said(("u1", ["x"]))}))
-    assert [each.what for each in other.notes] == ["questions that are not a grade, left out"]
+    contents = read(record({"a": said(("u1", 1)), "tags": said(("u1", ["x"]))}))
+    assert [note.what for note in contents.notes] == ["questions that are not a grade, left out"]

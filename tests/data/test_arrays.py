@@ -60,8 +60,8 @@ def test_a_mask_says_who_is_there():
     qrels, run = from_arrays(np.abs(LABELS), SCORES, mask=mask, padding=None)
     assert qrels.table["doc_id"].to_list() == ["0", "1", "0"]
     assert run.table["score"].to_list() == [0.1, 0.9, 0.4]
-    both, _ = from_arrays(LABELS, SCORES, mask=mask.astype(int))
-    assert len(both.table) == 3
+    masked_qrels, _ = from_arrays(LABELS, SCORES, mask=mask.astype(int))
+    assert len(masked_qrels.table) == 3
 
 
 def test_what_is_unjudged_or_not_ranked():
@@ -98,9 +98,9 @@ def test_what_a_sparse_matrix_leaves_out_is_not_there():
     qrels = read_qrels(labels)
     assert qrels.table.rows() == [("0", "5", 2.0), ("1", "3", 0.0)]  # 0 is there, and a grade
     assert qrels.unjudged == ()  # nothing is known of the third, as where a frame lacks it
-    twice = scipy.sparse.coo_matrix(([2, 1], ([0, 0], [5, 5])), shape=(1, 9))
+    repeated_cells = scipy.sparse.coo_matrix(([2, 1], ([0, 0], [5, 5])), shape=(1, 9))
     with raises("duplicate-document", DuplicateError):
-        read_qrels(twice)
+        read_qrels(repeated_cells)
     with raises("wrong-type", InputError):
         from_arrays(labels, labels)
 

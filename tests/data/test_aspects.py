@@ -36,8 +36,13 @@ def sheet(tmp_path):
 )
 def test_grades_of_files_and_frames(sheet, aspects, grades):
     for table in (sheet, pl.read_csv(sheet)):
-        found = map_columns(table, {**PAIR, "aspects": aspects}, "qrels")
-        rows = getattr(found, "table", found).lazy().select("query_id", "doc_id", "grade").collect()
+        mapped_table = map_columns(table, {**PAIR, "aspects": aspects}, "qrels")
+        rows = (
+            getattr(mapped_table, "table", mapped_table)
+            .lazy()
+            .select("query_id", "doc_id", "grade")
+            .collect()
+        )
         assert {f"{q} {d}": grade for q, d, grade in rows.iter_rows()} == pytest.approx(grades)
 
 
@@ -45,12 +50,12 @@ def test_every_verb_takes_them(sheet, run, tmp_path):
     runs = [tmp_path / "old.run", tmp_path / "new.run"]
     runs[0].write_text("1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 c 1 1 x\n")
     runs[1].write_text("1 Q0 b 1 2 x\n1 Q0 a 2 1 x\n2 Q0 c 1 1 x\n")
-    words = ["--columns", "query=q,doc=d,aspects=relevance&fresh"]
-    ended = run("eval", str(sheet), str(runs[1]), "-m", "P@1", *words)
-    assert "1.0000" in ended.out
-    assert run("compare", str(sheet), *map(str, runs), "-m", "P@1", *words).code == 0
+    column_options = ["--columns", "query=q,doc=d,aspects=relevance&fresh"]
+    evaluation = run("eval", str(sheet), str(runs[1]), "-m", "P@1", *column_options)
+    assert "1.0000" in evaluation.out
+    assert run("compare", str(sheet), *map(str, runs), "-m", "P@1", *column_options).code == 0
     result = rankgate.evaluate(
-        Collection(sheet, columns=words[1]), {"1": {"a": 1.0}, "2": {"c": 1.0}}, ["P@1"]
+        Collection(sheet, columns=column_options[1]), {"1": {"a": 1.0}, "2": {"c": 1.0}}, ["P@1"]
     )
     assert result.runs[0].per_query("P@1") == {"1": 0, "2": 1}
 
@@ -91,8 +96,8 @@ GRADES = st.lists(st.integers(0, 4), min_size=2, max_size=2)
 @given(GRADES, st.floats(0.01, 9), st.floats(0.01, 9))
 def test_laws(values, one, other):
     mean = Aspects.read(f"a:{one:.4f}+b:{other:.4f}").grade(values)
-    both = Aspects.read("a&b").grade(values)
+    conjunction = Aspects.read("a&b").grade(values)
     assert min(values) - 1e-9 <= mean <= max(values) + 1e-9
-    assert both == min(values)
+    assert conjunction == min(values)
     assert Aspects.read("a&b>=0").grade(values) == values[0]
     assert Aspects.read("a>=1&b>=1").grade(values) == float(min(values) >= 1)

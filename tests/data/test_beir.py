@@ -48,10 +48,10 @@ def test_each_file_is_known(data, part, reason):
 
 
 def test_a_folder_is_read_whole(folder):
-    found = contents_of(folder)
-    assert found.qrels.table.rows() == [("q1", "d1", 2.0), ("q1", "d2", 0.0)]
-    assert found.queries.rows() == [("q1", "jaguar speed"), ("q2", "ä")]
-    assert found.documents.rows(named=True) == [
+    contents = contents_of(folder)
+    assert contents.qrels.table.rows() == [("q1", "d1", 2.0), ("q1", "d2", 0.0)]
+    assert contents.queries.rows() == [("q1", "jaguar speed"), ("q2", "ä")]
+    assert contents.documents.rows(named=True) == [
         {"doc_id": "d1", "title": None, "text": "a jaguar", "metadata": '{"url": "x"}'},
         {"doc_id": "d2", "title": "Cars", "text": "b", "metadata": "{}"},
     ]
@@ -64,9 +64,9 @@ def test_a_folder_is_read_whole(folder):
 
 def test_of_several_splits_the_test_one_is_read_and_others_are_reported(folder):
     (folder / "qrels" / "train.tsv").write_bytes(QRELS.replace(b"q1", b"q9"))
-    found = contents_of(folder)
-    assert found.qrels.table["query_id"].to_list() == ["q1", "q1"]
-    assert [(n.what, n.examples) for n in found.notes] == [
+    contents = contents_of(folder)
+    assert contents.qrels.table["query_id"].to_list() == ["q1", "q1"]
+    assert [(n.what, n.examples) for n in contents.notes] == [
         ("other files of judgments, which were not read", ("train.tsv",))
     ]
     (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")

@@ -52,9 +52,7 @@ def test_labels_become_grades_in_every_form_of_judgments(tmp_path, shop):
     (tmp_path / "qrels.jsonl").write_text(frame.write_ndjson())
     frame.write_parquet(tmp_path / "qrels.parquet")
     frame.write_csv(tmp_path / "qrels.tsv", separator="\t")
-    sources = [
-        tmp_path / f"qrels.{suffix}" for suffix in ("csv", "jsonl", "parquet", "tsv")
-    ]  # fmt: skip
+    sources = [tmp_path / f"qrels.{suffix}" for suffix in ("csv", "jsonl", "parquet", "tsv")]
     expected = _means(QRELS)
     for source in (*sources, frame, frame.to_pandas()):
         assert _means(Collection(source, columns=COLUMNS, grades=GRADES)) == expected
@@ -166,8 +164,8 @@ def test_options_of_a_command_go_before_the_file(shop, monkeypatch):
 def test_a_run_keeps_what_is_known_of_its_system():
     run = rankgate.read_run(NEW, "new", earlier=OLD, repeats=[OLD, NEW], noise=[NEW])
     assert (run.name, run.earlier, run.repeats, run.noise) == ("new", OLD, (OLD, NEW), (NEW,))
-    again = rankgate.read_run(run)
-    assert again is run
+    reread = rankgate.read_run(run)
+    assert reread is run
     result = rankgate.evaluate(
         Collection(QRELS, items=Items(catalogue=["m1", "m2", "l1", "l2"])),
         [run],
@@ -201,7 +199,10 @@ def test_tags_in_a_frame_have_the_columns_that_files_may_have():
     run = {"1": ["a"], "2": ["a", "b"]}
     slices = rankgate.evaluate(collection, {"one": run}, ["RR", "P@1"], slices=["part"]).slices
     assert slices.select("value", "metric", "mean").rows() == [
-        ("x", "RR", 1.0), ("x", "P@1", 1.0), ("y", "RR", 0.5), ("y", "P@1", 0.0)
-    ]  # fmt: skip
+        ("x", "RR", 1.0),
+        ("x", "P@1", 1.0),
+        ("y", "RR", 0.5),
+        ("y", "P@1", 0.0),
+    ]
     with pytest.raises(InputError, match="tags need a column query_id"):
         rankgate.compare(replace(collection, tags=tags.drop("topic")), run, run, ["RR"])

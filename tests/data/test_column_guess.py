@@ -40,16 +40,16 @@ def _written(folder, language, form):
     label = dict(zip((3, 2, 0), LABELS[language], strict=True))
     judged = pl.DataFrame(
         [
-            {query: each, doc: document, "Titel": f"a {document}", grade: label[value]}
-            for each, row in QRELS.items()
+            {query: query_id, doc: document, "Titel": f"a {document}", grade: label[value]}
+            for query_id, row in QRELS.items()
             for document, value in row.items()
         ]
     )
     ranked = pl.DataFrame(
         [
-            {rank: place, query: each, doc: document}
-            for each, row in RANKED.items()
-            for place, document in enumerate(row, 1)
+            {rank: position, query: query_id, doc: document}
+            for query_id, row in RANKED.items()
+            for position, document in enumerate(row, 1)
         ]
     )
     for name, frame in (("judged", judged), ("ranked", ranked)):
@@ -82,16 +82,16 @@ def test_the_copied_line_works_on_the_command_line_and_in_the_projects_file(
 ):
     monkeypatch.chdir(tmp_path)
     judged, ranked = _written(tmp_path, language, form)
-    words = ["eval", judged, ranked, "-m", "nDCG@10", "--format", "json"]
-    ended = run(*words)
-    assert (ended.code, ended.out) == (2, "")
-    option, _, *toml = ended.error.suggestions
-    assert ended.err.splitlines()[1] == f"  {option}"
+    arguments = ["eval", judged, ranked, "-m", "nDCG@10", "--format", "json"]
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    option, _, *toml = result.error.suggestions
+    assert result.err.splitlines()[1] == f"  {option}"
     truth = rankgate.evaluate(QRELS, RANKED, ["nDCG@10"]).means["nDCG@10"][0]
-    copied = json.loads(run(*words, *shlex.split(option)).out)
+    copied = json.loads(run(*arguments, *shlex.split(option)).out)
     assert copied["runs"][0]["mean"]["nDCG@10"] == pytest.approx(truth)
     (tmp_path / "rankgate.toml").write_text("\n".join(toml), encoding="utf-8")
-    assert json.loads(run(*words).out)["runs"] == copied["runs"]
+    assert json.loads(run(*arguments).out)["runs"] == copied["runs"]
     described = json.loads(run("describe", judged, ranked, "--format", "json").out)
     assert [bool(file["judgments"]) for file in described["files"]] == [True, False]
 
@@ -105,8 +105,9 @@ def test_files_that_name_columns_differently_share_one_line(tmp_path, run):
     assert run("eval", judged, ranked, *shlex.split(option)).code == 0
     columns = shlex.split(option)[1]
     table = pl.read_csv(judged).rename({"Suchbegriff": "search_term"})
-    collection = rankgate.Collection(table, columns=columns, grades={"sehr gut": 3, "gut": 2,
-                                                                     "schlecht": 0})  # fmt: skip
+    collection = rankgate.Collection(
+        table, columns=columns, grades={"sehr gut": 3, "gut": 2, "schlecht": 0}
+    )
     assert rankgate.evaluate(collection, RANKED, ["P@1"]).means["P@1"][0] == 1 / 2
 
 
@@ -121,9 +122,9 @@ def test_what_is_stated_stays_and_what_is_missing_is_added(tmp_path, run):
 def test_a_guess_that_fits_two_columns_is_one_error_with_both_lines(tmp_path, run):
     path = tmp_path / "judged.csv"
     path.write_text("search_term,sku,ean,label\nmug,m1,40001,Exact\nmug,m2,40002,Irrelevant\n")
-    ended = run("describe", path)
-    assert_refused(ended, "unknown-format", path, 1)
-    first, word, second, *_ = ended.error.suggestions
+    result = run("describe", path)
+    assert_refused(result, "unknown-format", path, 1)
+    first, word, second, *_ = result.error.suggestions
     assert (word, "doc=sku" in first, "doc=ean" in second) == ("or", True, True)
     for option in (first, second):
         assert run("describe", path, *shlex.split(option)).code == 0
@@ -133,7 +134,7 @@ def test_contents_tell_where_names_do_not():
     table = pl.DataFrame(
         {
             "a": [f"words of {query}" for query in "abc" for _ in range(4)],
-            "b": [f"X{place}" for place in range(12)],
+            "b": [f"X{number}" for number in range(12)],
             "c": [1, 2, 3, 4] * 3,
             "d": [0.9, 0.7, 0.3, 0.1] * 3,
         }
@@ -142,8 +143,8 @@ def test_contents_tell_where_names_do_not():
     assert ranks.columns == {"query_id": "a", "doc_id": "b", "rank": "c"}
     scores = guess_columns(table.drop("c").lazy(), None)
     assert scores.columns == {"query_id": "a", "doc_id": "b", "score": "d"}
-    words = table.select("a", "b", e=pl.Series(["relevant", "not relevant"] * 6))
-    labels = guess_columns(words.lazy(), "qrels")
+    label_table = table.select("a", "b", e=pl.Series(["relevant", "not relevant"] * 6))
+    labels = guess_columns(label_table.lazy(), "qrels")
     assert labels.columns == {"query_id": "a", "doc_id": "b", "grade": "e"}
     assert labels.grades == {"relevant": 1, "not relevant": 0}
 
@@ -168,8 +169,8 @@ def test_a_number_that_is_wrong_is_no_label(tmp_path):
 def test_empty_labels_are_unjudged(tmp_path):
     path = tmp_path / "judged.csv"
     path.write_text("query,doc,label\nmug,m1,Exact\nmug,m2,\n")
-    found = rankgate.Collection(path, grades={"Exact": 3}).qrels()
-    assert found.table.rows() == [("mug", "m1", 3.0)]
+    qrels = rankgate.Collection(path, grades={"Exact": 3}).qrels()
+    assert qrels.table.rows() == [("mug", "m1", 3.0)]
 
 
 def test_a_log_with_clicks_gets_the_mapping_that_learns_judgments(tmp_path, monkeypatch, run):
@@ -188,11 +189,14 @@ def test_a_log_with_clicks_gets_the_mapping_that_learns_judgments(tmp_path, monk
     assert_refused(refused, "log-not-judgments", "log.csv", 1)
     *lines, _, command = refused.error.suggestions
     assert_refused(run("describe", "log.csv"), "log-not-judgments", "log.csv", 1)
-    named = run("online", "judgments", "log.csv")
-    assert (named.error.code, list(named.error.suggestions[:-1])) == ("no-usable-events", lines)
+    online_result = run("online", "judgments", "log.csv")
+    assert (online_result.error.code, list(online_result.error.suggestions[:-1])) == (
+        "no-usable-events",
+        lines,
+    )
     (tmp_path / "log.toml").write_text("\n".join(lines))
-    ended = run(*shlex.split(command)[1:])
-    assert ended.code == 0, ended.err
+    result = run(*shlex.split(command)[1:])
+    assert result.code == 0, result.err
     learned = rankgate.read_qrels("qrels.csv").table
-    best = learned.sort("grade", descending=True).head(2)["doc_id"].to_list()
-    assert sorted(best) == ["lamp0", "mug0"]
+    top_documents = learned.sort("grade", descending=True).head(2)["doc_id"].to_list()
+    assert sorted(top_documents) == ["lamp0", "mug0"]

@@ -37,11 +37,11 @@ def folder(tmp_path, monkeypatch):
 
 def test_files_and_frames_are_read_by_the_columns_that_are_named(folder):
     truth = rankgate.evaluate(QRELS, RANKED, ["nDCG@3"]).means["nDCG@3"][0]
-    both = {"query": "search_term", "doc": "sku", "grade": "final_rating", "score": "bm25"}
+    columns = {"query": "search_term", "doc": "sku", "grade": "final_rating", "score": "bm25"}
     frames = pl.read_csv(folder / "sheet.csv").drop("score"), pl.read_csv(folder / "run.csv")
     for qrels, ranking in ((folder / "sheet.csv", folder / "run.csv"), frames):
-        found = rankgate.evaluate(Collection(qrels, columns=both), ranking, ["nDCG@3"])
-        assert found.means["nDCG@3"][0] == pytest.approx(truth)
+        scores = rankgate.evaluate(Collection(qrels, columns=columns), ranking, ["nDCG@3"])
+        assert scores.means["nDCG@3"][0] == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
@@ -53,8 +53,8 @@ def test_any_separator_byte_order_mark_and_line_ends_are_fine(folder, separator)
 
 def test_runs_without_these_columns_are_read_as_they_are(folder, run):
     for ranking, columns in (("plain.run", GRADE), ("run.csv", f"{GRADE},score=bm25")):
-        ended = run("eval", "sheet.csv", ranking, "-m", "RR", "--columns", columns)
-        assert ended.code == 0, ended.err
+        result = run("eval", "sheet.csv", ranking, "-m", "RR", "--columns", columns)
+        assert result.code == 0, result.err
     two = ["compare", "sheet.csv", "plain.run", "run.csv", "-m", "RR", "--columns"]
     assert run(*two, f"{GRADE}").code == 2  # nothing says what its score is
     three = ["gate", "sheet.csv", "run.csv", "run.csv", "--columns", f"{GRADE},score=bm25"]
@@ -72,9 +72,9 @@ def test_columns_of_several_raters_are_their_ratings(folder, run):
             run("agree", "sheet.csv", "--columns", columns, "--format", "json").out
         )["counts"]
         assert (counts["ratings"], counts["raters"], counts["overlap"]) == (7, 2, 3)
-    said = rankgate.agree(pl.read_csv(folder / "sheet.csv"), columns=f"{PAIR},grade=rater_*")
-    assert said.found.counts["ratings"] == 7
-    assert said.found.raters["rater"].sort().to_list() == ["rater_ann", "rater_bob"]
+    agreement = rankgate.agree(pl.read_csv(folder / "sheet.csv"), columns=f"{PAIR},grade=rater_*")
+    assert agreement.found.counts["ratings"] == 7
+    assert agreement.found.raters["rater"].sort().to_list() == ["rater_ann", "rater_bob"]
     judged = run("resolve", "sheet.csv", "--rule", "mean", "--columns", columns).out
     assert "laptop 0 100 2.5" in judged
     refused = run("eval", "sheet.csv", "plain.run", "--columns", columns)
@@ -92,8 +92,8 @@ def test_every_command_of_files_takes_them(folder, run):
     long = run("convert", "sheet.csv", "-", "--to", "csv", "--columns", f"{PAIR},grade=rater_*")
     assert long.out.splitlines()[:2] == ["query_id,doc_id,rater,grade", "laptop,100,rater_ann,3"]
     (folder / "rated.csv").write_text("term,sku,who,stars\nq,a,ann,1\nq,a,bob,2\n")
-    words = "query=term,doc=sku,rater=who,grade=stars"
-    assert run("agree", "rated.csv", "--columns", words, "--format", "json").code == 0
+    columns = "query=term,doc=sku,rater=who,grade=stars"
+    assert run("agree", "rated.csv", "--columns", columns, "--format", "json").code == 0
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_every_command_of_files_takes_them(folder, run):
 )
 @pytest.mark.usefixtures("folder")
 def test_a_map_that_makes_no_sense_is_an_error(run, columns, code):
-    for words in (["agree", "sheet.csv"], ["eval", "sheet.csv", "plain.run"]):
-        assert_refused(run(*words, "--columns", columns), code)
+    for arguments in (["agree", "sheet.csv"], ["eval", "sheet.csv", "plain.run"]):
+        assert_refused(run(*arguments, "--columns", columns), code)
 
 
 @pytest.mark.parametrize(
@@ -125,22 +125,22 @@ def test_a_map_that_makes_no_sense_is_an_error(run, columns, code):
 )
 @pytest.mark.usefixtures("folder")
 def test_columns_that_are_not_there_or_hold_no_grades_are_named(run, columns, code, line):
-    for words in (["resolve", "sheet.csv"], ["convert", "sheet.csv", "-", "--to", "csv"]):
-        ended = run(*words, "--columns", columns)
-        if words[0] == "resolve" and columns.endswith("final_rating"):
+    for arguments in (["resolve", "sheet.csv"], ["convert", "sheet.csv", "-", "--to", "csv"]):
+        result = run(*arguments, "--columns", columns)
+        if arguments[0] == "resolve" and columns.endswith("final_rating"):
             continue  # it is refused for its raters
-        assert_refused(ended, code, "sheet.csv", line)
+        assert_refused(result, code, "sheet.csv", line)
 
 
 def test_bad_rows_of_a_sheet_of_raters_are_named_by_their_own_line(folder, run):
-    words = ["agree", "s.csv", "--columns", f"{PAIR},grade=rater_*"]
+    arguments = ["agree", "s.csv", "--columns", f"{PAIR},grade=rater_*"]
     (folder / "s.csv").write_text(SHEET.replace("phone,200,phone,3", ",200,phone,3"))
-    assert_refused(run(*words), "empty-value", "s.csv", 4)
+    assert_refused(run(*arguments), "empty-value", "s.csv", 4)
     (folder / "s.csv").write_text(SHEET.replace("laptop,101,mouse,1,1,1,9", "laptop,101,mouse"))
-    assert_refused(run(*words), "wrong-field-count", "s.csv", 3)
+    assert_refused(run(*arguments), "wrong-field-count", "s.csv", 3)
     (folder / "s.csv").write_text(SHEET.replace("title", "sku"))
-    assert_refused(run(*words), "duplicate-column", "s.csv", 1)
-    assert_refused(run("agree", "plain.run", *words[2:]), "wrong-type", "plain.run", 1)
+    assert_refused(run(*arguments), "duplicate-column", "s.csv", 1)
+    assert_refused(run("agree", "plain.run", *arguments[2:]), "wrong-type", "plain.run", 1)
 
 
 def test_a_frame_without_the_column_is_refused(folder):

@@ -53,9 +53,9 @@ def _written(folder, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_folder_in_parquet_is_a_collection(tmp_path, run, layout):
     folder = _written(tmp_path, layout)
-    found = contents_of(folder)
-    assert found.queries.rows() == QUERIES.rows()
-    assert found.documents.rows()[0] == ("d1", "A", "a jaguar")
+    contents = contents_of(folder)
+    assert contents.queries.rows() == QUERIES.rows()
+    assert contents.documents.rows()[0] == ("d1", "A", "a jaguar")
     expected = rankgate.evaluate(QRELS, RANKED, ["nDCG@10"]).means["nDCG@10"].to_list()
     means = rankgate.evaluate(rankgate.Collection(folder), RANKED, ["nDCG@10"]).means
     assert means["nDCG@10"].to_list() == expected
@@ -93,8 +93,9 @@ class _Registered:
                 return contextlib.closing(io.BytesIO(self.data))
 
         judged = "".join(f"{q} 0 {d} {g}\n" for q, row in QRELS.items() for d, g in row.items())
-        ranked = "".join(f"{q} Q0 {d} 1 {s} x\n" for q, row in RANKED.items()
-                         for d, s in row.items())  # fmt: skip
+        ranked = "".join(
+            f"{q} Q0 {d} 1 {s} x\n" for q, row in RANKED.items() for d, s in row.items()
+        )
         self.dataset = Dataset(
             TsvQueries(Bytes(b"q1\tjaguar speed\nq2\tcars\n")),
             TrecQrels(Bytes(judged.encode()), {0: "not", 1: "yes", 2: "very"}),
@@ -116,8 +117,8 @@ def test_a_data_set_of_ir_datasets_is_read_by_its_name(run):
         expected = rankgate.evaluate(QRELS, RANKED, ["nDCG@10", "RR"]).means.row(0)[-2:]
         assert rankgate.evaluate(name, name, ["nDCG@10", "RR"]).means.row(0)[-2:] == expected
         assert contents_of(name).queries.rows() == QUERIES.rows()
-        ended = run("eval", name, name, "-m", "RR")
-        assert ended.code == 0, ended.err
+        result = run("eval", name, name, "-m", "RR")
+        assert result.code == 0, result.err
         assert run("describe", name).code == 0
     assert_refused(run("describe", "ir_datasets:no/such"), "no-such-dataset", "no/such")
 
@@ -131,15 +132,29 @@ def test_without_ir_datasets_the_error_says_how_to_get_it(monkeypatch):
 def test_results_of_mteb_are_values(tmp_path):
     (tmp_path / "SciFact.json").write_text(
         json.dumps(
-            {"task_name": "SciFact", "mteb_version": "2.1.0", "dataset_revision": "x",
-             "evaluation_time": 3.5, "scores": {"train": [], "test": [
-                 {"ndcg_at_10": 0.71, "map_at_10": 0.66, "main_score": 0.71,
-                  "hf_subset": "default", "languages": ["eng-Latn"]},
-                 {"ndcg_at_10": 0.5, "hf_subset": "de", "languages": ["deu-Latn"]}]}}
+            {
+                "task_name": "SciFact",
+                "mteb_version": "2.1.0",
+                "dataset_revision": "x",
+                "evaluation_time": 3.5,
+                "scores": {
+                    "train": [],
+                    "test": [
+                        {
+                            "ndcg_at_10": 0.71,
+                            "map_at_10": 0.66,
+                            "main_score": 0.71,
+                            "hf_subset": "default",
+                            "languages": ["eng-Latn"],
+                        },
+                        {"ndcg_at_10": 0.5, "hf_subset": "de", "languages": ["deu-Latn"]},
+                    ],
+                },
+            }
         )
-    )  # fmt: skip
-    found = contents_of(tmp_path / "SciFact.json")
-    rows = found.values.select("run", "metric", "value").rows()
+    )
+    contents = contents_of(tmp_path / "SciFact.json")
+    rows = contents.values.select("run", "metric", "value").rows()
     assert ("SciFact", "ndcg_at_10", 0.71) in rows
     assert ("SciFact (de)", "ndcg_at_10", 0.5) in rows
     old = {"mteb_dataset_name": "NFCorpus", "test": {"ndcg_at_10": 0.3, "evaluation_time": 1.0}}

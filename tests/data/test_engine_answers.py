@@ -19,8 +19,11 @@ from support.command import assert_refused
 
 ROOT = Path(__file__).parents[2]
 QRELS = {"red mug": {"m1": 3, "m2": 2, "m3": 0}, "lamp": {"l1": 3, "l2": 0}, "sofa": {"s1": 1}}
-LISTS = {"red mug": [("m2", 9.5), ("m1", 7.25), ("m3", 1.0)], "lamp": [("l2", 4.0), ("l1", 2.0)],
-         "sofa": []}  # fmt: skip
+LISTS = {
+    "red mug": [("m2", 9.5), ("m1", 7.25), ("m3", 1.0)],
+    "lamp": [("l2", 4.0), ("l1", 2.0)],
+    "sofa": [],
+}
 TREC = "".join(
     f"{query.replace(' ', '_')} Q0 {doc} {rank} {score} x\n"
     for query, hits in LISTS.items()
@@ -30,38 +33,58 @@ TREC = "".join(
 
 def _elasticsearch(_, hits):
     return {
-        "took": 5, "timed_out": False,
+        "took": 5,
+        "timed_out": False,
         "_shards": {"total": 5, "successful": 5, "skipped": 0, "failed": 0},
         "hits": {
             "total": {"value": len(hits), "relation": "eq"},
             "max_score": hits[0][1] if hits else None,
-            "hits": [{"_index": "shop", "_id": doc, "_score": score,
-                      "_source": {"sku": f"sku-{doc}", "tags": ["a", "b"]}}
-                     for doc, score in hits],
+            "hits": [
+                {
+                    "_index": "shop",
+                    "_id": doc,
+                    "_score": score,
+                    "_source": {"sku": f"sku-{doc}", "tags": ["a", "b"]},
+                }
+                for doc, score in hits
+            ],
         },
-    }  # fmt: skip
+    }
 
 
 def _solr(query, hits):
     return {
         "responseHeader": {"status": 0, "QTime": 2, "params": {"q": query, "fl": "id,score"}},
-        "response": {"numFound": len(hits), "start": 0, "numFoundExact": True,
-                     "docs": [{"id": doc, "score": score} for doc, score in hits]},
-    }  # fmt: skip
+        "response": {
+            "numFound": len(hits),
+            "start": 0,
+            "numFoundExact": True,
+            "docs": [{"id": doc, "score": score} for doc, score in hits],
+        },
+    }
 
 
 def _algolia(query, hits):
     return {
         "hits": [{"title": "x", "objectID": doc, "_highlightResult": {}} for doc, _ in hits],
-        "nbHits": len(hits), "page": 0, "nbPages": 1, "hitsPerPage": 20,
-        "exhaustiveNbHits": True, "query": query, "params": f"query={query}",
+        "nbHits": len(hits),
+        "page": 0,
+        "nbPages": 1,
+        "hitsPerPage": 20,
+        "exhaustiveNbHits": True,
+        "query": query,
+        "params": f"query={query}",
         "processingTimeMS": 1,
-    }  # fmt: skip
+    }
 
 
 def _vespa(_, hits):
-    root = {"id": "toplevel", "relevance": 1.0, "fields": {"totalCount": len(hits)},
-            "coverage": {"coverage": 100, "documents": 3, "full": True, "nodes": 1}}  # fmt: skip
+    root = {
+        "id": "toplevel",
+        "relevance": 1.0,
+        "fields": {"totalCount": len(hits)},
+        "coverage": {"coverage": 100, "documents": 3, "full": True, "nodes": 1},
+    }
     if hits:
         root["children"] = [
             {"id": f"id:shop:product::{doc}", "relevance": score, "source": "shop", "fields": {}}
@@ -80,54 +103,104 @@ def _qdrant_search(query, hits):
 
 
 def _weaviate(_, hits):
-    objects = [{"_additional": {"id": doc, "score": str(score)}, "title": "x"}
-               for doc, score in hits]  # fmt: skip
+    objects = [
+        {"_additional": {"id": doc, "score": str(score)}, "title": "x"} for doc, score in hits
+    ]
     return {"data": {"Get": {"Product": objects}}}
 
 
 def _meilisearch(query, hits):
-    return {"hits": [{"id": doc, "_rankingScore": score / 10} for doc, score in hits],
-            "query": query, "processingTimeMs": 1, "limit": 20, "offset": 0,
-            "estimatedTotalHits": len(hits)}  # fmt: skip
+    return {
+        "hits": [{"id": doc, "_rankingScore": score / 10} for doc, score in hits],
+        "query": query,
+        "processingTimeMs": 1,
+        "limit": 20,
+        "offset": 0,
+        "estimatedTotalHits": len(hits),
+    }
 
 
 def _typesense(query, hits):
-    return {"facet_counts": [], "found": len(hits), "out_of": 9, "page": 1,
-            "request_params": {"collection_name": "shop", "per_page": 10, "q": query},
-            "search_time_ms": 1, "search_cutoff": False,
-            "hits": [{"document": {"id": doc}, "highlights": [], "text_match": 578730123365711993}
-                     for doc, _ in hits]}  # fmt: skip
+    return {
+        "facet_counts": [],
+        "found": len(hits),
+        "out_of": 9,
+        "page": 1,
+        "request_params": {"collection_name": "shop", "per_page": 10, "q": query},
+        "search_time_ms": 1,
+        "search_cutoff": False,
+        "hits": [
+            {"document": {"id": doc}, "highlights": [], "text_match": 578730123365711993}
+            for doc, _ in hits
+        ],
+    }
 
 
 ANSWERS = {
-    "elasticsearch": _elasticsearch, "solr": _solr, "algolia": _algolia, "vespa": _vespa,
-    "qdrant": _qdrant, "weaviate": _weaviate, "meilisearch": _meilisearch,
+    "elasticsearch": _elasticsearch,
+    "solr": _solr,
+    "algolia": _algolia,
+    "vespa": _vespa,
+    "qdrant": _qdrant,
+    "weaviate": _weaviate,
+    "meilisearch": _meilisearch,
     "typesense": _typesense,
-}  # fmt: skip
+}
 SEVERAL = {
     "elasticsearch": lambda answers: {"took": 9, "responses": answers},
     "algolia": lambda answers: {"results": answers},
-    "meilisearch": lambda answers: {"results": [{"indexUid": "shop", **one} for one in answers]},
+    "meilisearch": lambda answers: {
+        "results": [{"indexUid": "shop", **answer} for answer in answers]
+    },
     "typesense": lambda answers: {"results": answers},
-    "qdrant": lambda answers: {"result": [one["result"] for one in answers], "status": "ok",
-                               "time": 0.1},
-}  # fmt: skip
+    "qdrant": lambda answers: {
+        "result": [answer["result"] for answer in answers],
+        "status": "ok",
+        "time": 0.1,
+    },
+}
 ERRORS = {
-    "elasticsearch": {"error": {"root_cause": [{"type": "index_not_found_exception"}],
-                                "type": "index_not_found_exception", "reason": "no such index"},
-                      "status": 404},
-    "solr": {"responseHeader": {"status": 400, "QTime": 1},
-             "error": {"metadata": [], "msg": "undefined field qty", "code": 400}},
+    "elasticsearch": {
+        "error": {
+            "root_cause": [{"type": "index_not_found_exception"}],
+            "type": "index_not_found_exception",
+            "reason": "no such index",
+        },
+        "status": 404,
+    },
+    "solr": {
+        "responseHeader": {"status": 400, "QTime": 1},
+        "error": {"metadata": [], "msg": "undefined field qty", "code": 400},
+    },
     "algolia": {"message": "Index shop does not exist", "status": 404},
-    "vespa": {"root": {"id": "toplevel", "relevance": 1.0, "fields": {"totalCount": 0}, "errors": [
-        {"code": 12, "summary": "Timed out", "source": "shop", "message": "Error in execution"}]}},
+    "vespa": {
+        "root": {
+            "id": "toplevel",
+            "relevance": 1.0,
+            "fields": {"totalCount": 0},
+            "errors": [
+                {
+                    "code": 12,
+                    "summary": "Timed out",
+                    "source": "shop",
+                    "message": "Error in execution",
+                }
+            ],
+        }
+    },
     "qdrant": {"status": {"error": "Not found: Collection `shop` doesn't exist!"}, "time": 1e-5},
-    "weaviate": {"data": {"Get": {"Product": None}},
-                 "errors": [{"locations": [], "message": "explorer: get class", "path": ["Get"]}]},
-    "meilisearch": {"message": "Index `shop` not found.", "code": "index_not_found",
-                    "type": "invalid_request", "link": "https://docs.meilisearch.com/errors"},
+    "weaviate": {
+        "data": {"Get": {"Product": None}},
+        "errors": [{"locations": [], "message": "explorer: get class", "path": ["Get"]}],
+    },
+    "meilisearch": {
+        "message": "Index `shop` not found.",
+        "code": "index_not_found",
+        "type": "invalid_request",
+        "link": "https://docs.meilisearch.com/errors",
+    },
     "typesense": {"code": 404, "error": "Not found."},
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -138,8 +211,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def _values(run, qrels=QRELS):
-    found = rankgate.evaluate(qrels, run, ["nDCG@10", "P@1"])
-    return found.means["nDCG@10"][0], found.runs[0].per_query("nDCG@10")
+    evaluation = rankgate.evaluate(qrels, run, ["nDCG@10", "P@1"])
+    return evaluation.means["nDCG@10"][0], evaluation.runs[0].per_query("nDCG@10")
 
 
 def _truth():
@@ -165,12 +238,12 @@ def test_a_folder_with_a_file_for_each_query_is_a_run(folder, name):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_json_lines_a_list_and_answers_by_query_are_runs(folder, name):
     answers = {query: ANSWERS[name](query, hits) for query, hits in LISTS.items()}
-    beside = [{"query_id": query, **one} for query, one in answers.items()]
-    around = [{"query_id": query, "response": one} for query, one in answers.items()]
+    flat_records = [{"query_id": query, **answer} for query, answer in answers.items()]
+    wrapped_records = [{"query_id": query, "response": answer} for query, answer in answers.items()]
     texts = {
-        "beside.ndjson": "\n".join(map(json.dumps, beside)),
-        "around.jsonl": "\n".join(map(json.dumps, around)) + "\n",
-        "list.json": json.dumps(beside, indent=1),
+        "beside.ndjson": "\n".join(map(json.dumps, flat_records)),
+        "around.jsonl": "\n".join(map(json.dumps, wrapped_records)) + "\n",
+        "list.json": json.dumps(flat_records, indent=1),
         "by-query.json": json.dumps(answers),
     }
     for file, text in texts.items():
@@ -183,7 +256,7 @@ def test_the_answer_to_several_queries_is_a_run(folder, name):
     answers = [ANSWERS[name](query, hits) for query, hits in LISTS.items()]
     (folder / "several.json").write_text(json.dumps(SEVERAL[name](answers)))
     numbered = {str(n): grades for n, grades in enumerate(QRELS.values(), 1)}
-    echo = next(one for one in PRODUCTS if one.name == name).echo
+    echo = next(product for product in PRODUCTS if product.name == name).echo
     assert _values("several.json", QRELS if echo else numbered)[0] == _truth()[0]
 
 
@@ -196,13 +269,13 @@ def test_an_answer_that_is_an_error_is_one_error_with_the_line_to_write(folder, 
     wrong = folder / "answers" / "sofa.json"
     wrong.write_text(json.dumps(ERRORS[name]))
     (folder / "qrels.json").write_text(json.dumps(QRELS))
-    ended = run("eval", "qrels.json", "answers")
-    assert_refused(ended, "engine-error", "answers/sofa.json")
+    result = run("eval", "qrels.json", "answers")
+    assert_refused(result, "engine-error", "answers/sofa.json")
     wrong.unlink()
-    (folder / "answers.meta.jsonl").write_text(ended.error.suggestions[0])
-    ended = run("eval", "qrels.json", "answers", "--format", "json")
-    assert ended.code == 0, ended.err
-    assert json.loads(ended.out)["runs"][0]["counts"]["missing"] == 1
+    (folder / "answers.meta.jsonl").write_text(result.error.suggestions[0])
+    result = run("eval", "qrels.json", "answers", "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["runs"][0]["counts"]["missing"] == 1
     assert ("sofa", "failed") in read_run("answers").queries.select("query_id", "state").rows()
 
 
@@ -217,9 +290,9 @@ def test_a_folder_that_mixes_products_is_an_error_that_names_both(folder, run):
     (folder / "answers").mkdir()
     (folder / "qrels.json").write_text(json.dumps(QRELS))
     (folder / "answers" / "lamp.json").write_text(json.dumps(_solr("lamp", LISTS["lamp"])))
-    other = folder / "answers" / "sofa.json"
+    sofa_path = folder / "answers" / "sofa.json"
     for value in (_elasticsearch("sofa", [("s1", 1.0)]), {"note": "x"}, [1]):
-        other.write_text(json.dumps(value))
+        sofa_path.write_text(json.dumps(value))
         assert_refused(run("eval", "qrels.json", "answers"), "mixed-formats", "answers/sofa.json")
 
 
@@ -244,17 +317,17 @@ def test_a_field_of_documents_needs_no_path_and_numbered_queries_are_named(folde
     ]
     (folder / "answers.json").write_text(json.dumps(answers))
     (folder / "qrels.csv").write_text("query_id,sku,grade\n1,l1,1\n2,s1,1\n")
-    words = ("--columns", "doc=sku", "-m", "P@1", "--format", "json")
-    result = json.loads(run("eval", "qrels.csv", "answers.json", *words).out)["runs"][0]
+    options = ("--columns", "doc=sku", "-m", "P@1", "--format", "json")
+    result = json.loads(run("eval", "qrels.csv", "answers.json", *options).out)["runs"][0]
     assert result["mean"]["P@1"] == 1.0
     assert "numbered-queries" in result["counts"]["cautions"]
     (folder / "texts.csv").write_text("query_id,sku,grade\nlamp,l1,1\n")
-    assert_refused(run("eval", "texts.csv", "answers.json", *words), "queries-differ")
+    assert_refused(run("eval", "texts.csv", "answers.json", *options), "queries-differ")
 
 
 def test_documents_that_come_twice_are_a_caution_of_the_result(folder, run):
-    twice = _elasticsearch("lamp", [("l1", 2.0), ("l1", 1.0), (None, 0.5)])
-    (folder / "lamp.json").write_text(json.dumps(twice))
+    answer = _elasticsearch("lamp", [("l1", 2.0), ("l1", 1.0), (None, 0.5)])
+    (folder / "lamp.json").write_text(json.dumps(answer))
     (folder / "qrels.json").write_text(json.dumps(QRELS))
     result = json.loads(run("eval", "qrels.json", "lamp.json", "--format", "json").out)
     cautions = result["runs"][0]["counts"]["cautions"]
@@ -268,13 +341,15 @@ def test_another_field_holds_the_id_and_the_query(folder, run):
         for query, hits in LISTS.items()
     ]
     (folder / "log.ndjson").write_text("\n".join(lines))
-    rows = [f"{query},sku-{doc},{grade}" for query, row in QRELS.items()
-            for doc, grade in row.items()]  # fmt: skip
+    rows = [
+        f"{query},sku-{doc},{grade}" for query, row in QRELS.items() for doc, grade in row.items()
+    ]
     (folder / "qrels.csv").write_text("\n".join(["term,sku,grade", *rows]))
-    words = ["--columns", "query=term|request.text,doc=sku|_source.sku"]
-    found = json.loads(run("eval", "qrels.csv", "log.ndjson", "-m", "nDCG@10", *words,
-                           "--format", "json").out)  # fmt: skip
-    assert found["runs"][0]["mean"]["nDCG@10"] == pytest.approx(_truth()[0])
+    options = ["--columns", "query=term|request.text,doc=sku|_source.sku"]
+    result = json.loads(
+        run("eval", "qrels.csv", "log.ndjson", "-m", "nDCG@10", *options, "--format", "json").out
+    )
+    assert result["runs"][0]["mean"]["nDCG@10"] == pytest.approx(_truth()[0])
     assert run("describe", "log.ndjson", "--columns", "doc=_source.sku").code == 0
 
 
@@ -301,6 +376,6 @@ def test_results_in_another_order_are_ranked_by_their_place(folder):
 def test_examples_of_engines_read_answers_as_files_of_them_are_read(name):
     text = (ROOT / "examples" / "engines" / f"{name}.toml").read_text()
     engine = tomllib.loads(text)["engine"]
-    shape = next(one for one in PRODUCTS if one.name == name).shape
+    shape = next(product for product in PRODUCTS if product.name == name).shape
     assert (parse_path(engine["hits"]), parse_path(engine["score"])) == (shape.hits, shape.score)
     assert "total" not in engine or parse_path(engine["total"]) == shape.total

@@ -77,19 +77,19 @@ def tarred():
     ],
 )
 def test_what_it_is_is_reported(tmp_path, data, line, code):
-    place = tmp_path / "a.qrels"
-    place.write_bytes(data)
+    path = tmp_path / "a.qrels"
+    path.write_bytes(data)
     with raises(code, InputError) as result:
-        read_qrels(place)
-    assert (result.value.source, result.value.line) == (str(place), line)
+        read_qrels(path)
+    assert (result.value.source, result.value.line) == (str(path), line)
 
 
 def test_a_mark_between_two_runs(tmp_path):
     """The query of the second would be another than that of the first."""
-    place = tmp_path / "a.run"
-    place.write_bytes(BOM + b"q1 Q0 d1 1 2 t\n" + BOM + b"q1 Q0 d2 2 1 t\n")
+    path = tmp_path / "a.run"
+    path.write_bytes(BOM + b"q1 Q0 d1 1 2 t\n" + BOM + b"q1 Q0 d2 2 1 t\n")
     with raises("joined-lines", InputError, line=2):
-        _ = read_run(place).table
+        _ = read_run(path).table
 
 
 @pytest.mark.parametrize("name", ["csv", "tsv", "jsonl"])
@@ -107,5 +107,5 @@ def test_a_mark_in_a_quoted_field_is_of_the_field():
 
 def test_a_long_first_line_is_read_whole():
     document = "d" * 100_000
-    found = contents_of(InputFile(None, f"q1 0 {document} 1\n".encode())).qrels
-    assert found.table.rows() == [("q1", document, 1.0)]
+    qrels = contents_of(InputFile(None, f"q1 0 {document} 1\n".encode())).qrels
+    assert qrels.table.rows() == [("q1", document, 1.0)]

@@ -24,8 +24,8 @@ def found(data):
 
 
 def test_the_table_and_the_formats_agree():
-    listed = [name for name, _, _ in TABLE]  # a format of one file works without a line there
-    assert [fmt.name for fmt in FORMATS][: len(listed)] == listed
+    table_names = [name for name, _, _ in TABLE]  # a format of one file works without a line there
+    assert [fmt.name for fmt in FORMATS][: len(table_names)] == table_names
     assert len({fmt.name for fmt in FORMATS}) == len(FORMATS)
     for fmt in FORMATS:
         assert fmt.title, fmt.name
@@ -38,7 +38,7 @@ def test_the_table_and_the_formats_agree():
 
 @pytest.mark.parametrize("name", [fmt.name for fmt in FORMATS])
 def test_no_format_claims_nothing(name):
-    for head in (
+    for first_bytes in (
         b"",
         b"\n",
         b"\xef\xbb\xbf",
@@ -49,7 +49,7 @@ def test_no_format_claims_nothing(name):
         b"null",
         b"\xff",
     ):
-        assert find_format(name).sniff(head, "") is None, head
+        assert find_format(name).sniff(first_bytes, "") is None, first_bytes
 
 
 @pytest.mark.parametrize(

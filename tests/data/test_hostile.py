@@ -126,7 +126,7 @@ def test_wrong_lines_are_named(tmp_path, content, line, code):
         b'{"qid":"1","doc":"a","\\u0067rade":2}\n{"qid":"1","doc":"b","grade":0e0}',
         b'{"qid":"1","doc":"a","grade":2,"note":"\\"doc\\": 5"}\n{"qid":"1","doc":"b","grade":0}\n',
     ],
-)  # fmt: skip
+)
 def test_what_looks_bad_and_is_fine(tmp_path, content):
     assert read_qrels(saved(tmp_path, content)).table.rows() == QRELS
 
@@ -177,13 +177,13 @@ JUNK = [
     b"\x1f\x8b",
     b"\x28\xb5\x2f\xfd",
     b"\x1b[31m 0 a 1\n",
-]  # fmt: skip
+]
 LONG = [
     b'{"a":' * 100_000,
     b"[" * 1_000_000,
     b"\n" * 100_000,
     b"," * 100_000,
-]  # fmt: skip
+]
 
 
 def refused(path, name, content):
@@ -207,11 +207,37 @@ def test_any_bytes_are_read_or_refused(name, data):
 
 
 TOKENS = [
-    b"query,docid,rating\n", b"1,a,2\n", b",", b"\n", b'"', b" ", b"\t", b"q", b"-1", b"1e400",
-    b'{"query_id": "1", "doc_id": "a", "score": 2}\n', b"{", b"}", b"[", b"]", b":", b"null",
-    b'"queries"', b'"ratings"', b'"docs"', b'"requests"', b'"rating"', b'"id"', b'"doc_id"',
-    b"1 qid:1 1:0.5 # a\n", b"1 Q0 a 1 2.5 t\n", b"\xef\xbb\xbf", b"\\ud800", b"true", b"#",
-]  # fmt: skip
+    b"query,docid,rating\n",
+    b"1,a,2\n",
+    b",",
+    b"\n",
+    b'"',
+    b" ",
+    b"\t",
+    b"q",
+    b"-1",
+    b"1e400",
+    b'{"query_id": "1", "doc_id": "a", "score": 2}\n',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b"null",
+    b'"queries"',
+    b'"ratings"',
+    b'"docs"',
+    b'"requests"',
+    b'"rating"',
+    b'"id"',
+    b'"doc_id"',
+    b"1 qid:1 1:0.5 # a\n",
+    b"1 Q0 a 1 2.5 t\n",
+    b"\xef\xbb\xbf",
+    b"\\ud800",
+    b"true",
+    b"#",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -48,9 +48,9 @@ def endured(name, data):
 
 
 def test_every_format_has_seeds(fuzz):
-    held, _ = fuzz
-    assert sorted(held) == sorted(NAMES)
-    assert all(held.values())
+    seeds, _ = fuzz
+    assert sorted(seeds) == sorted(NAMES)
+    assert all(seeds.values())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -74,10 +74,10 @@ def test_cut_off_anywhere(fuzz, name, data):
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), chance=st.integers(0, 2**32))
 def test_damaged_anyhow(fuzz, name, data, chance):
-    held, mutated = fuzz
-    seed = data.draw(st.sampled_from(held[name]))
-    other = data.draw(st.sampled_from(held[data.draw(st.sampled_from(NAMES))]))
-    endured(name, mutated(random.Random(chance), seed, other))
+    seeds, mutated = fuzz
+    seed = data.draw(st.sampled_from(seeds[name]))
+    other_seed = data.draw(st.sampled_from(seeds[data.draw(st.sampled_from(NAMES))]))
+    endured(name, mutated(random.Random(chance), seed, other_seed))
 
 
 @pytest.mark.slow
@@ -97,13 +97,15 @@ def test_the_format_does_not_matter_for_what_is_in_it(fuzz, name):
         if data.startswith(b"\xef\xbb\xbf") or b"\r" in data or b'"b\nc"' in data:
             continue
         plain = endured(name, data)
-        for other in (b"\xef\xbb\xbf" + data, data.replace(b"\n", b"\r\n"), data + b"\n\n"):
-            found = endured(name, other)
-            assert found.parts == plain.parts
-            for part in ("qrels", "queries", "documents"):
-                one, two = getattr(plain, part), getattr(found, part)
-                if one is not None:
-                    assert getattr(one, "table", one).equals(getattr(two, "table", two))
+        for variant in (b"\xef\xbb\xbf" + data, data.replace(b"\n", b"\r\n"), data + b"\n\n"):
+            contents = endured(name, variant)
+            assert contents.parts == plain.parts
+            for attribute in ("qrels", "queries", "documents"):
+                plain_part, variant_part = getattr(plain, attribute), getattr(contents, attribute)
+                if plain_part is not None:
+                    assert getattr(plain_part, "table", plain_part).equals(
+                        getattr(variant_part, "table", variant_part)
+                    )
 
 
 BOMBS = """
@@ -135,11 +137,11 @@ def test_no_bomb_takes_three_quarters_of_a_gigabyte():
     The process may not have more than 768 MB with its libraries, and ends as it should.
     """
     # each thread has memory too, and a machine may have a hundred cores
-    few = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", BOMBS], capture_output=True, text=True, check=False, env=few
+    environment = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
+    process = subprocess.run(
+        [sys.executable, "-c", BOMBS], capture_output=True, text=True, check=False, env=environment
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 @pytest.mark.slow
@@ -154,9 +156,9 @@ def test_the_loop_of_our_own_runs():
         "--seconds",
         "60",
     ]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "500 inputs in" in ended.stdout
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "500 inputs in" in process.stdout
 
 
 @pytest.mark.slow
@@ -170,9 +172,9 @@ def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
     }
     started = {}
     for kind, fault in faults.items():
-        place = tmp_path / kind.split()[0]
-        place.mkdir()
-        (place / "sitecustomize.py").write_text(
+        folder = tmp_path / kind.split()[0]
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(
             "import rankgate.data.formats.registry\n"
             "from dataclasses import replace\n"
             "from rankgate.data.formats.trec import trec_files as trec\n"
@@ -188,9 +190,11 @@ def test_the_loop_sees_a_traceback_a_hang_and_a_crash(tmp_path):
         limits = ["--format", "trec", "--inputs", inputs, "--seconds", seconds, "--memory", "200"]
         started[kind] = subprocess.Popen(
             [*command, *limits],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={"PYTHONPATH": str(place)},
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={"PYTHONPATH": str(folder)},
+        )
     for kind, process in started.items():
         out, err = process.communicate()
         assert process.returncode == 1, faults[kind]

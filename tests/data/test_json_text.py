@@ -87,11 +87,11 @@ def test_documents_hold_so_many_values(item):
 
 def test_lines_are_counted():
     data = b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": 2}\n{"a": 3'
-    found = json_text.read_json_lines(InputFile(None, data))
-    assert next(found) == (1, {"a": 1})
-    assert next(found) == (3, {"a": 2})
+    numbered_lines = json_text.read_json_lines(InputFile(None, data))
+    assert next(numbered_lines) == (1, {"a": 1})
+    assert next(numbered_lines) == (3, {"a": 2})
     with raises("invalid-json", InputError) as error:
-        next(found)
+        next(numbered_lines)
     assert error.value.line == 4
     with raises("wrong-type", InputError, line=1):
         next(json_text.read_json_objects(InputFile(None, b"[]")))

@@ -18,7 +18,11 @@ from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
 TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
-WRITERS = [each.name for each in FORMATS if each.write and "qrels" in each.holds]
+WRITERS = [
+    file_format.name
+    for file_format in FORMATS
+    if file_format.write and "qrels" in file_format.holds
+]
 
 SUBTOPICS = pl.DataFrame(
     {
@@ -48,10 +52,10 @@ def written(name, table):
 )
 def test_tables_carry_them(name, table):
     data, losses = written(name, table)
-    back = contents_of(InputFile(None, data), name)
+    contents = contents_of(InputFile(None, data), name)
     assert losses == ()
-    assert back.qrels.table.equals(table)
-    assert back.qrels.sha256 == Qrels(table).sha256
+    assert contents.qrels.table.equals(table)
+    assert contents.qrels.sha256 == Qrels(table).sha256
 
 
 @pytest.mark.parametrize(
@@ -62,10 +66,10 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
     """A format without subtopics has the highest grade of each document, and nothing else."""
     contents = FileContents(qrels=Qrels(table.with_columns(pl.col("grade").clip(0))))
     result = convert(contents, tmp_path / "out", to=name)
-    lost = {each for loss in result.losses for each in loss.examples}
+    lost = {column for loss in result.losses for column in loss.examples}
     flat = "subtopic" in table.columns and "subtopic" not in find_format(name).columns
-    held = () if flat else find_format(name).columns
-    assert lost & {*OPTIONAL} == ({*OPTIONAL} - {"subtopic"}) & {*table.columns} - {*held}
+    format_columns = () if flat else find_format(name).columns
+    assert lost & {*OPTIONAL} == ({*OPTIONAL} - {"subtopic"}) & {*table.columns} - {*format_columns}
     assert any("by subtopic" in loss.what for loss in result.losses) == flat
 
 
@@ -79,34 +83,36 @@ def test_columns_that_hold_nothing_are_none():
 def test_the_names_of_ir_datasets():
     """https://ir-datasets.com: TrecSubQrel(query_id, doc_id, relevance, subtopic_id)."""
     line = b'{"query_id": "1", "doc_id": "a", "relevance": %d, "subtopic_id": "%d"}\n'
-    found = contents_of(InputFile(None, line % (1, 1) + line % (0, 2))).qrels
-    assert found.table.rows() == [("1", "a", 1.0, "1"), ("1", "a", 0.0, "2")]
+    qrels = contents_of(InputFile(None, line % (1, 1) + line % (0, 2))).qrels
+    assert qrels.table.rows() == [("1", "a", 1.0, "1"), ("1", "a", 0.0, "2")]
 
 
 def test_wrong_probabilities_are_reported_with_their_line(tmp_path):
-    place = tmp_path / "q.csv"
+    path = tmp_path / "q.csv"
     for wrong in ("x", "1.5", "0"):
-        place.write_text(f"query_id,doc_id,grade,inclusion\nq,a,1,0.5\nq,b,1,{wrong}\n")
+        path.write_text(f"query_id,doc_id,grade,inclusion\nq,a,1,0.5\nq,b,1,{wrong}\n")
         with raises("not-a-number", InputError, line=3):
-            read_qrels(place)
+            read_qrels(path)
 
 
 def test_judgments_by_subtopic_in_tables_are_used_as_those_of_trec(tmp_path):
     """Of two subtopics b, ranked first, answers none, and a answers both."""
     table = SUBTOPICS.filter(pl.col("query_id") == "51")
-    place = tmp_path / "q.csv"
-    place.write_bytes(written("csv", table)[0])
+    path = tmp_path / "q.csv"
+    path.write_bytes(written("csv", table)[0])
     trec = tmp_path / "q.subtopic.qrels"
     trec.write_bytes(written("trec-subtopics", table)[0])
     run = {"51": {"b": 2.0, "a": 1.0}}
     values = [
-        rankgate.evaluate(each, run, ["StRecall@1", "StRecall@2"]).means.row(0)[1:]
-        for each in (place, trec, table)
+        rankgate.evaluate(judgments, run, ["StRecall@1", "StRecall@2"]).means.row(0)[1:]
+        for judgments in (path, trec, table)
     ]
     assert values == [(0.0, 1.0)] * 3
     with raises("wrong-type", InputError):
-        rankgate.evaluate(place, run, ["AP"])
-    assert not [each for each in validate([place, trec]).problems if each.severity == "error"]
+        rankgate.evaluate(path, run, ["AP"])
+    assert not [
+        problem for problem in validate([path, trec]).problems if problem.severity == "error"
+    ]
 
 
 def test_the_record_of_judgments_is_reported_when_it_is_lost(tmp_path):

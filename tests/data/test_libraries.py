@@ -29,9 +29,13 @@ class ItemList:
     """As LensKit's, as far as it is read."""
 
     def __init__(
-        self, ids: list[str], scores: list[float] | None = None, *,
-        ordered: bool = False, rating: list[float] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        ids: list[str],
+        scores: list[float] | None = None,
+        *,
+        ordered: bool = False,
+        rating: list[float] | None = None,
+    ) -> None:
         self._ids, self._scores, self.ordered, self._rating = ids, scores, ordered, rating
 
     def ids(self) -> np.ndarray:
@@ -80,10 +84,12 @@ def test_two_matrices_are_two_runs() -> None:
 
 
 def test_an_item_list_collection_is_a_run() -> None:
-    lists = ItemListCollection({
-        1: ItemList(["a", "b", "c"], [0.1, 0.9, float("nan")]),
-        2: ItemList(["c", "a"], ordered=True),
-    })  # fmt: skip
+    lists = ItemListCollection(
+        {
+            1: ItemList(["a", "b", "c"], [0.1, 0.9, float("nan")]),
+            2: ItemList(["c", "a"], ordered=True),
+        }
+    )
     result = rankgate.evaluate({"1": {"a"}, "2": {"c"}}, lists, ["RR"], convention="lenskit")
     assert result.values["value"].to_list() == [0.5, 1.0]
 
@@ -94,14 +100,16 @@ def test_an_item_list_collection_is_judgments() -> None:
 
 
 def test_lists_that_lenskit_saved_are_rows(tmp_path: Path) -> None:
-    lists = pl.DataFrame({
-        "user_id": ["1", "2", "3"],
-        "items": [
-            [{"item_id": "a", "score": 0.1}, {"item_id": "b", "score": 0.9}],
-            [{"item_id": "c", "score": 0.5}],
-            [],
-        ],
-    })  # fmt: skip
+    lists = pl.DataFrame(
+        {
+            "user_id": ["1", "2", "3"],
+            "items": [
+                [{"item_id": "a", "score": 0.1}, {"item_id": "b", "score": 0.9}],
+                [{"item_id": "c", "score": 0.5}],
+                [],
+            ],
+        }
+    )
     lists.write_parquet(tmp_path / "lists.parquet")
     for run in (tmp_path / "lists.parquet", lists, lists.to_pandas()):
         rows = read_run(run).table.rows()
@@ -127,16 +135,21 @@ def lenskit() -> Any:
 def test_lists_of_lenskit_itself(lenskit: Any, tmp_path: Path) -> None:
     ItemList, Lists = lenskit.ItemList, lenskit.ItemListCollection
     scored = {q: ItemList(item_ids=["a", "b", "c"], scores=[0.1, 0.9, 0.5]) for q in "12"}
-    ordered = {q: ItemList(item_ids=["b", "c", "a"], ordered=True) for q in "12"}
+    ordered_lists = {q: ItemList(item_ids=["b", "c", "a"], ordered=True) for q in "12"}
     rated = {q: ItemList(item_ids=["a", "c"], rating=[3.0, 1.0]) for q in "12"}
     truth = Lists.from_dict(rated, key="user_id")
-    for lists in (scored, ordered):
+    for lists in (scored, ordered_lists):
         run = Lists.from_dict(lists, key="user_id")
         result = rankgate.evaluate(truth, run, ["RR", "nDCG@3"])
-        best = {"b": 3.0, "c": 2.0, "a": 1.0}
-        plain = rankgate.evaluate({q: {"a": 3, "c": 1} for q in "12"}, dict.fromkeys("12", best), [
-            "RR", "nDCG@3",
-        ])  # fmt: skip
+        ranking_scores = {"b": 3.0, "c": 2.0, "a": 1.0}
+        plain = rankgate.evaluate(
+            {q: {"a": 3, "c": 1} for q in "12"},
+            dict.fromkeys("12", ranking_scores),
+            [
+                "RR",
+                "nDCG@3",
+            ],
+        )
         assert result.means.rows() == plain.means.rows()
         for layout in ("native", "flat"):
             run.save_parquet(tmp_path / "run.parquet", layout=layout)

@@ -31,21 +31,21 @@ def test_each_pair_is_reported_once_whatever_the_pieces(monkeypatch, size):
         assert result.people == len({user for user, _ in PAIRS})
         assert set(result.shown) == {item for _, item in PAIRS}
         users = [*map(str, range(42)), "x"]  # some are not in the log
-        asked = pl.DataFrame({"user": users}).join(
+        all_pairs = pl.DataFrame({"user": users}).join(
             pl.DataFrame({"item": [f"i{item}" for item in range(32)]}), how="cross"
         )
-        had = result.has(asked["user"], asked["item"])
-        assert had.tolist() == [pair in PAIRS for pair in asked.rows()]
+        had = result.has(all_pairs["user"], all_pairs["item"])
+        assert had.tolist() == [pair in PAIRS for pair in all_pairs.rows()]
 
 
 @pytest.mark.parametrize("block", [1 << 20, 3, 1])
 def test_numbers_are_sorted_in_place_and_each_is_kept_once(block, monkeypatch):
     monkeypatch.setattr(ids, "_BLOCK", block)
-    for drawn in (DRAWN.integers(0, 20, 50), DRAWN.integers(0, 3, 7), np.zeros(0, np.int64)):
-        known = np.unique(drawn)
-        assert ids.unique_sorted(known.copy()).tolist() == known.tolist()
-        assert ids.unique_sorted(drawn.copy()).tolist() == known.tolist()
-        assert ids.unique_codes(drawn).tolist() == known.tolist()
+    for sample in (DRAWN.integers(0, 20, 50), DRAWN.integers(0, 3, 7), np.zeros(0, np.int64)):
+        unique_values = np.unique(sample)
+        assert ids.unique_sorted(unique_values.copy()).tolist() == unique_values.tolist()
+        assert ids.unique_sorted(sample.copy()).tolist() == unique_values.tolist()
+        assert ids.unique_codes(sample).tolist() == unique_values.tolist()
 
 
 def test_a_hole_in_a_later_piece_is_reported_with_its_line(monkeypatch, tmp_path):

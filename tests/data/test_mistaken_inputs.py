@@ -37,8 +37,12 @@ def _written(frame, folder, suffix):
 
 @pytest.mark.parametrize("suffix", ["frame", "pandas", "csv", "jsonl", "parquet"])
 def test_judgments_choose_among_columns_of_ids(tmp_path, suffix):
-    made = {"frame": lambda: PYTERRIER, "pandas": PYTERRIER.to_pandas}
-    run = made[suffix]() if suffix in made else _written(PYTERRIER, tmp_path, suffix)
+    run_factories = {"frame": lambda: PYTERRIER, "pandas": PYTERRIER.to_pandas}
+    run = (
+        run_factories[suffix]()
+        if suffix in run_factories
+        else _written(PYTERRIER, tmp_path, suffix)
+    )
     assert rankgate.evaluate(QRELS, run, ["RR"]).means["RR"][0] == 1.0
     compared = rankgate.compare(QRELS, run, QRELS, metrics=["RR"])
     assert compared.metrics["baseline"][0] == 1.0
@@ -47,21 +51,23 @@ def test_judgments_choose_among_columns_of_ids(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", ["frame", "csv", "jsonl", "parquet"])
 def test_without_a_judged_id_two_columns_are_an_error(tmp_path, suffix):
     run = PYTERRIER if suffix == "frame" else _written(PYTERRIER, tmp_path, suffix)
-    both = {"1": {"a": 1, "9": 1}}
-    for qrels in ({"1": {"z": 1}}, both):
+    ambiguous_qrels = {"1": {"a": 1, "9": 1}}
+    for qrels in ({"1": {"z": 1}}, ambiguous_qrels):
         with raises("ambiguous-column"):
             rankgate.evaluate(qrels, run, ["RR"])
     with raises("ambiguous-column"):
         _ = read_run(run).table
-    named = rankgate.evaluate(Collection({"1": {"9": 1}}, columns={"doc_id": "docid"}), run, ["RR"])
-    assert named.means["RR"][0] == 0.5 if suffix in {"frame", "csv"} else True
+    evaluation = rankgate.evaluate(
+        Collection({"1": {"9": 1}}, columns={"doc_id": "docid"}), run, ["RR"]
+    )
+    assert evaluation.means["RR"][0] == 0.5 if suffix in {"frame", "csv"} else True
 
 
 def test_equal_columns_and_our_own_name_are_no_choice():
-    same = PYTERRIER.with_columns(docid="docno")
-    assert rankgate.evaluate(QRELS, same, ["RR"]).means["RR"][0] == 1.0
-    ours = PYTERRIER.rename({"docno": "doc_id"})
-    assert read_run(ours).table["doc_id"].to_list() == ["a", "b", "b"]
+    equal_columns = PYTERRIER.with_columns(docid="docno")
+    assert rankgate.evaluate(QRELS, equal_columns, ["RR"]).means["RR"][0] == 1.0
+    renamed = PYTERRIER.rename({"docno": "doc_id"})
+    assert read_run(renamed).table["doc_id"].to_list() == ["a", "b", "b"]
     text = PYTERRIER.drop("docid").with_columns(document=pl.lit("a text"))
     assert read_run(text).table["doc_id"].to_list() == ["a", "b", "b"]
 
@@ -158,14 +164,16 @@ def test_grades_below_the_level_of_relevance_are_named():
 
 
 def test_a_frame_of_several_systems_is_several_runs():
-    one = PYTERRIER.drop("docid").with_columns(system=pl.lit("first"))
-    frame = pl.concat([one, one.with_columns(score=-pl.col("score"), system=pl.lit("second"))])
+    first_system = PYTERRIER.drop("docid").with_columns(system=pl.lit("first"))
+    frame = pl.concat(
+        [first_system, first_system.with_columns(score=-pl.col("score"), system=pl.lit("second"))]
+    )
     for table in (frame, frame.to_pandas(), frame.to_arrow(), frame.lazy()):
         means = rankgate.evaluate(QRELS, table, ["RR"]).means
         assert means["run"].to_list() == ["first", "second"]
         assert means["RR"].to_list() == [1.0, 0.75]
-    compared = rankgate.compare(QRELS, one, frame, ["RR"]).comparisons
-    assert [each.candidate.name for each in compared] == ["first", "second"]
+    compared = rankgate.compare(QRELS, first_system, frame, ["RR"]).comparisons
+    assert [comparison.candidate.name for comparison in compared] == ["first", "second"]
     with raises("several-candidates"):
         read_run(frame)
 
@@ -222,10 +230,10 @@ if __name__ == "__main__":
 def test_forked_workers_work_or_stop_with_an_error(tmp_path, words, printed):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, path, *words], capture_output=True, text=True, timeout=300, check=True
     )
-    assert ended.stdout.strip() == printed
+    assert process.stdout.strip() == printed
 
 
 def test_results_of_beir_are_described_as_such(tmp_path, run):

@@ -39,16 +39,18 @@ def test_every_verb_takes_them(ltr, run):
     new = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "c": 1.0}}
     compared = rankgate.compare(qrels, model, new, ["RR"])
     assert compared.only.metrics["delta"].to_list() == [0.25]
-    for words in (["explain", qrels, model, "--query", "1", "-m", "RR"],
-                  ["reconcile", qrels, model, "-m", "RR", "--value", "0.75"],
-                  ["eval", qrels, model, "-m", "RR", "--bounds"]):  # fmt: skip
-        assert run(*words).code == 0
+    for arguments in (
+        ["explain", qrels, model, "--query", "1", "-m", "RR"],
+        ["reconcile", qrels, model, "-m", "RR", "--value", "0.75"],
+        ["eval", qrels, model, "-m", "RR", "--bounds"],
+    ):
+        assert run(*arguments).code == 0
 
 
 def test_ranklib_writes_query_and_document_too(ltr, tmp_path):
     (tmp_path / "r.txt").write_text("1\t0\t-1\n1\t1\t0.25\n2\t0\t7\n2\t1\t0.5\n")
-    found = rankgate.evaluate(ltr[0], f"model-scores:{tmp_path / 'r.txt'}", ["RR"])
-    assert found.runs[0].means["RR"] == 0.75
+    result = rankgate.evaluate(ltr[0], f"model-scores:{tmp_path / 'r.txt'}", ["RR"])
+    assert result.runs[0].means["RR"] == 0.75
 
 
 @pytest.mark.parametrize(
@@ -77,46 +79,71 @@ def test_alone_they_have_no_ids(ltr):
 def test_lightgbm_has_the_same_numbers(shared, tmp_path):
     """Features of its own example; scores and values are those of LightGBM 4.7.0 in
     ``lightgbm.json``: 5 trees, whose equal scores stay in the order of rows."""
-    known = json.loads((Path(__file__).parent / "lightgbm.json").read_text())
+    reference = json.loads((Path(__file__).parent / "lightgbm.json").read_text())
     (tmp_path / "rank.test").write_bytes(
         gzip.decompress((shared / "lightgbm-lambdarank/rank.test.gz").read_bytes())
     )
     sizes = (shared / "lightgbm-lambdarank/rank.test.query").read_bytes()
     (tmp_path / "rank.test.query").write_bytes(sizes)
-    np.savetxt(tmp_path / "model.txt", known["scores"], fmt="%.17g")
-    found = rankgate.evaluate(
+    np.savetxt(tmp_path / "model.txt", reference["scores"], fmt="%.17g")
+    result = rankgate.evaluate(
         str(tmp_path / "rank.test"),
         str(tmp_path / "model.txt"),
         [f"nDCG(gain='exp')@{k}" for k in (1, 3, 5, 10)],
         rankgate.convention("trec", {"ties": "file_order"}),
     )
-    for k, value in known["ndcg"].items():
-        assert found.runs[0].means[f"nDCG(gain='exp')@{k}"] == pytest.approx(value, abs=1e-12)
+    for k, value in reference["ndcg"].items():
+        assert result.runs[0].means[f"nDCG(gain='exp')@{k}"] == pytest.approx(value, abs=1e-12)
 
 
 def test_tags_of_features_are_quarters_of_queries_by_their_means(tmp_path):
     rows = "".join(f"1 qid:{q} 1:{q} 2:5\n0 qid:{q} 1:{q + 2} 2:5\n" for q in range(1, 9))
     (tmp_path / "x").write_text(rows)
-    wanted = ["feature_1", "feature_2", "other"]
-    table = read_tags(tmp_path / "x", pl.Series([]), wanted).sort("query_id")
+    feature_names = ["feature_1", "feature_2", "other"]
+    table = read_tags(tmp_path / "x", pl.Series([]), feature_names).sort("query_id")
     assert table["feature_1"].to_list() == [
-        *["1: 2 to 3"] * 2, *["2: 4 to 5"] * 2, *["3: 6 to 7"] * 2, *["4: 8 to 9"] * 2
-    ]  # fmt: skip
+        *["1: 2 to 3"] * 2,
+        *["2: 4 to 5"] * 2,
+        *["3: 6 to 7"] * 2,
+        *["4: 8 to 9"] * 2,
+    ]
     assert table["feature_2"].unique().to_list() == ["1: 5"]
-    for words in (["intent"], ["feature_3"]):
+    for unknown_names in (["intent"], ["feature_3"]):
         with raises("missing-column", InputError):
-            read_tags(tmp_path / "x", pl.Series([]), words)
+            read_tags(tmp_path / "x", pl.Series([]), unknown_names)
 
 
 def test_slices_by_feature(ltr, run):
-    ended = run("compare", ltr[0], ltr[1], ltr[0].replace("test.letor", "b.txt"), "-m", "RR",
-                "--tags", ltr[0], "--slice", "feature_1")  # fmt: skip
-    assert ended.code == 2  # there is no b.txt
+    result = run(
+        "compare",
+        ltr[0],
+        ltr[1],
+        ltr[0].replace("test.letor", "b.txt"),
+        "-m",
+        "RR",
+        "--tags",
+        ltr[0],
+        "--slice",
+        "feature_1",
+    )
+    assert result.code == 2  # there is no b.txt
     (open_source(ltr[1]).path.parent / "b.txt").write_text("2\n1\n2\n1\n")
-    ended = run("compare", ltr[0], ltr[1], ltr[0].replace("test.letor", "b.txt"), "-m", "RR",
-                "--tags", ltr[0], "--slice", "feature_1", "--format", "json")  # fmt: skip
-    assert "1: 0.75" in ended.out
-    assert "2: 2" in ended.out
+    result = run(
+        "compare",
+        ltr[0],
+        ltr[1],
+        ltr[0].replace("test.letor", "b.txt"),
+        "-m",
+        "RR",
+        "--tags",
+        ltr[0],
+        "--slice",
+        "feature_1",
+        "--format",
+        "json",
+    )
+    assert "1: 0.75" in result.out
+    assert "2: 2" in result.out
 
 
 def test_tags_in_the_ids_of_queries():

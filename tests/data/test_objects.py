@@ -71,9 +71,9 @@ def cursor(rows, names):
 
 
 def sqlite_rows(rows, names):
-    given = cursor(rows, names)
-    given.row_factory = sqlite3.Row
-    return given.fetchall()
+    result_cursor = cursor(rows, names)
+    result_cursor.row_factory = sqlite3.Row
+    return result_cursor.fetchall()
 
 
 def indexed(rows, names):
@@ -113,11 +113,14 @@ RUNS = {
     "series": lambda: indexed(ROWS, ("topic", "docno", "score"))["score"],
     "unnamed series": lambda: indexed(ROWS, ("a", "b", "c"))["c"].rename_axis([None, None]),
     "indexed frame": lambda: indexed(ROWS, ("topic", "docno", "score")),
-    "frame by query": lambda: pd.DataFrame(ROWS, columns=["qid", "d", "score"])
-    .rename(columns={"d": "docno"})
-    .set_index("qid"),
-    "integer ids": lambda: {int(q): {int(d): s for d, s in row.items()}
-                            for q, row in by_query(ROWS).items()},
+    "frame by query": lambda: (
+        pd.DataFrame(ROWS, columns=["qid", "d", "score"])
+        .rename(columns={"d": "docno"})
+        .set_index("qid")
+    ),
+    "integer ids": lambda: {
+        int(q): {int(d): s for d, s in row.items()} for q, row in by_query(ROWS).items()
+    },
     "integers of NumPy": lambda: {np.int64(q): row for q, row in by_query(ROWS).items()},
     "pairs": lambda: {q: list(row.items()) for q, row in by_query(ROWS).items()},
     "answers": lambda: {q: answer(docs, [9.0, 8.0, 7.0]) for q, docs in LISTS.items()},
@@ -130,7 +133,7 @@ RUNS = {
         for q, docs in LISTS.items()
     },
     "columns of a cursor in capitals": lambda: cursor(ROWS, ("QUERY", "DOCNO", "SIM")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", RUNS)
@@ -140,8 +143,8 @@ def test_a_run_as_an_object(kind, values):
     result = rankgate.compare(qrels, {"old": RUNS[kind]()}, {"new": RUNS[kind]()}, ["RR"])
     (compared,) = result.comparisons
     assert (compared.baseline.name, compared.candidate.name) == ("old", "new")
-    several = rankgate.evaluate(qrels, [RUNS[kind](), RUNS[kind]()], METRICS)
-    assert several.values["value"].to_list() == values * 2  # noqa: PD011 - of a result
+    evaluation = rankgate.evaluate(qrels, [RUNS[kind](), RUNS[kind]()], METRICS)
+    assert evaluation.values["value"].to_list() == values * 2  # noqa: PD011 - of a result
 
 
 JUDGMENTS = {
@@ -151,13 +154,14 @@ JUDGMENTS = {
     "dictionaries": lambda: [{"query": q, "doc": d, "label": g} for q, d, g in JUDGED],
     "cursor": lambda: cursor(JUDGED, (*NAMES, "grade")),
     "series of anything": lambda: indexed(JUDGED, (*NAMES, "nDCG"))["nDCG"],
-    "integer ids": lambda: {int(q): {int(d): g for d, g in row.items()}
-                            for q, row in by_query(JUDGED).items()},
+    "integer ids": lambda: {
+        int(q): {int(d): g for d, g in row.items()} for q, row in by_query(JUDGED).items()
+    },
     "graded results": lambda: {
         q: [{"doc_id": d, "grade": g} for d, g in row.items()]
         for q, row in by_query(JUDGED).items()
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", JUDGMENTS)
@@ -225,8 +229,11 @@ def test_the_rows_of_other_tables():
     assert result.slices["value"].unique().sort().to_list() == ["head", "tail"]
     log = [{"user_id": "u", "item_id": i, "timestamp": i} for i in range(9)]
     assert read_interactions(log).table.height == 9
-    scores = [{"query_id": q, "metric": "RR", "system": s, "value": 0.5}
-              for q in "12" for s in ("old", "new")]  # fmt: skip
+    scores = [
+        {"query_id": q, "metric": "RR", "system": s, "value": 0.5}
+        for q in "12"
+        for s in ("old", "new")
+    ]
     (result,) = rankgate.compare(rankgate.read_scores(scores)).comparisons
     assert (result.baseline.name, result.candidate.name) == ("old", "new")
 
@@ -289,31 +296,38 @@ def test_answers_without_their_queries_name_the_line_to_write():
 
 def test_answers_that_name_their_queries_rank_in_served_order():
     answers = {query: _hits(*docs) for query, docs in LISTS.items()}
-    beside = [{"query_id": query, **one} for query, one in answers.items()]
-    around = [{"qid": query, "response": one} for query, one in answers.items()]
+    flat_answers = [{"query_id": query, **response} for query, response in answers.items()]
+    wrapped_answers = [{"qid": query, "response": response} for query, response in answers.items()]
     judgments = {"1": {"20": 1}, "2": {"40": 1}}  # TREC's order of equal scores is by document
-    for source in (answers, beside, around):
+    for source in (answers, flat_answers, wrapped_answers):
         assert rankgate.evaluate(judgments, source, ["RR"]).means["RR"][0] == 0.5
-    named = Collection({"1": {"s20": 1}, "2": {"s40": 1}}, columns="doc=sku")
-    assert rankgate.evaluate(named, beside, ["RR"]).means["RR"][0] == 0.5
+    collection = Collection({"1": {"s20": 1}, "2": {"s40": 1}}, columns="doc=sku")
+    assert rankgate.evaluate(collection, flat_answers, ["RR"]).means["RR"][0] == 0.5
 
 
 def test_results_of_queries_with_foreign_names():
     judgments = {"1": {"20": 1}, "2": {"40": 1}}
-    results = {q: [{"item": doc, "score": 9.0 - i} for i, doc in enumerate(docs)]
-               for q, docs in LISTS.items()}  # fmt: skip
-    named = Collection(judgments, columns="doc=item")
-    assert rankgate.evaluate(named, results, ["RR"]).means["RR"][0] == 0.5
+    results = {
+        q: [{"item": doc, "score": 9.0 - i} for i, doc in enumerate(docs)]
+        for q, docs in LISTS.items()
+    }
+    collection = Collection(judgments, columns="doc=item")
+    assert rankgate.evaluate(collection, results, ["RR"]).means["RR"][0] == 0.5
     with raises("missing-column"):
         rankgate.evaluate(judgments, results)
     rows = {q: [Row(q, doc, 9.0 - i) for i, doc in enumerate(docs)] for q, docs in LISTS.items()}
-    found = rankgate.evaluate(judgments, rows, ["RR"])
-    assert found.means.row(0) == ("run1", 0.5)
-    tables = {"new": [{"term": q, "item": r["item"], "score": r["score"]}
-                      for q, row in results.items() for r in row]}  # fmt: skip
+    evaluation = rankgate.evaluate(judgments, rows, ["RR"])
+    assert evaluation.means.row(0) == ("run1", 0.5)
+    tables = {
+        "new": [
+            {"term": q, "item": r["item"], "score": r["score"]}
+            for q, row in results.items()
+            for r in row
+        ]
+    }
     columns = Collection(judgments, columns="query=term,doc=item")
     assert rankgate.evaluate(columns, tables, ["RR"]).means.row(0) == ("new", 0.5)
-    runs = {"old": [row for part in rows.values() for row in part]}
+    runs = {"old": [row for query_rows in rows.values() for row in query_rows]}
     assert rankgate.evaluate(judgments, runs, ["RR"]).means.row(0) == ("old", 0.5)
 
 
@@ -345,10 +359,16 @@ def test_a_table_with_foreign_columns_names_the_collection_to_write():
 
 def test_a_log_with_clicks_in_memory_is_mapped(tmp_path):
     log = [
-        {"session": f"s{i}", "query": "red hat", "rank": rank, "doc": f"d{rank}",
-         "clicked": int((i + rank) % 3 == 0)}
-        for i in range(60) for rank in (1, 2, 3)
-    ]  # fmt: skip
+        {
+            "session": f"s{i}",
+            "query": "red hat",
+            "rank": rank,
+            "doc": f"d{rank}",
+            "clicked": int((i + rank) % 3 == 0),
+        }
+        for i in range(60)
+        for rank in (1, 2, 3)
+    ]
     with raises("log-not-judgments") as refused:
         rankgate.evaluate(log, ROWS)
     *lines, _, call = refused.value.suggestions
@@ -371,9 +391,9 @@ def test_the_page_names_all_kinds_with_the_versions_of_the_tests():
     page = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
     versions = Path(__file__).with_name("libraries.txt").read_text().replace("==", " ").splitlines()
     for kind in (*OBJECTS, *ANSWERS):
-        named = f"{kind.package} {kind.tested}"
-        assert kind.package == "rankgate" or f"| {named} |" in page
-        assert kind.package in {"rankgate", "lenskit"} or named in versions
+        label = f"{kind.package} {kind.tested}"
+        assert kind.package == "rankgate" or f"| {label} |" in page
+        assert kind.package in {"rankgate", "lenskit"} or label in versions
 
 
 def test_a_frame_is_as_it_was():

@@ -70,16 +70,16 @@ def data_set(folder):
 
 def test_ir_datasets(trec, expected):
     ir_datasets = importlib.import_module("ir_datasets")
-    given = data_set(trec)
-    ir_datasets.registry.register("rankgate/shop", given)
+    dataset = data_set(trec)
+    ir_datasets.registry.register("rankgate/shop", dataset)
     loaded = ir_datasets.load("rankgate/shop")
     assert values(loaded, loaded) == expected
     assert values(loaded.qrels_iter(), loaded.scoreddocs_iter()) == expected
     assert values(loaded.qrels, loaded.scoreddocs) == expected
     assert values(loaded.qrels.asdict(), {"first": loaded}) == expected
-    only = ir_datasets.Dataset(loaded.qrels_handler())
+    qrels_dataset = ir_datasets.Dataset(loaded.qrels_handler())
     with pytest.raises(InputError) as refused:
-        values(only, only)
+        values(qrels_dataset, qrels_dataset)
     assert refused.value.code == "missing-input"
 
 
@@ -96,10 +96,10 @@ def test_ir_measures(trec, expected):
         im.P @ 2,
         im.SetF(beta=2.0),
     ]
-    theirs = im.calc_aggregate(measures, qrels, run)
+    peer_values = im.calc_aggregate(measures, qrels, run)
     means = rankgate.evaluate(QRELS, RUN, measures, "ir_measures").means
     for measure in measures:
-        assert means[str(measure)][0] == pytest.approx(theirs[measure], abs=2e-5)  # 5 digits
+        assert means[str(measure)][0] == pytest.approx(peer_values[measure], abs=2e-5)  # 5 digits
     (result,) = rankgate.compare(QRELS, RUN, {"new": RUN}, im.nDCG @ 10).comparisons
     assert result.metrics["metric"].to_list() == ["nDCG@10"]
 
@@ -110,15 +110,17 @@ def test_the_drop_in_takes_measures_of_ir_measures():
 
     length = im.define_byquery(lambda qrels, run: float(len(run)), name="length")  # noqa: ARG005
     measures = [im.nDCG @ 10, im.AP(rel=2), im.P(rel=2) @ 2, im.RR, length, length @ 1]
-    theirs = im.calc_aggregate(measures, QRELS, RUN)
+    peer_values = im.calc_aggregate(measures, QRELS, RUN)
     means, values = ours.calc([*measures, ours.RR, "RR@1"], QRELS, RUN)
     assert [type(measure).__module__.split(".")[0] for measure in means][-3:] == [
-        "ir_measures", "rankgate", "rankgate",
-    ]  # fmt: skip
+        "ir_measures",
+        "rankgate",
+        "rankgate",
+    ]
     for measure in measures:
-        assert means[measure] == pytest.approx(theirs[measure], abs=1e-9)
+        assert means[measure] == pytest.approx(peer_values[measure], abs=1e-9)
     by_query = {(m.query_id, m.measure): m.value for m in im.iter_calc(measures, QRELS, RUN)}
-    ours_by_query = {(m.query_id, m.measure): m.value for m in values if m.measure in theirs}
+    ours_by_query = {(m.query_id, m.measure): m.value for m in values if m.measure in peer_values}
     assert ours_by_query == pytest.approx(by_query, abs=1e-9)
     for wrong in (im.RR, "RR", [3]):
         with pytest.raises(UsageError) as refused:
@@ -138,14 +140,15 @@ def test_ranx(expected):
     assert values(ours.Qrels(qrels), ours.Run(run)) == expected
     assert ours.Run(run).name == "bm25"
     backwards = {query: {doc: -score for doc, score in row.items()} for query, row in RUN.items()}
-    other = ranx.Run(backwards, name="other")
+    reversed_run = ranx.Run(backwards, name="other")
     for judgments in (qrels, ours.Qrels(QRELS)):
-        report = ours.compare(judgments, [run, other], ["mrr"]).to_dict()
+        report = ours.compare(judgments, [run, reversed_run], ["mrr"]).to_dict()
         means = [report[name]["scores"]["mrr"] for name in ("bm25", "other")]
-        assert means == [ranx.evaluate(qrels, system, "mrr") for system in (run, other)]
-    assert ours.fuse([run, other], method="sum").to_dict() == ours.fuse(
-        [ours.Run(RUN), ours.Run(backwards)], method="sum"
-    ).to_dict()  # fmt: skip
+        assert means == [ranx.evaluate(qrels, system, "mrr") for system in (run, reversed_run)]
+    assert (
+        ours.fuse([run, reversed_run], method="sum").to_dict()
+        == ours.fuse([ours.Run(RUN), ours.Run(backwards)], method="sum").to_dict()
+    )
     with pytest.raises(InputError) as refused:
         ours.Qrels([1, 2])
     assert refused.value.code == "wrong-type"
@@ -153,8 +156,11 @@ def test_ranx(expected):
 
 def test_hugging_face(expected):
     datasets = importlib.import_module("datasets")
-    rows = [{"query-id": q, "corpus-id": d, "score": g}
-            for q, row in QRELS.items() for d, g in row.items()]  # fmt: skip
+    rows = [
+        {"query-id": q, "corpus-id": d, "score": g}
+        for q, row in QRELS.items()
+        for d, g in row.items()
+    ]
     qrels = datasets.Dataset.from_list([*rows, {"query-id": "3", "corpus-id": "1", "score": 0}])
     run = datasets.Dataset.from_list(
         [{"qid": q, "docno": d, "score": s} for q, row in RUN.items() for d, s in row.items()]
@@ -176,8 +182,10 @@ def elasticsearch():
 
         def perform_request(self, *_request, body=None, headers=None, **_options):
             query = json.loads(body)["query"]["match"]["text"] if body else ""
-            hits = [{"_index": "shop", "_id": d, "_score": s, "_source": {"sku": d}}
-                    for d, s in RUN[query].items()]  # fmt: skip
+            hits = [
+                {"_index": "shop", "_id": d, "_score": s, "_source": {"sku": d}}
+                for d, s in RUN[query].items()
+            ]
             answer = json.dumps({"took": 1, "hits": {"hits": hits}}).encode()
             headers = transport.HttpHeaders(
                 {"content-type": "application/json", "x-elastic-product": "Elasticsearch"}
@@ -195,8 +203,10 @@ def elasticsearch():
 def dsl(module, search):
     """The responses of the helpers of Elasticsearch and OpenSearch."""
     response = importlib.import_module(f"{module}.response").Response
-    hits = {q: [{"_id": d, "_score": s, "_source": {"sku": d}} for d, s in row.items()]
-            for q, row in RUN.items()}  # fmt: skip
+    hits = {
+        q: [{"_id": d, "_score": s, "_source": {"sku": d}} for d, s in row.items()]
+        for q, row in RUN.items()
+    }
     return {q: response(search(), {"hits": {"hits": row}}) for q, row in hits.items()}
 
 
@@ -212,10 +222,11 @@ def opensearch_dsl():
 def solr():
     pysolr = importlib.import_module("pysolr")
     return {
-        q: pysolr.Results({"response": {"docs": [{"id": d, "sku": [d], "score": s}
-                                                 for d, s in row.items()]}})
+        q: pysolr.Results(
+            {"response": {"docs": [{"id": d, "sku": [d], "score": s} for d, s in row.items()]}}
+        )
         for q, row in RUN.items()
-    }  # fmt: skip
+    }
 
 
 def qdrant():
@@ -225,8 +236,10 @@ def qdrant():
     answers = {}
     for query, row in RUN.items():
         client.create_collection(query, vectors_config=size)
-        points = [models.PointStruct(id=int(d), vector=[s, 0.0], payload={"sku": d})
-                  for d, s in row.items()]  # fmt: skip
+        points = [
+            models.PointStruct(id=int(d), vector=[s, 0.0], payload={"sku": d})
+            for d, s in row.items()
+        ]
         client.upsert(query, points)
         answers[query] = client.query_points(query, query=[1.0, 0.0])
     return answers
@@ -236,35 +249,55 @@ def weaviate():
     classes = importlib.import_module("weaviate.collections.classes.internal")
     uuid = importlib.import_module("uuid")
     return {
-        q: classes.QueryReturn(objects=[
-            classes.Object(
-                uuid=uuid.UUID(int=int(d)), metadata=classes.MetadataReturn(score=s),
-                properties={"sku": d}, references=None, vector={}, collection="Shop",
-            )
-            for d, s in row.items()
-        ])
+        q: classes.QueryReturn(
+            objects=[
+                classes.Object(
+                    uuid=uuid.UUID(int=int(d)),
+                    metadata=classes.MetadataReturn(score=s),
+                    properties={"sku": d},
+                    references=None,
+                    vector={},
+                    collection="Shop",
+                )
+                for d, s in row.items()
+            ]
+        )
         for q, row in RUN.items()
-    }  # fmt: skip
+    }
 
 
 def vespa():
     response = importlib.import_module("vespa.io").VespaQueryResponse
     return {
-        q: response({"root": {"children": [{"id": d, "relevance": s, "fields": {"sku": d}}
-                                           for d, s in row.items()]}}, 200, "http://shop")
+        q: response(
+            {
+                "root": {
+                    "children": [
+                        {"id": d, "relevance": s, "fields": {"sku": d}} for d, s in row.items()
+                    ]
+                }
+            },
+            200,
+            "http://shop",
+        )
         for q, row in RUN.items()
-    }  # fmt: skip
+    }
 
 
 def algolia():
     models = importlib.import_module("algoliasearch.search.models.search_response")
     return {
-        q: models.SearchResponse.from_dict({
-            "hits": [{"objectID": d, "sku": d} for d in docs], "processingTimeMS": 1, "query": q,
-            "params": "", "nbHits": 3,
-        })
+        q: models.SearchResponse.from_dict(
+            {
+                "hits": [{"objectID": d, "sku": d} for d in docs],
+                "processingTimeMS": 1,
+                "query": q,
+                "params": "",
+                "nbHits": 3,
+            }
+        )
         for q, docs in LISTS.items()
-    }  # fmt: skip
+    }
 
 
 def langchain_store():
@@ -284,10 +317,12 @@ def langchain_store():
     stores = {}
     for query, row in RUN.items():
         stores[query] = core.InMemoryVectorStore(Numbers())
-        stores[query].add_documents([
-            documents.Document(page_content=str(9 - s), id=d, metadata={"sku": d})
-            for d, s in row.items()
-        ])  # fmt: skip
+        stores[query].add_documents(
+            [
+                documents.Document(page_content=str(9 - s), id=d, metadata={"sku": d})
+                for d, s in row.items()
+            ]
+        )
     return stores
 
 
@@ -309,7 +344,7 @@ def llama_index():
             for d, s in row.items()
         ]
         for q, row in RUN.items()
-    }  # fmt: skip
+    }
 
 
 def llama_index_response():
@@ -324,25 +359,39 @@ def haystack():
     answers = {}
     for query, docs in LISTS.items():
         documents = store()
-        documents.write_documents([  # fewer words in all: a greater score
-            document(id=d, content="mug " + "cup " * i, meta={"sku": d}) for i, d in enumerate(docs)
-        ])  # fmt: skip
+        documents.write_documents(
+            [  # fewer words in all: a greater score
+                document(id=d, content="mug " + "cup " * i, meta={"sku": d})
+                for i, d in enumerate(docs)
+            ]
+        )
         answers[query] = retrievers.InMemoryBM25Retriever(documents).run(query="mug")
     return answers
 
 
 CLIENTS = [
-    elasticsearch, elasticsearch_dsl, opensearch_dsl, solr, qdrant, weaviate, vespa, algolia,
-    langchain, langchain_scores, llama_index, llama_index_response, haystack,
-]  # fmt: skip
+    elasticsearch,
+    elasticsearch_dsl,
+    opensearch_dsl,
+    solr,
+    qdrant,
+    weaviate,
+    vespa,
+    algolia,
+    langchain,
+    langchain_scores,
+    llama_index,
+    llama_index_response,
+    haystack,
+]
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_clients_of_engines(client, expected):
     answers = client()
-    named = rankgate.Collection(QRELS, columns="doc=sku")
-    assert values(named, answers) == expected  # a stored field holds the ids
-    assert values(named, {"new": answers}) == expected
+    collection = rankgate.Collection(QRELS, columns="doc=sku")
+    assert values(collection, answers) == expected  # a stored field holds the ids
+    assert values(collection, {"new": answers}) == expected
     if client is not weaviate:  # whose own ids are UUIDs
         assert values(QRELS, answers) == expected
         result = rankgate.compare(QRELS, answers, {"new": answers}, METRICS)
@@ -365,8 +414,8 @@ def test_an_object_of_another_version_names_what_is_expected(monkeypatch):
     with pytest.raises(InputError) as refused:
         values(QRELS, answers)
     assert refused.value.code == "unsupported-version"
-    words = str(refused.value)
-    assert all(word in words for word in ("QueryResponse", "'results'", kind.tested, "points"))
+    message = str(refused.value)
+    assert all(word in message for word in ("QueryResponse", "'results'", kind.tested, "points"))
 
 
 def test_trackers_take_flat_numbers(tmp_path, monkeypatch):

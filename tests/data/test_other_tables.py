@@ -75,9 +75,9 @@ MAKERS = {"sqlite": _sqlite, "duckdb": _duckdb, "excel": _excel}
 def test_a_table_of_a_file_is_named_behind_a_colon(folder, run, form):
     path = MAKERS[form](folder, {"judgments": JUDGED, "old run": RAN})
     expected = rankgate.evaluate(QRELS, RANKED, ["nDCG@10", "RR"]).means.row(0)[-2:]
-    found = rankgate.evaluate(f"{path}:judgments", f"{path}:old run", ["nDCG@10", "RR"])
-    assert found.means.row(0)[-2:] == expected
-    assert found.means["run"].to_list() == ["old run"]
+    evaluation = rankgate.evaluate(f"{path}:judgments", f"{path}:old run", ["nDCG@10", "RR"])
+    assert evaluation.means.row(0)[-2:] == expected
+    assert evaluation.means["run"].to_list() == ["old run"]
     assert rankgate.evaluate(f"{form}:{path}:judgments", RANKED, ["RR"])
     assert_refused(run("eval", path, f"{path}:old run"), "several-candidates", path)
     assert_refused(run("eval", f"{path}:jugments", f"{path}:old run"), "no-such-table", path)
@@ -94,9 +94,9 @@ def test_a_table_of_a_file_is_named_behind_a_colon(folder, run, form):
 def test_the_only_table_needs_no_name_and_columns_are_guessed(folder, run, form):
     foreign = JUDGED.drop_nulls().rename({"query_id": "Suchbegriff", "doc_id": "sku"})
     path = MAKERS[form](folder, {"judgments": foreign})
-    ended = run("describe", path)
-    assert ended.error.suggestions[0] == "--columns query=Suchbegriff,doc=sku,grade=grade"
-    columns = ended.error.suggestions[0].split()[1]
+    result = run("describe", path)
+    assert result.error.suggestions[0] == "--columns query=Suchbegriff,doc=sku,grade=grade"
+    columns = result.error.suggestions[0].split()[1]
     assert rankgate.Collection(path, columns=columns).qrels().table.height == 3
 
 
@@ -124,9 +124,9 @@ def test_a_packed_database_is_read_in_memory(folder):
 def test_bzip2_and_xz_are_unpacked(folder, suffix, pack):
     (folder / f"q.txt.{suffix}").write_bytes(pack(QRELS_TREC))
     (folder / f"bm25.run.{suffix}").write_bytes(pack(RUN_TREC) + pack(b"2 Q0 d 2 0.5 x\n"))
-    found = rankgate.evaluate(f"q.txt.{suffix}", f"bm25.run.{suffix}", ["RR"])
-    assert found.means["RR"].to_list() == [0.75]
-    assert found.means["run"].to_list() == ["bm25"]
+    evaluation = rankgate.evaluate(f"q.txt.{suffix}", f"bm25.run.{suffix}", ["RR"])
+    assert evaluation.means["RR"].to_list() == [0.75]
+    assert evaluation.means["run"].to_list() == ["bm25"]
     data = pack(RUN_TREC * 2000)
     (folder / "cut").write_bytes(data[: len(data) // 2])
     damaged = bytearray(data)
@@ -146,13 +146,20 @@ def test_tables_in_json_are_read(folder):
     (folder / "split.json").write_text(frame.to_json(orient="split"))
     (folder / "pandas.json").write_text(frame.to_json(orient="records"))
     (folder / "logged.table.json").write_text(  # as Weights & Biases saves a table
-        json.dumps({"columns": RAN.columns, "data": [list(row) for row in RAN.rows()],
-                    "ncols": 3, "nrows": 4, "column_types": {"params": {}}})
-    )  # fmt: skip
+        json.dumps(
+            {
+                "columns": RAN.columns,
+                "data": [list(row) for row in RAN.rows()],
+                "ncols": 3,
+                "nrows": 4,
+                "column_types": {"params": {}},
+            }
+        )
+    )
     expected = rankgate.evaluate(QRELS, RANKED, ["nDCG@10"]).means["nDCG@10"].to_list()
     for name in ("records.json", "split.json", "pandas.json"):
-        found = rankgate.evaluate(name, "logged.table.json", ["nDCG@10"])
-        assert found.means["nDCG@10"].to_list() == expected
+        evaluation = rankgate.evaluate(name, "logged.table.json", ["nDCG@10"])
+        assert evaluation.means["nDCG@10"].to_list() == expected
     (folder / "ragged.json").write_text(
         '{"columns": ["qid", "doc", "grade"], "data": [["1", "a"]]}'
     )
@@ -162,5 +169,5 @@ def test_tables_in_json_are_read(folder):
 
 def test_a_workbook_on_standard_input_is_read(folder, run):
     data = io.BytesIO((folder / _excel(folder, {"judgments": JUDGED})).read_bytes())
-    ended = run("convert", "-", "-", "--to", "trec", "--as", "qrels", stdin=data.getvalue())
-    assert ended.out == QRELS_TREC.decode()
+    result = run("convert", "-", "-", "--to", "trec", "--as", "qrels", stdin=data.getvalue())
+    assert result.out == QRELS_TREC.decode()

@@ -51,12 +51,12 @@ def written(**how):
 )
 def test_good_files_are_taken(how):
     data = written(**how)
-    found = check_parquet_sizes(io.BytesIO(data), len(data), "")
+    sizes = check_parquet_sizes(io.BytesIO(data), len(data), "")
     meta = pq.read_metadata(io.BytesIO(data))
-    assert found.rows == meta.num_rows == 1000
+    assert sizes.rows == meta.num_rows == 1000
     chunks = [meta.row_group(i).column(j) for i in range(meta.num_row_groups) for j in range(6)]
     assert [(c.total_compressed_size, c.total_uncompressed_size) for c in chunks] == [
-        chunk[1:3] for chunk in found.chunks
+        chunk[1:3] for chunk in sizes.chunks
     ]
     assert len(read_qrels_of(data)) == 1000
 
@@ -81,18 +81,22 @@ def test_a_page_that_declares_what_cannot_be(tmp_path):
     column = pq.read_metadata(io.BytesIO(data)).row_group(0).column(2)
     begin = column.data_page_offset
     # the page's header has 1000 values as zigzag varint d0 0f behind the struct of the data page
-    at = data.index(b"\xd0\x0f", begin)
+    offset = data.index(b"\xd0\x0f", begin)
     path = tmp_path / "x.parquet"
-    path.write_bytes(data[:at] + b"\xd2\x0f" + data[at + 2 :])  # 1001 of 1000
+    path.write_bytes(data[:offset] + b"\xd2\x0f" + data[offset + 2 :])  # 1001 of 1000
     with raises("damaged-file", InputError):
         read_qrels(path)
 
 
 @given(st.data())
 def test_any_damage_is_reported(data):
-    good = written(compression="uncompressed")
-    at = data.draw(st.integers(0, len(good) - 1))
-    bad = good[:at] + data.draw(st.binary(max_size=4)) + good[at + data.draw(st.integers(0, 4)) :]
+    intact = written(compression="uncompressed")
+    offset = data.draw(st.integers(0, len(intact) - 1))
+    bad = (
+        intact[:offset]
+        + data.draw(st.binary(max_size=4))
+        + intact[offset + data.draw(st.integers(0, 4)) :]
+    )
     try:
         check_parquet_sizes(io.BytesIO(bad), len(bad), "x")
     except InputError as error:

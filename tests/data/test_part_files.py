@@ -51,8 +51,8 @@ def parts(folder, table, suffix, write=None, rows=13):
     folder.mkdir()
     (folder / "_SUCCESS").touch()
     (folder / ".part-00000.crc").write_text("crc")
-    for i, part in enumerate(table.iter_slices(rows)):
-        (write or WRITERS[suffix])(part, folder / f"part-{i:05}.{suffix}")
+    for i, chunk in enumerate(table.iter_slices(rows)):
+        (write or WRITERS[suffix])(chunk, folder / f"part-{i:05}.{suffix}")
     return folder
 
 
@@ -65,16 +65,18 @@ def test_a_folder_is_read_as_one_table(tmp_path, suffix):
     if suffix in {"csv", "parquet"}:
         WRITERS[suffix](RUN.clear(), run / f"part-00009.{suffix}")
         WRITERS[suffix](QRELS.clear(), qrels / f"part-00000-0.{suffix}")
-    found = read_run(run)
-    assert found.name == "new"
-    assert_frame_equal(found.table, RUN)
+    folder_run = read_run(run)
+    assert folder_run.name == "new"
+    assert_frame_equal(folder_run.table, RUN)
     assert_frame_equal(read_qrels(qrels).table, QRELS.cast({"grade": pl.Float64}))
-    both = evaluate(QRELS, RUN, ["nDCG@3"]), evaluate(str(qrels), str(run), ["nDCG@3"])
-    assert both[0].runs[0].per_query("nDCG@3") == both[1].runs[0].per_query("nDCG@3")
+    evaluations = evaluate(QRELS, RUN, ["nDCG@3"]), evaluate(str(qrels), str(run), ["nDCG@3"])
+    assert evaluations[0].runs[0].per_query("nDCG@3") == evaluations[1].runs[0].per_query("nDCG@3")
     assert detect_format(open_source(run))[1].startswith("a folder of ")
     form = {"parquet": "parquet", "csv": "csv", "txt": "csv"}.get(suffix, "jsonl")
     assert contents_of(qrels, form).qrels
-    assert not [each for each in validate([str(qrels)]).problems if each.severity == "error"]
+    assert not [
+        problem for problem in validate([str(qrels)]).problems if problem.severity == "error"
+    ]
 
 
 def test_a_duplicate_in_two_files_names_both(tmp_path):
@@ -85,17 +87,19 @@ def test_a_duplicate_in_two_files_names_both(tmp_path):
         _ = read_run(folder).table
     assert (caught.value.source, caught.value.line) == (str(folder / "part-00003.csv"), 3)
     assert f"{folder / 'part-00000.csv'}:4" in caught.value.problem
-    (found,) = [each for each in validate([str(folder)]).problems if each.severity == "error"]
-    assert str(found.file) == str(folder / "part-00003.csv")
+    (error,) = [
+        problem for problem in validate([str(folder)]).problems if problem.severity == "error"
+    ]
+    assert str(error.file) == str(folder / "part-00003.csv")
 
 
 def test_a_wrong_row_names_its_file_and_line(tmp_path):
     folder = parts(tmp_path / "qrels", QRELS, "csv")
-    part = folder / "part-00001.csv"
-    part.write_text(part.read_text().replace("q4,d6,", "q4,d6,x", 1))
+    part_file = folder / "part-00001.csv"
+    part_file.write_text(part_file.read_text().replace("q4,d6,", "q4,d6,x", 1))
     with raises("not-a-number", InputError) as caught:
         read_qrels(folder)
-    assert (caught.value.source, caught.value.line) == (str(part), 7)
+    assert (caught.value.source, caught.value.line) == (str(part_file), 7)
 
 
 def test_folders_that_are_no_table(tmp_path):
@@ -116,19 +120,19 @@ def test_folders_that_are_no_table(tmp_path):
     mixed = parts(tmp_path / "mixed", RUN, "parquet")
     RUN.write_csv(mixed / "part-00007.csv")
     refused("mixed-formats", mixed, mixed / "part-00007.csv")
-    several = parts(tmp_path / "several", RUN, "txt", trec)
-    last = several / "part-00003.txt"
+    two_runs = parts(tmp_path / "several", RUN, "txt", trec)
+    last = two_runs / "part-00003.txt"
     last.write_text(last.read_text().replace("bm25", "dense"))
-    refused("mixed-runs", several, last)
+    refused("mixed-runs", two_runs, last)
     for suffix in ("csv", "parquet"):
-        other = parts(tmp_path / f"other {suffix}", RUN, suffix)
-        part = other / f"part-00002.{suffix}"
-        WRITERS[suffix](RUN.rename({"score": "rank"}), part)
-        refused("columns-differ", other, part)
+        changed_folder = parts(tmp_path / f"other {suffix}", RUN, suffix)
+        part_file = changed_folder / f"part-00002.{suffix}"
+        WRITERS[suffix](RUN.rename({"score": "rank"}), part_file)
+        refused("columns-differ", changed_folder, part_file)
     damaged = parts(tmp_path / "damaged", RUN, "parquet")
-    part = damaged / "part-00001.parquet"
-    part.write_bytes(part.read_bytes()[:300])
-    refused("damaged-file", damaged, part)
+    part_file = damaged / "part-00001.parquet"
+    part_file.write_bytes(part_file.read_bytes()[:300])
+    refused("damaged-file", damaged, part_file)
     books = tmp_path / "books"
     books.mkdir()
     (books / "a.json").write_text(json.dumps({"cases": []}))
@@ -148,28 +152,28 @@ LOG = pl.DataFrame(
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_a_log_in_part_files(tmp_path, suffix):
     folder = parts(tmp_path / "log", LOG, suffix)
-    here, there = split(LOG, "leave-last"), split(folder, "leave-last")
-    assert_frame_equal(here.train, there.train)
-    assert_frame_equal(here.test, there.test)
-    assert there.log == "log"
+    frame_split, folder_split = split(LOG, "leave-last"), split(folder, "leave-last")
+    assert_frame_equal(frame_split.train, folder_split.train)
+    assert_frame_equal(frame_split.test, folder_split.test)
+    assert folder_split.log == "log"
 
 
 def test_a_wrong_log_names_the_file(tmp_path):
     def refused(code, line=None):
         with raises(code, InputError) as caught:
             read_interactions(folder)
-        assert (caught.value.source, caught.value.line) == (str(part), line)
+        assert (caught.value.source, caught.value.line) == (str(part_file), line)
 
     folder = parts(tmp_path / "log", LOG, "csv")
-    part = folder / "part-00002.csv"
-    text = part.read_text()
-    part.write_text(text.replace("1700001350", "1700001350000"))
+    part_file = folder / "part-00002.csv"
+    text = part_file.read_text()
+    part_file.write_text(text.replace("1700001350", "1700001350000"))
     refused("mixed-times", 3)
-    part.write_text(text.replace("time", "other"))
+    part_file.write_text(text.replace("time", "other"))
     refused("columns-differ")
-    LOG.write_parquet(part)
+    LOG.write_parquet(part_file)
     refused("mixed-formats")
-    part.write_text("u1: i1 i2\n")
+    part_file.write_text("u1: i1 i2\n")
     with raises("is-a-folder", InputError):
         read_interactions(folder, from_="lists")
 
@@ -178,9 +182,9 @@ def test_other_tables_and_events_in_part_files(tmp_path):
     items = pl.DataFrame({"item_id": ["a", "b", "c"], "genre": ["x", None, "y"]})
     for suffix in WRITERS:
         folder = parts(tmp_path / f"items {suffix}", items, suffix, rows=2)
-        found, place = read_frame(folder, "items")
-        assert found["item_id"].to_list() == ["a", "b", "c"]
-        assert place.file(2) == str(folder / f"part-00001.{suffix}")
+        frame, location = read_frame(folder, "items")
+        assert frame["item_id"].to_list() == ["a", "b", "c"]
+        assert location.file(2) == str(folder / f"part-00001.{suffix}")
     with raises("columns-differ", InputError):
         items.drop("genre").write_csv(tmp_path / "items csv" / "part-00005.csv")
         read_frame(tmp_path / "items csv", "items")

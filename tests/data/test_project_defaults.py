@@ -33,11 +33,11 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "qrels.csv").write_text(SHEET)
     tags = "".join(f"q{i},{'head' if i < 12 else 'tail'}\n" for i in range(24))
     (tmp_path / "tags.csv").write_text(f"query_id,traffic\n{tags}")
-    for name, best in (("old", "b"), ("new", "a")):
+    for name, best_doc in (("old", "b"), ("new", "a")):
         rows = [
             f"q{i} Q0 {doc} {rank} {3 - rank} {name}\n"
             for i in range(24)
-            for rank, doc in enumerate(sorted("ab", key=lambda doc: doc != best), 1)
+            for rank, doc in enumerate(sorted("ab", key=lambda doc: doc != best_doc), 1)
         ]
         (tmp_path / f"{name}.run").write_text("".join(rows))
     (tmp_path / "rankgate.toml").write_text(
@@ -55,18 +55,18 @@ def project(tmp_path, monkeypatch):
 
 
 def _call(*arguments):
-    done = CliRunner().invoke(program, arguments, standalone_mode=False)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.output
+    result = CliRunner().invoke(program, arguments, standalone_mode=False)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.output
 
 
 @pytest.mark.usefixtures("project")
 def test_options_that_nobody_writes_are_those_of_the_file():
-    found = json.loads(
+    result = json.loads(
         _call("compare", "qrels.csv", "old.run", "new.run", "-m", "nDCG@2", "--slice", "traffic")
     )
-    (comparison,) = found["comparisons"]
+    (comparison,) = result["comparisons"]
     assert {row["test"] for row in comparison["metrics"]} == {"randomization"}
     assert comparison["resamples"] == 200
     assert {row["value"] for row in comparison["slices"]} == {"head", "tail"}
@@ -76,8 +76,8 @@ def test_options_that_nobody_writes_are_those_of_the_file():
 
 @pytest.mark.usefixtures("project")
 def test_what_is_written_goes_before_the_file():
-    words = ["compare", "qrels.csv", "old.run", "new.run", "-m", "nDCG@2"]
-    text = _call(*words, "--format", "text", "--test", "t")
+    arguments = ["compare", "qrels.csv", "old.run", "new.run", "-m", "nDCG@2"]
+    text = _call(*arguments, "--format", "text", "--test", "t")
     assert text.startswith("new against old")
     assert "random." not in text
 
@@ -120,18 +120,21 @@ def test_the_help_lists_the_options_of_values_under_their_headings():
         line for line in _call("compare", "--help").splitlines() if line.startswith("Options")
     ]
     assert headings == [
-        "Options:", "Options of the collection:", "Options of runs:", "Options of the test:",
+        "Options:",
+        "Options of the collection:",
+        "Options of runs:",
+        "Options of the test:",
         "Options of the output:",
-    ]  # fmt: skip
+    ]
 
 
 def test_metrics_of_a_file_are_known_by_name_while_a_command_runs(project):
     (project / "own.py").write_text(METRIC)
-    words = ["eval", "qrels.csv", "new.run", "-m", "first", "--convention", "trec"]
-    found = json.loads(_call(*words, "--metrics-from", "own.py"))
-    assert found["runs"][0]["mean"] == {"first": 2.0}
+    arguments = ["eval", "qrels.csv", "new.run", "-m", "first", "--convention", "trec"]
+    evaluation = json.loads(_call(*arguments, "--metrics-from", "own.py"))
+    assert evaluation["runs"][0]["mean"] == {"first": 2.0}
     with pytest.raises(Exception, match="first"):
-        _call(*words)
+        _call(*arguments)
 
 
 def test_a_report_and_a_chart_read_the_labels_too(project):

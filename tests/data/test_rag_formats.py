@@ -64,7 +64,7 @@ ANSWERS = [
 
 
 def data(rows):
-    return "".join(json.dumps(each) + "\n" for each in rows).encode()
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def file(tmp_path, rows, name="x.jsonl"):
@@ -73,42 +73,43 @@ def file(tmp_path, rows, name="x.jsonl"):
 
 
 def read(rows, name):
-    place = InputFile(None, data(rows))
-    assert detect_format(place)[0].name == name
-    return contents_of(place)
+    source = InputFile(None, data(rows))
+    assert detect_format(source)[0].name == name
+    return contents_of(source)
 
 
 def test_contexts_of_ragas_are_a_run_and_judgments(tmp_path):
-    place = file(tmp_path, RAGAS)
-    found = rankgate.evaluate(place, place, ["ContextP", "ContextR", "RR"]).runs[0]
-    assert found.per_query("ContextP") == {"where?": 1 / 2, "who?": 0}
-    assert found.per_query("ContextR") == {"where?": 1 / 2, "who?": 0}
-    assert found.counts.zero_result == 1
+    path = file(tmp_path, RAGAS)
+    scores = rankgate.evaluate(path, path, ["ContextP", "ContextR", "RR"]).runs[0]
+    assert scores.per_query("ContextP") == {"where?": 1 / 2, "who?": 0}
+    assert scores.per_query("ContextR") == {"where?": 1 / 2, "who?": 0}
+    assert scores.counts.zero_result == 1
     older = [{"question": "q", "contexts": ["a"], "ground_truth": "a"}]
     assert read(older, "ragas").runs[0].table.rows() == [("q", "a", -1.0)]
-    whole = InputFile(None, json.dumps(RAGAS).encode())
-    assert contents_of(whole).runs[0].table.equals(read(RAGAS, "ragas").runs[0].table)
+    json_array = InputFile(None, json.dumps(RAGAS).encode())
+    assert contents_of(json_array).runs[0].table.equals(read(RAGAS, "ragas").runs[0].table)
 
 
 def test_ids_go_before_texts():
-    found = read([WITH_IDS], "ragas")
-    assert found.runs[0].table["doc_id"].to_list() == ["b", "a"]
-    assert found.qrels.table.rows() == [("7", "a", 1.0)]
-    assert dict(found.documents.select("doc_id", "text").iter_rows()) == {
-        "a": "Paris.", "b": "Rome."
-    }  # fmt: skip
+    contents = read([WITH_IDS], "ragas")
+    assert contents.runs[0].table["doc_id"].to_list() == ["b", "a"]
+    assert contents.qrels.table.rows() == [("7", "a", 1.0)]
+    assert dict(contents.documents.select("doc_id", "text").iter_rows()) == {
+        "a": "Paris.",
+        "b": "Rome.",
+    }
 
 
 @pytest.mark.parametrize(
-    ("rows", "name"), [(RAGAS, "ragas"), ([WITH_IDS], "ragas"), (NUGGETS, "nuggets"),
-                       (ANSWERS, "trec-rag")]
-)  # fmt: skip
+    ("rows", "name"),
+    [(RAGAS, "ragas"), ([WITH_IDS], "ragas"), (NUGGETS, "nuggets"), (ANSWERS, "trec-rag")],
+)
 def test_they_come_back(rows, name):
     contents, out = read(rows, name), io.BytesIO()
     find_format(name).write(contents, out)
-    back = contents_of(InputFile(None, out.getvalue()))
-    assert back.runs[0].table.equals(contents.runs[0].table)
-    assert back.qrels.table.sort("query_id", "doc_id").equals(
+    restored = contents_of(InputFile(None, out.getvalue()))
+    assert restored.runs[0].table.equals(contents.runs[0].table)
+    assert restored.qrels.table.sort("query_id", "doc_id").equals(
         contents.qrels.table.sort("query_id", "doc_id")
     )
     if name != "ragas":
@@ -117,7 +118,7 @@ def test_they_come_back(rows, name):
 
 def test_nuggets_have_the_scores_of_the_track(tmp_path):
     """As calculate_metrics of nuggetizer: strict is full support only, partial counts a half."""
-    place = file(tmp_path, NUGGETS)
+    path = file(tmp_path, NUGGETS)
     expected = {
         "NuggetR": {"1": 1.5 / 3, "2": 0},
         "NuggetR(strict=True)": {"1": 1 / 3, "2": 0},
@@ -125,22 +126,22 @@ def test_nuggets_have_the_scores_of_the_track(tmp_path):
         "NuggetR(okay=1,strict=True)": {"1": 2 / 4, "2": 0},
         "NuggetR(okay=0.5)": {"1": 2 / 3.5, "2": 0.5},
     }
-    found = rankgate.evaluate(place, place, list(expected)).runs[0]
-    assert {name: found.per_query(name) for name in expected} == {
-        name: pytest.approx(each) for name, each in expected.items()
+    scores = rankgate.evaluate(path, path, list(expected)).runs[0]
+    assert {name: scores.per_query(name) for name in expected} == {
+        name: pytest.approx(score) for name, score in expected.items()
     }
 
 
 def test_support_of_sentences(tmp_path):
-    place = file(tmp_path, ANSWERS[:1])
+    path = file(tmp_path, ANSWERS[:1])
     expected = {
         "SupportP": (1 + 0.5) / 2,  # the first citation of each sentence that has one
         "SupportR": (1 + 0.5 + 0) / 3,
         "SupportP(first=False)": (1 + 0.5 + 0) / 3,
         "SupportP(partial=1)": 1,
     }
-    found = rankgate.evaluate(place, place, list(expected)).runs[0]
-    assert {name: found.per_query(name) for name in expected} == {
+    scores = rankgate.evaluate(path, path, list(expected)).runs[0]
+    assert {name: scores.per_query(name) for name in expected} == {
         name: {"t1": value} for name, value in expected.items()
     }
 
@@ -156,17 +157,41 @@ def test_support_of_sentences(tmp_path):
         ("nuggets", [{"qid": 1, "nuggets": [{"text": "a", "importance": "x"}]}], "wrong-type", 1),
         ("nuggets", [{"qid": 1, "nuggets": 3}], "wrong-type", 1),
         ("trec-rag", [ANSWERS[0], ANSWERS[0]], "duplicate-query", 2),
-        ("trec-rag", [{"topic_id": 1, "references": [], "answer": [{"citations": [0]}]}],
-         "wrong-shape", 1),
+        (
+            "trec-rag",
+            [{"topic_id": 1, "references": [], "answer": [{"citations": [0]}]}],
+            "wrong-shape",
+            1,
+        ),
         ("trec-rag", [{"topic_id": 1, "references": [], "answer": "text"}], "wrong-type", 1),
-        ("trec-rag", [{"topic_id": 1, "references": ["a"],
-                       "answer": [{"citations": [0], "support": [1, 2]}]}], "wrong-shape", 1),
-        ("trec-rag", [{"topic_id": 1, "references": ["a"],
-                       "answer": [{"citations": [0], "support": ["maybe"]}]}], "wrong-type", 1),
+        (
+            "trec-rag",
+            [
+                {
+                    "topic_id": 1,
+                    "references": ["a"],
+                    "answer": [{"citations": [0], "support": [1, 2]}],
+                }
+            ],
+            "wrong-shape",
+            1,
+        ),
+        (
+            "trec-rag",
+            [
+                {
+                    "topic_id": 1,
+                    "references": ["a"],
+                    "answer": [{"citations": [0], "support": ["maybe"]}],
+                }
+            ],
+            "wrong-type",
+            1,
+        ),
         ("trec-rag", [{"references": []}], "invalid-id", 1),
         ("ragas", [RAGAS[0], RAGAS[1] | {"reference_contexts": None}], "missing-key", 2),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named(name, rows, code, line):
     with raises(code, InputError) as error:
         find_format(name).read(InputFile(None, data(rows)))
@@ -181,8 +206,8 @@ def test_samples_without_references_are_a_run_alone():
 
 
 def test_a_context_or_nugget_twice():
-    twice = [RAGAS[0] | {"retrieved_contexts": ["a", "a"]}]
-    (run,) = find_format("ragas").read(InputFile(None, data(twice))).runs
+    rows = [RAGAS[0] | {"retrieved_contexts": ["a", "a"]}]
+    (run,) = find_format("ragas").read(InputFile(None, data(rows))).runs
     with raises("duplicate-document", DuplicateError, line=1):
         _ = run.table  # a convention says what such a context is
     nugget = {"text": "a", "importance": "vital"}
@@ -203,16 +228,17 @@ def test_contexts_without_ids_match_by_normalized_text_where_asked_for():
         "retrieved_contexts": ["Other.", "The \u201cof\ufb01ce\u201d  co\u00adoperates"],
         "reference_contexts": ['the "office" cooperates'],
     }
-    place = InputFile(None, data([spelled]))
+    source = InputFile(None, data([spelled]))
     values = {}
     for name in ("ragas", "ragas-normalized"):
-        contents = find_format(name).read(place)
+        contents = find_format(name).read(source)
         values[name] = rankgate.evaluate(contents.qrels, contents.runs, ["RR"]).means["RR"][0]
     assert values == {"ragas": 0.0, "ragas-normalized": 0.5}
     assert contents.documents.rows()[1][-2:] == (
-        'the "office" cooperates', "The \u201cof\ufb01ce\u201d  co\u00adoperates"
-    )  # fmt: skip
-    assert detect_format(place)[0].name == "ragas"
+        'the "office" cooperates',
+        "The \u201cof\ufb01ce\u201d  co\u00adoperates",
+    )
+    assert detect_format(source)[0].name == "ragas"
     with_ids = InputFile(None, data([WITH_IDS | {"retrieved_context_ids": ["B", "A"]}]))
     assert find_format("ragas-normalized").read(with_ids).runs[0].table["doc_id"].to_list() == [
         "B",

@@ -138,10 +138,28 @@ def test_cbor_of_the_standard(data, value):
 
 
 @pytest.mark.parametrize(
-    "data", ["", "a1", "62ff", "62c328", "ff", "c000", "1c", "a10102", "a2616101616102", "0101",
-             "bb" + "ff" * 8, "81" * 100, "9f", "c11a514b67b0", "a1416101", "d81c81d81d00",
-             "d8236128", "c482187f01"],
-)  # fmt: skip
+    "data",
+    [
+        "",
+        "a1",
+        "62ff",
+        "62c328",
+        "ff",
+        "c000",
+        "1c",
+        "a10102",
+        "a2616101616102",
+        "0101",
+        "bb" + "ff" * 8,
+        "81" * 100,
+        "9f",
+        "c11a514b67b0",
+        "a1416101",
+        "d81c81d81d00",
+        "d8236128",
+        "c482187f01",
+    ],
+)
 def test_cbor_that_is_none(data):
     with raises("invalid-syntax", InputError):
         ranx_files.decode(bytes.fromhex(data), "")
@@ -173,8 +191,8 @@ def test_both_come_back_and_losses_are_reported(name):
     qrels = Qrels(table, unjudged=("2",), scale=Scale(0, 3))
     lost = find_format(name).write(FileContents(qrels=qrels), out)
     assert [loss.what for loss in lost] == ["scale of the grades"]
-    back = held(out.getvalue(), name).qrels
-    assert (back.table.rows(), back.unjudged) == (table.rows(), ("2",))
+    restored_qrels = held(out.getvalue(), name).qrels
+    assert (restored_qrels.table.rows(), restored_qrels.unjudged) == (table.rows(), ("2",))
     rows = pl.DataFrame({"query_id": ["1"], "doc_id": ["b"], "score": [0.1]})
     out = io.BytesIO()
     lost = find_format(name).write(

@@ -12,51 +12,59 @@ from support.wording import raises
 
 
 def test_ratings_of_two_scales_are_reported_by_line(tmp_path):
-    place = tmp_path / "ratings.csv"
-    head = "query,document,rater,grade,scale\n"
-    place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\nq1,d2,a,9,detail\n")
+    path = tmp_path / "ratings.csv"
+    header = "query,document,rater,grade,scale\n"
+    path.write_text(f"{header}q1,d1,a,1,\nq1,d1,b,1,binary\nq1,d2,a,9,detail\n")
     with raises("mixed-scales", InputError, line=4):
-        read_ratings(place)
-    place.write_text(f"{head}q1,d1,a,1,\nq1,d1,b,1,binary\n")
-    assert len(read_ratings(place).table) == 2
+        read_ratings(path)
+    path.write_text(f"{header}q1,d1,a,1,\nq1,d1,b,1,binary\n")
+    assert len(read_ratings(path).table) == 2
 
 
 def test_times_may_be_written_in_several_ways_and_no_time_is_reported_by_line(tmp_path):
-    place = tmp_path / "ratings.csv"
-    lines = ["query,document,rater,grade,at", "q1,d1,a,1,2026-01-02T00:30:00+01:00",
-             "q1,d1,b,2,2026-01-01", "q1,d1,c,3,"]  # fmt: skip
-    place.write_text("\n".join(lines))
-    result = read_ratings(place).table["at"].to_list()
+    path = tmp_path / "ratings.csv"
+    lines = [
+        "query,document,rater,grade,at",
+        "q1,d1,a,1,2026-01-02T00:30:00+01:00",
+        "q1,d1,b,2,2026-01-01",
+        "q1,d1,c,3,",
+    ]
+    path.write_text("\n".join(lines))
+    result = read_ratings(path).table["at"].to_list()
     assert result == [
         datetime(2026, 1, 1, 23, 30, tzinfo=UTC),
         datetime(2026, 1, 1, tzinfo=UTC),
         None,
     ]
-    place.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
+    path.write_text("\n".join([*lines, "q1,d2,b,2,yesterday"]))
     with raises("not-a-time", InputError, line=5):
-        read_ratings(place)
+        read_ratings(path)
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("r.csv", "query,document,rater,grade\nq1,d1,a,1\nq1,d1,b,0\n"),
-        ("r.jsonl", "".join(f'{{"query":"q1","document":"d1","judge":"{who}","grade":1}}\n'
-                            for who in "ab")),
+        (
+            "r.jsonl",
+            "".join(
+                f'{{"query":"q1","document":"d1","judge":"{rater}","grade":1}}\n' for rater in "ab"
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_ratings_are_no_judgments_and_the_way_there_is_reported(tmp_path, name, text):
-    place = tmp_path / name
-    place.write_text(text)
+    path = tmp_path / name
+    path.write_text(text)
     with raises("ratings-not-judgments", InputError):
-        read_qrels(place)
+        read_qrels(path)
 
 
 def test_a_log_with_repeated_ratings_leads_to_split(tmp_path, run):
-    place = tmp_path / "log.csv"
-    place.write_text("userId,movieId,rating,timestamp\n1,9,4,100\n1,9,5,200\n")
-    refused = run("describe", place)
-    assert_refused(refused, "log-not-judgments", place, 3)
+    path = tmp_path / "log.csv"
+    path.write_text("userId,movieId,rating,timestamp\n1,9,4,100\n1,9,5,200\n")
+    refused = run("describe", path)
+    assert_refused(refused, "log-not-judgments", path, 3)
     assert "rankgate split" in refused.err
     with raises("log-not-judgments", InputError):
-        read_qrels(place)
+        read_qrels(path)

@@ -41,7 +41,7 @@ RUNS = {
     "csv with other names": 'docno,"topic",sim\n007,1,2.5\nb#,1,1\n"ä",2,-3\n'.encode(),
     "tsv": "qid\tdocid\tscore\textra\n1\t007\t2.5\t\n1\tb#\t1\t\n2\tä\t-3\tz\n".encode(),
     "windows csv": "\ufeffQID;DocID;Score\r\n1;007;2.5\r\n1;b#;1\r\n2;ä;-3\r\n".encode(),
-}  # fmt: skip
+}
 
 
 def saved(tmp_path, content, name="a.run"):
@@ -82,8 +82,8 @@ def test_qrels_in_any_form(tmp_path, content):
 def test_frames_and_dicts():
     table = pl.DataFrame(RUN, schema=["qid", "docno", "score"], orient="row")
     nested = {"1": {"007": 2.5, "b#": 1}, "2": {"ä": -3}}
-    for same in (table, table.lazy(), table.to_pandas(), table.to_arrow(), nested):
-        assert read_run(same).table.rows() == RUN
+    for source in (table, table.lazy(), table.to_pandas(), table.to_arrow(), nested):
+        assert read_run(source).table.rows() == RUN
     judged = pd.DataFrame({"query_id": ["1"], "doc_id": ["a"], "relevance": [2]})
     assert read_qrels(judged).table.rows() == [("1", "a", 2.0)]
 
@@ -160,13 +160,13 @@ def test_a_document_twice_is_found_in_lists_of_any_length(tmp_path, last):
 
 
 def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
-    good = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
+    good_lines = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
     monkeypatch.setattr("rankgate.data.streams.source.InputFile.chunks.__defaults__", (1 << 12,))
-    path = saved(tmp_path, (good + "199 Q0 d19950 9 0.5 t\n").encode())
+    path = saved(tmp_path, (good_lines + "199 Q0 d19950 9 0.5 t\n").encode())
     with raises("duplicate-document", DuplicateError, line=20001) as error:
         list(read_run(path).batches())
     assert error.value.line == 20_001
-    path = saved(tmp_path, (good + "7 Q0 x 9 0.5\n").encode())
+    path = saved(tmp_path, (good_lines + "7 Q0 x 9 0.5\n").encode())
     with raises("wrong-field-count", InputError, line=20001) as error:
         list(read_run(path).batches())
     assert error.value.line == 20_001
@@ -175,14 +175,16 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("extra", ["u", "true", "1"])
 @pytest.mark.parametrize("beyond", [True, False], ids=["polars with missing_columns", "without"])
 def test_a_field_too_few_and_one_too_many(tmp_path, monkeypatch, beyond, extra):
-    asked = field_lines._inserts_fields() and beyond
-    monkeypatch.setattr(field_lines, "_inserts_fields", lambda: asked)
-    good = "".join(f"1 Q0 d{i} 1 {-i} t\n" for i in range(5000))
+    inserts_fields = field_lines._inserts_fields() and beyond
+    monkeypatch.setattr(field_lines, "_inserts_fields", lambda: inserts_fields)
+    good_lines = "".join(f"1 Q0 d{i} 1 {-i} t\n" for i in range(5000))
     for first, second in (
         (f"1 Q0 x 1 2 t {extra}\n", "1 Q0 y 1 2\n"),
         ("1 Q0 y 1 2\n", f"1 Q0 x 1 2 t {extra}\n"),
     ):
-        path = saved(tmp_path, (good + first + good.replace("d", "e") + second).encode())
+        path = saved(
+            tmp_path, (good_lines + first + good_lines.replace("d", "e") + second).encode()
+        )
         with raises("wrong-field-count", InputError, line=5001):
             _ = read_run(path).table
 
@@ -208,10 +210,10 @@ def test_wrong_judgments_are_named(tmp_path, content, line, code):
 
 
 def test_damaged_compression_and_folders(tmp_path):
-    whole = gzip.compress(RUN_TEXT * 1000)
+    compressed = gzip.compress(RUN_TEXT * 1000)
     for name, content in {
-        "a.gz": whole[: len(whole) // 2],
-        "b.gz": whole[:10] + b"\xff" * 50 + whole[60:],
+        "a.gz": compressed[: len(compressed) // 2],
+        "b.gz": compressed[:10] + b"\xff" * 50 + compressed[60:],
         "c.zst": zstandard.compress(RUN_TEXT * 1000)[:40],
     }.items():
         with raises("damaged-file", InputError):
@@ -235,8 +237,8 @@ def test_tables_that_are_none(table):
 def test_the_hash_is_of_the_table_and_not_of_the_file(tmp_path):
     first = read_run(saved(tmp_path, RUNS["six fields"]))
     second = read_run(saved(tmp_path, RUNS["csv with other names"], "b.csv"))
-    other = read_run(saved(tmp_path, RUN_TEXT.replace(b"2.5", b"2.6"), "c.run"))
-    assert first.sha256 == second.sha256 != other.sha256
+    changed_run = read_run(saved(tmp_path, RUN_TEXT.replace(b"2.5", b"2.6"), "c.run"))
+    assert first.sha256 == second.sha256 != changed_run.sha256
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -57,9 +57,9 @@ def test_judgments_have_the_counts_of_the_index(shared, file):
 
 @pytest.mark.parametrize("file", RUNS)
 def test_runs_have_the_queries_of_the_index(shared, file):
-    place = open_source(shared / file)
-    assert detect_format(place)[0].name == "trec"
-    (run,) = contents_of(place).runs
+    source = open_source(shared / file)
+    assert detect_format(source)[0].name == "trec"
+    (run,) = contents_of(source).runs
     assert run.table["query_id"].n_unique() == RUNS[file]
 
 
@@ -69,11 +69,13 @@ def test_real_files_survive_every_table(shared, file, name):
     contents = contents_of(shared / file)
     out = io.BytesIO()
     losses = find_format(name).write(contents, out)
-    back = contents_of(InputFile(None, out.getvalue()), name, "run" if contents.runs else "qrels")
+    reread_contents = contents_of(
+        InputFile(None, out.getvalue()), name, "run" if contents.runs else "qrels"
+    )
     if contents.runs:
-        assert back.runs[0].table.equals(contents.runs[0].table)
+        assert reread_contents.runs[0].table.equals(contents.runs[0].table)
     else:
-        assert back.qrels.table.equals(contents.qrels.table)
+        assert reread_contents.qrels.table.equals(contents.qrels.table)
     assert {loss.what for loss in losses} <= {"tag of a run"}
 
 

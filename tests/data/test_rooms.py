@@ -14,15 +14,15 @@ from rankgate.data.streams.source import BufferPool, open_source
 def test_pieces_in_use_do_not_change(kept):
     generator = np.random.default_rng(kept)
     content = generator.bytes(100_000)
-    stream, rooms, at, pieces = io.BufferedReader(io.BytesIO(content)), BufferPool(), 0, []
-    while at < len(content):
+    stream, rooms, offset, pieces = io.BufferedReader(io.BytesIO(content)), BufferPool(), 0, []
+    while offset < len(content):
         piece = rooms.read(stream, int(generator.integers(500, 2_000)))
-        assert piece == content[at : at + len(piece)]
-        pieces.append((at, piece))
-        at += len(piece)
+        assert piece == content[offset : offset + len(piece)]
+        pieces.append((offset, piece))
+        offset += len(piece)
         pieces = pieces[-kept:] if kept else []
-        for begin, each in pieces:
-            assert each == content[begin : begin + len(each)]
+        for begin, earlier_piece in pieces:
+            assert earlier_piece == content[begin : begin + len(earlier_piece)]
     assert not rooms.read(stream, 10)
 
 

@@ -27,13 +27,11 @@ TABLES = ("csv", "tsv", "jsonl", "parquet", "arrow")
 SPECIAL = ("quepid-snapshot", "ragas", "nuggets", "trec-rag")
 """One needs a run, the others have few grades: tests of their own."""
 WRITERS = [
-    each.name
-    for each in FORMATS
-    if each.write and "qrels" in each.holds and each.name not in SPECIAL
+    fmt.name for fmt in FORMATS if fmt.write and "qrels" in fmt.holds and fmt.name not in SPECIAL
 ]
 NEIGHBOURS = [
-    (first, WRITERS[(place + step) % len(WRITERS)])
-    for place, first in enumerate(WRITERS)
+    (first, WRITERS[(index + step) % len(WRITERS)])
+    for index, first in enumerate(WRITERS)
     for step in (1, 7)
 ]
 """Each format after two others: a ring, as every format has a test of its own."""
@@ -76,8 +74,8 @@ def rows(table):
 @example(found={("a\rb", ' "c",\n'): 1.0, ("é", "#"): 0.1, ("[", "{"): -0.0})
 def test_judgments_in_tables(name, found):
     qrels = qrels_of(found)
-    back, losses = again(FileContents(qrels=qrels), name)
-    assert back.qrels.table.equals(qrels.table.with_columns(pl.col("grade") + 0.0))
+    reread, losses = again(FileContents(qrels=qrels), name)
+    assert reread.qrels.table.equals(qrels.table.with_columns(pl.col("grade") + 0.0))
     assert losses == ()
 
 
@@ -85,19 +83,19 @@ def test_judgments_in_tables(name, found):
 @given(found=pairs(ids, scores))
 def test_runs_in_tables(name, found):
     run = run_of(found)
-    back, losses = again(FileContents(runs=(run,)), name)
-    assert back.runs[0].table.equals(run.table)
+    reread, losses = again(FileContents(runs=(run,)), name)
+    assert reread.runs[0].table.equals(run.table)
     assert losses == ()
 
 
 @given(found=pairs(plain, grades), ranked=pairs(plain, scores))
 def test_trec(found, ranked):
     qrels, run = qrels_of(found), run_of(ranked, tag="mine")
-    back, losses = again(FileContents(qrels=qrels), "trec")
-    assert (back.qrels.table.equals(qrels.table), losses) == (True, ())
-    back, losses = again(FileContents(runs=(run,)), "trec")
-    assert (back.runs[0].table.equals(run.table), losses) == (True, ())
-    assert back.runs[0].tag == "mine"
+    reread, losses = again(FileContents(qrels=qrels), "trec")
+    assert (reread.qrels.table.equals(qrels.table), losses) == (True, ())
+    reread, losses = again(FileContents(runs=(run,)), "trec")
+    assert (reread.runs[0].table.equals(run.table), losses) == (True, ())
+    assert reread.runs[0].tag == "mine"
 
 
 @given(found=pairs(ids, WHOLE))
@@ -116,8 +114,8 @@ def test_trec_with_ids_that_it_cannot_hold(found):
             written(FileContents(qrels=qrels), "trec")
         assert refused.value.code == "invalid-id"
         return
-    back, losses = again(FileContents(qrels=qrels), "trec", "qrels")
-    assert back.qrels.table.equals(fitted)
+    reread, losses = again(FileContents(qrels=qrels), "trec", "qrels")
+    assert reread.qrels.table.equals(fitted)
     changed = (fitted["query_id"] != qrels.table["query_id"]).sum()
     changed_documents = (fitted["doc_id"] != qrels.table["doc_id"]).sum()
     assert bool(losses) == bool(changed or changed_documents)
@@ -138,17 +136,17 @@ def test_ratings_queries_documents_and_values(name):
             }
         )
     )
-    back, losses = again(FileContents(ratings=rated), name)
-    assert back.ratings.table.equals(rated.table)
+    reread, losses = again(FileContents(ratings=rated), name)
+    assert reread.ratings.table.equals(rated.table)
     queries = pl.DataFrame({"query_id": ["1", "2"], "text": ["red, shoes", None], "tag": ["x", ""]})
-    back, losses = again(FileContents(queries=queries), name)
-    assert back.queries.fill_null("").rows() == queries.fill_null("").rows()
+    reread, losses = again(FileContents(queries=queries), name)
+    assert reread.queries.fill_null("").rows() == queries.fill_null("").rows()
     documents = pl.DataFrame({"doc_id": ["a", "b"], "title": ["t", "u"], "score": ["1", "x"]})
-    back, losses = again(FileContents(documents=documents), name)
-    assert back.documents.equals(documents)
+    reread, losses = again(FileContents(documents=documents), name)
+    assert reread.documents.equals(documents)
     values = pl.DataFrame({"run": ["r"], "query_id": ["1"], "metric": ["AP"], "value": [1 / 3]})
-    back, losses = again(FileContents(values=values), name)
-    assert back.values.select(values.columns).equals(values)
+    reread, losses = again(FileContents(values=values), name)
+    assert reread.values.select(values.columns).equals(values)
     assert losses == ()
 
 
@@ -159,10 +157,10 @@ def test_all_that_a_table_cannot_hold_is_reported(name):
     )
     run = run_of({("1", "a"): 1.0}, tag="bm25")
     queries = pl.DataFrame({"query_id": ["1"], "text": ["red shoes"]})
-    everything = FileContents(
+    contents = FileContents(
         qrels=qrels, runs=(run,), queries=queries, extra={"rre": {"index": "i"}}
     )
-    _, losses = written(everything, name)
+    _, losses = written(contents, name)
     result = {loss.what: (loss.count, loss.examples) for loss in losses}
     assert result == {
         "runs": (1, ("run",)),
@@ -189,21 +187,21 @@ def sample(holds):
     queries = pl.DataFrame(
         {"query_id": ["star wars", "star trek"], "text": ["star wars", "star trek"]}
     )
-    whole = FileContents(qrels=Qrels(table), runs=(run,), queries=queries)
-    return whole.only(*holds)
+    contents = FileContents(qrels=Qrels(table), runs=(run,), queries=queries)
+    return contents.only(*holds)
 
 
 def grades_of(contents, losses, *before):
     """The grades by the texts of queries, with their blanks, whatever a format calls them."""
     names = {}
-    for each in (contents, *before):
-        if each.queries is not None:
-            names |= dict(each.queries.select("query_id", "text").rows())
+    for read_contents in (contents, *before):
+        if read_contents.queries is not None:
+            names |= dict(read_contents.queries.select("query_id", "text").rows())
     blanks = any("blanks" in loss.what for loss in losses)
-    called = {
+    grades_by_text = {
         (names.get(q, q), d): g for q, d, g in contents.qrels.table.select(*QRELS_SCHEMA).rows()
     }
-    return {(q.replace("_", " ") if blanks else q, d): g for (q, d), g in called.items()}
+    return {(q.replace("_", " ") if blanks else q, d): g for (q, d), g in grades_by_text.items()}
 
 
 @pytest.mark.parametrize("name", [*WRITERS, "quepid-snapshot"])
@@ -211,9 +209,9 @@ def test_every_format_that_writes_judgments_reads_them_back(name):
     """A format without judgments is tested where it is read."""
     contents = sample(find_format(name).holds)
     data, losses = written(contents, name)
-    back = contents_of(InputFile(None, data), name)
+    reread = contents_of(InputFile(None, data), name)
     expected = {(q, d): g for q, d, g in contents.qrels.table.rows()}
-    assert grades_of(back, losses) == expected, losses
+    assert grades_of(reread, losses) == expected, losses
     assert written(contents, name)[0] == data, "the same contents are the same bytes"
 
 
@@ -222,17 +220,17 @@ def test_judgments_survive_two_formats(first, second):
     contents = sample(("qrels",))
     data, losses = written(contents, first)
     middle = contents_of(InputFile(None, data), first)
-    data, more = written(middle, second)
-    back = contents_of(InputFile(None, data), second)
-    found = grades_of(back, (*losses, *more), middle)
-    assert found == {(q, d): g for q, d, g in contents.qrels.table.rows()}
+    data, later_losses = written(middle, second)
+    reread = contents_of(InputFile(None, data), second)
+    final_grades = grades_of(reread, (*losses, *later_losses), middle)
+    assert final_grades == {(q, d): g for q, d, g in contents.qrels.table.rows()}
 
 
 def test_scores_keep_every_digit():
     score = math.nextafter(0.1, 1)
     for name in (*TABLES, "trec"):
-        back, _ = again(FileContents(runs=(run_of({("1", "a"): score}),)), name)
-        assert back.runs[0].table["score"].item() == score
+        reread, _ = again(FileContents(runs=(run_of({("1", "a"): score}),)), name)
+        assert reread.runs[0].table["score"].item() == score
 
 
 @pytest.mark.parametrize("name", ["quepid-csv", "quepid-detail", "rre"])
@@ -240,13 +238,14 @@ def test_queries_keep_the_order_of_the_file(name):
     order = ["zebra", "ape", "moth"]
     table = pl.DataFrame(
         [(query, f"d{i}", 1.0) for i in range(2) for query in order],
-        schema=["query_id", "doc_id", "grade"], orient="row",
-    )  # fmt: skip
+        schema=["query_id", "doc_id", "grade"],
+        orient="row",
+    )
     run = run_of({(query, f"d{i}"): float(3 - i) for i in range(2) for query in order})
     fmt = find_format(name)
-    whole = FileContents(qrels=Qrels(table), runs=(run,)).only(*fmt.holds)
-    data, _ = written(whole, name)
-    back = contents_of(InputFile(None, data), name)
-    found = back.qrels.table["query_id"].unique(maintain_order=True).to_list()
+    contents = FileContents(qrels=Qrels(table), runs=(run,)).only(*fmt.holds)
+    data, _ = written(contents, name)
+    reread = contents_of(InputFile(None, data), name)
+    query_order = reread.qrels.table["query_id"].unique(maintain_order=True).to_list()
     expected = order if name in {"quepid-csv", "rre"} else sorted(order)  # run_of sorts
-    assert found == expected
+    assert query_order == expected

@@ -24,9 +24,11 @@ def test_hashes_that_appear_twice_in_a_list_are_found(most, even):
     starts = np.cumsum(lengths) - lengths
     pairs = generator.integers(0, 1 << 64, lengths.sum(), dtype=np.uint64)
     assert not len(find_repeated_hashes(pairs, starts))
-    for each in generator.permutation(np.flatnonzero(lengths > 2))[:20]:
-        first, *others = starts[each] + generator.permutation(lengths[each])[: 2 + each % 2]
-        pairs[others] = pairs[first]
+    for list_index in generator.permutation(np.flatnonzero(lengths > 2))[:20]:
+        first, *repeats = (
+            starts[list_index] + generator.permutation(lengths[list_index])[: 2 + list_index % 2]
+        )
+        pairs[repeats] = pairs[first]
     values, counts = np.unique(pairs, return_counts=True)
     assert set(find_repeated_hashes(pairs, starts)) == set(values[counts > 1])
     assert set(find_repeated_hashes(pairs)) == set(values[counts > 1])
@@ -51,8 +53,8 @@ def test_parts_are_of_whole_stretches_and_cover_all():
 
 
 def test_stretches_of_a_value_that_comes_back_are_not_together():
-    together = pl.Series(["b"] * 3 + ["a"] * 2)
-    assert unique_range_starts(together).tolist() == range_starts(together).tolist() == [0, 3]
+    grouped = pl.Series(["b"] * 3 + ["a"] * 2)
+    assert unique_range_starts(grouped).tolist() == range_starts(grouped).tolist() == [0, 3]
     assert unique_range_starts(pl.Series(["a", "a", "a", "b", "b", "a"])) is None
     assert unique_range_starts(pl.Series(["a", "b", "c"])) is None
 
@@ -64,14 +66,14 @@ def test_stretches_are_sorted_in_place(most, even):
     lengths = np.full(40, most) if even else generator.integers(0, most + 1, 40)
     values = np.repeat(np.arange(40, dtype=np.uint64) << np.uint64(32), lengths)
     values += generator.integers(0, 50, len(values), dtype=np.uint64)
-    wanted = np.sort(values)
+    expected = np.sort(values)
     sort_ranges(values, np.cumsum(lengths) - lengths)
-    assert np.array_equal(values, wanted)
+    assert np.array_equal(values, expected)
 
 
 @pytest.mark.parametrize("size", [0, 5, 1 << 20, (1 << 20) + 3])
 def test_halves_are_sorted_and_merged(size):
     values = np.random.default_rng(size).integers(0, 1 << 64, size, dtype=np.uint64)
-    wanted = np.sort(values)
+    expected = np.sort(values)
     sort_halves(values)
-    assert np.array_equal(values, wanted)
+    assert np.array_equal(values, expected)

@@ -35,15 +35,22 @@ FACETS = "query,facet,documents\nboots,brand,b1|b2|b3\nboots,red,b3|b4\nboots,si
 
 
 def values(tmp_path, text, metrics, qrels=None):
-    place = tmp_path / "table.csv"
-    place.write_text(text)
-    found = rankgate.evaluate(qrels or place, place, metrics).runs[0]
-    return {metric: found.per_query(metric) for metric in metrics}
+    table_path = tmp_path / "table.csv"
+    table_path.write_text(text)
+    result = rankgate.evaluate(qrels or table_path, table_path, metrics).runs[0]
+    return {metric: result.per_query(metric) for metric in metrics}
 
 
 def test_completions_by_hand(tmp_path):
-    metrics = ["PrefixRR@1", "PrefixRR@2", "PrefixRR@3", "KeystrokesSaved", "KeystrokesSaved@1",
-               "MinKeystrokes", "RR"]  # fmt: skip
+    metrics = [
+        "PrefixRR@1",
+        "PrefixRR@2",
+        "PrefixRR@3",
+        "KeystrokesSaved",
+        "KeystrokesSaved@1",
+        "MinKeystrokes",
+        "RR",
+    ]
     assert values(tmp_path, TYPED, metrics) == {
         "PrefixRR@1": {"bird": 0, "cats": 1 / 2, "dogs": 0},
         "PrefixRR@2": {"bird": None, "cats": 1, "dogs": None},
@@ -57,26 +64,36 @@ def test_completions_by_hand(tmp_path):
 
 def test_corrections_by_hand(tmp_path):
     metrics = ["CorrectionAccuracy", "CorrectionP", "CorrectionR", "FalseAlarm", "Success@2"]
-    nothing = dict.fromkeys(
+    empty_values = dict.fromkeys(
         ["recieve", "acommodate", "definately", "colour", "their", "house"], None
     )
     assert values(tmp_path, SPELLED, metrics) == {
         "CorrectionAccuracy": {
-            "recieve": 1, "acommodate": 0, "definately": 0, "colour": 1, "their": 0, "house": 1
+            "recieve": 1,
+            "acommodate": 0,
+            "definately": 0,
+            "colour": 1,
+            "their": 0,
+            "house": 1,
         },
-        "CorrectionP": nothing | {"recieve": 1, "definately": 0, "colour": 1, "their": 0},
-        "CorrectionR": nothing | {"recieve": 1, "acommodate": 0, "definately": 0},
-        "FalseAlarm": nothing | {"colour": 1, "their": 1, "house": 0},
+        "CorrectionP": empty_values | {"recieve": 1, "definately": 0, "colour": 1, "their": 0},
+        "CorrectionR": empty_values | {"recieve": 1, "acommodate": 0, "definately": 0},
+        "FalseAlarm": empty_values | {"colour": 1, "their": 1, "house": 0},
         "Success@2": {
-            "recieve": 1, "acommodate": 0, "definately": 0, "colour": 1, "their": 0, "house": 0
+            "recieve": 1,
+            "acommodate": 0,
+            "definately": 0,
+            "colour": 1,
+            "their": 0,
+            "house": 0,
         },
-    }  # fmt: skip
+    }
 
 
 def test_facets_by_hand(tmp_path):
     metrics = ["EvidenceR@1", "EvidenceR@2", "EvidenceR", "FirstUseful", "Redundancy"]
-    found = values(tmp_path, FACETS, metrics, {"boots": {"b4": 1, "b5": 1}})
-    assert {name: each["boots"] for name, each in found.items()} == {
+    metric_values = values(tmp_path, FACETS, metrics, {"boots": {"b4": 1, "b5": 1}})
+    assert {name: per_query["boots"] for name, per_query in metric_values.items()} == {
         "EvidenceR@1": 0,
         "EvidenceR@2": 1 / 2,
         "EvidenceR": 1,
@@ -132,13 +149,13 @@ def test_laws_of_completions(target, ranks):
         rows.append(f"{target},{prefix},{target if rank else ''},{rank or ''}")
     if len(rows) == 1:
         return
-    place = InputFile(None, "\n".join(rows).encode())
-    contents = find_format("completions").read(place)
+    input_file = InputFile(None, "\n".join(rows).encode())
+    contents = find_format("completions").read(input_file)
     metrics = ["MinKeystrokes", "KeystrokesSaved"]
-    found = rankgate.evaluate(contents.qrels, contents.runs[0], metrics).runs[0].means
-    shown = [i for i, rank in enumerate(ranks[: len(target)], 1) if rank]
-    assert found["KeystrokesSaved"] == pytest.approx(
-        1 - min(shown, default=len(target)) / len(target)
+    means = rankgate.evaluate(contents.qrels, contents.runs[0], metrics).runs[0].means
+    shown_lengths = [i for i, rank in enumerate(ranks[: len(target)], 1) if rank]
+    assert means["KeystrokesSaved"] == pytest.approx(
+        1 - min(shown_lengths, default=len(target)) / len(target)
     )
     # the one suggestion of a list is at its top, whatever the table calls its rank
-    assert found["MinKeystrokes"] == min([len(target), *(i + 1 for i in shown)])
+    assert means["MinKeystrokes"] == min([len(target), *(i + 1 for i in shown_lengths)])

@@ -48,17 +48,17 @@ def test_other_lines_are_of_other_formats(data):
 
 
 def test_grades_documents_texts_and_features():
-    found = read(RANKLIB)
-    assert found.qrels.table.rows() == [("1", "1370", 3.0), ("1", "11", 0.0), ("2", "1370", 2.0)]
-    assert found.queries.rows() == [("1", "star trek"), ("2", "alien")]
-    features = found.extra["svmlight"]["features"]["features"].to_list()
+    contents = read(RANKLIB)
+    assert contents.qrels.table.rows() == [("1", "1370", 3.0), ("1", "11", 0.0), ("2", "1370", 2.0)]
+    assert contents.queries.rows() == [("1", "star trek"), ("2", "alien")]
+    features = contents.extra["svmlight"]["features"]["features"].to_list()
     assert features == ["1:0.5 2:12.0", "1:0 2:-1e-3", "7:1"]
 
 
 def test_letor_names_its_documents():
-    found = read(LETOR)
-    assert found.qrels.table.rows() == [("10032", "GX029-35-5894638", 2.0)]
-    assert found.queries is None
+    contents = read(LETOR)
+    assert contents.qrels.table.rows() == [("10032", "GX029-35-5894638", 2.0)]
+    assert contents.queries is None
 
 
 def test_sizes_of_queries_beside_the_file(tmp_path):
@@ -68,9 +68,9 @@ def test_sizes_of_queries_beside_the_file(tmp_path):
         contents_of(path)
     assert error.value.line == 1
     (tmp_path / "rank.train.query").write_text("2\n1\n")
-    found = contents_of(path)
-    assert found.qrels.table.rows() == [("1", "1", 1.0), ("1", "2", 0.0), ("2", "3", 4.0)]
-    result = {note.what: (note.count, note.examples) for note in found.notes}
+    contents = contents_of(path)
+    assert contents.qrels.table.rows() == [("1", "1", 1.0), ("1", "2", 0.0), ("2", "3", 4.0)]
+    result = {note.what: (note.count, note.examples) for note in contents.notes}
     assert result == {
         "queries from the file of sizes next to it, numbered from 1": (2, ()),
         "rows without a document id; their line numbers are the ids": (3, ("1", "2", "3")),

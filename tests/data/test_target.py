@@ -26,36 +26,36 @@ RUN = "1 Q0 a 1 2 {0}\n1 Q0 b 2 1 {0}\n2 Q0 a 1 1 {0}\n"
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
     (tmp_path / "q").write_text(QRELS)
-    words = [sys.executable, "-m", "rankgate", "baseline", "save", "x", "q"]
+    tool_command = [sys.executable, "-m", "rankgate", "baseline", "save", "x", "q"]
     for name in "abcdefg":
         (tmp_path / f"{name}.run").write_text(RUN.format(name))
     if force:
-        subprocess.run([*words, "g.run"], cwd=tmp_path, check=True, capture_output=True)
-    each = [
-        subprocess.Popen([*words, f"{name}.run", *force], cwd=tmp_path, stdout=-1, stderr=-1)
+        subprocess.run([*tool_command, "g.run"], cwd=tmp_path, check=True, capture_output=True)
+    processes = [
+        subprocess.Popen([*tool_command, f"{name}.run", *force], cwd=tmp_path, stdout=-1, stderr=-1)
         for name in "abcdef"
     ]
-    ended = [(process.communicate(), process.returncode) for process in each]
+    outcomes = [(process.communicate(), process.returncode) for process in processes]
     (file,) = tmp_path.rglob("x.json")
-    kept = json.loads(file.read_text())["run"]["name"]
-    won = [name for name, (_, status) in zip("abcdef", ended, strict=True) if status == 0]
-    assert kept == won[-1] if not force else kept in won
+    saved_name = json.loads(file.read_text())["run"]["name"]
+    won = [name for name, (_, status) in zip("abcdef", outcomes, strict=True) if status == 0]
+    assert saved_name == won[-1] if not force else saved_name in won
     assert not force or len(won) <= len("abcdef")
     if not force:
-        assert won == [kept]
-        result = [err.decode() for (_, err), status in ended if status == 2]
+        assert won == [saved_name]
+        result = [err.decode() for (_, err), status in outcomes if status == 2]
         assert len(result) == 5
-        assert all("already" in words or "meanwhile" in words for words in result)
+        assert all("already" in message or "meanwhile" in message for message in result)
     assert not list(file.parent.glob(".*"))
 
 
 def test_a_version_that_another_process_wrote_stays(tmp_path):
     file = tmp_path / "a"
-    before = FileVersion.read_version(file)
+    version = FileVersion.read_version(file)
     file.write_text("theirs")
     with (
         raises("file-changed", UsageError),
-        replace_file(file, before) as out,
+        replace_file(file, version) as out,
     ):
         out.write(b"ours")
     assert (file.read_text(), [*tmp_path.iterdir()]) == ("theirs", [file])
@@ -88,8 +88,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
     with replace_file(file) as out:
         out.write(b"y")
-    left = {each.name for each in tmp_path.iterdir()}
-    assert left == {file.name, f".{file.name}.{writers[1].pid}"}, "one that still writes stays"
+    remaining = {path.name for path in tmp_path.iterdir()}
+    assert remaining == {file.name, f".{file.name}.{writers[1].pid}"}, "one that still writes stays"
     writers[1].terminate()
     writers[1].communicate()
 
@@ -98,15 +98,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
 def test_a_process_that_a_lock_shows_alive_keeps_its_file(tmp_path):
     import fcntl
 
-    left = tmp_path / ".a.999999999"  # no process here has that number
-    with left.open("wb") as stream:
+    leftover = tmp_path / ".a.999999999"  # no process here has that number
+    with leftover.open("wb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         with replace_file(tmp_path / "a"):
             pass
-        assert left.exists()
+        assert leftover.exists()
     with replace_file(tmp_path / "a"):
         pass
-    assert not left.exists()
+    assert not leftover.exists()
 
 
 def packed(kind, data):
@@ -117,9 +117,9 @@ def packed(kind, data):
 @pytest.mark.parametrize("kind", ["gz", "zst"])
 def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
     line = b"1 0 " + b"d" * 100 + b"%d 1\n"
-    head = b"".join(line % i for i in range(9))
+    first_rows = b"".join(line % i for i in range(9))
     file = tmp_path / f"q.{kind}"
-    file.write_bytes(packed(kind, head + b"\n" * (3 << 20)))
+    file.write_bytes(packed(kind, first_rows + b"\n" * (3 << 20)))
     monkeypatch.setattr("rankgate.data.streams.source._SMALL", 1 << 20)
     with raises("too-large", InputError):
         read_qrels(file)
@@ -133,29 +133,36 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
 @pytest.mark.parametrize(
     "words",
     [
-        "eval bomb.gz run", "eval qrels bomb.gz", "trec_eval qrels bomb.gz", "describe bomb.gz",
-        "convert bomb.gz out.csv", "validate bomb.gz", "pool bomb.gz -o out.csv",
-        "split bomb.gz -o parts", "scorecard qrels run --train bomb.gz",
-        "fuse run bomb.gz -o out.run", "scorecard qrels run --items bomb.gz",
+        "eval bomb.gz run",
+        "eval qrels bomb.gz",
+        "trec_eval qrels bomb.gz",
+        "describe bomb.gz",
+        "convert bomb.gz out.csv",
+        "validate bomb.gz",
+        "pool bomb.gz -o out.csv",
+        "split bomb.gz -o parts",
+        "scorecard qrels run --train bomb.gz",
+        "fuse run bomb.gz -o out.run",
+        "scorecard qrels run --items bomb.gz",
         "compare qrels run run --tags bomb.gz",
     ],
-)  # fmt: skip
+)
 def test_every_command_refuses_a_small_file_that_becomes_huge(run, tmp_path, monkeypatch, words):
     monkeypatch.setattr("rankgate.data.streams.source._SMALL", 1 << 20)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 2.0 x\n")
-    head = (
+    first_rows = (
         b"1 Q0 a 1 2.0 x\n"
         if " qrels bomb" in words or "run bomb" in words
         else b"user,item\nu,i\n"
     )
-    (tmp_path / "bomb.gz").write_bytes(gzip.compress(head + b"\n" * (3 << 20)))
-    done = run(*words.split())
-    assert done.code == 2
-    assert "RANKGATE_MAX_EXPANSION" in done.out + done.err
-    assert "bomb.gz" in done.out + done.err
-    assert not {each.name for each in tmp_path.iterdir()} & {"out.run", "out.csv"}
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(first_rows + b"\n" * (3 << 20)))
+    result = run(*words.split())
+    assert result.code == 2
+    assert "RANKGATE_MAX_EXPANSION" in result.out + result.err
+    assert "bomb.gz" in result.out + result.err
+    assert not {path.name for path in tmp_path.iterdir()} & {"out.run", "out.csv"}
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst", "plain"])
@@ -189,16 +196,19 @@ def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
     for wait in (1, 3, 6, 12):
         process = subprocess.Popen(
             [sys.executable, "-X", "importtime", "-c", START, "eval", "-", "-"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+        )
         for line in process.stderr:
             if line.rstrip().endswith(b"rankgate.__main__"):
                 break
         time.sleep(wait * 0.01)
         os.kill(process.pid, signal.SIGINT)
         _, result = process.communicate(timeout=60)
-        words = [
-            each for each in result.decode().splitlines() if not each.startswith("import time")
+        messages = [
+            text for text in result.decode().splitlines() if not text.startswith("import time")
         ]
-        assert "Traceback" not in result.decode(), words
-        assert process.returncode in {130, 2, -signal.SIGINT}, words
+        assert "Traceback" not in result.decode(), messages
+        assert process.returncode in {130, 2, -signal.SIGINT}, messages

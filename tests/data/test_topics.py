@@ -72,9 +72,9 @@ def test_smart_and_lines():
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_they_are_known(content, mark):
     for ends in (content, content.replace(b"\n", b"\r\n")):
-        place = InputFile(None, mark + ends)
-        assert detect_format(place)[0].name == "topics"
-        assert contents_of(place).queries.equals(read(content).queries)
+        input_file = InputFile(None, mark + ends)
+        assert detect_format(input_file)[0].name == "topics"
+        assert contents_of(input_file).queries.equals(read(content).queries)
 
 
 @pytest.mark.parametrize("content", [b"1\tQ0\td1\t1\t2.5\tx\n", b"1\td1\n2\td2\n", b"1 0 d 1\n"])
@@ -110,8 +110,8 @@ FILES = {
 
 @pytest.mark.parametrize("file", FILES)
 def test_real_topics(shared, file):
-    place = open_source(shared / file)
-    assert detect_format(place)[0].name == "topics"
-    table = contents_of(place).queries
+    input_file = open_source(shared / file)
+    assert detect_format(input_file)[0].name == "topics"
+    table = contents_of(input_file).queries
     assert len(table) == FILES[file]
     assert not (table["text"] == "").any()

@@ -83,17 +83,17 @@ def test_labels_are_written_with_their_level():
 
 
 def test_probabilities_are_kept_and_none_is_null():
-    found = read(PRELS)
-    assert found.qrels.table.columns == ["query_id", "doc_id", "grade", "inclusion", "stratum"]
-    assert found.qrels.table.rows() == [
+    contents = read(PRELS)
+    assert contents.qrels.table.columns == ["query_id", "doc_id", "grade", "inclusion", "stratum"]
+    assert contents.qrels.table.rows() == [
         ("1", "GX000-00", 1.0, 0.25, "2"),
         ("1", "GX000-01", 0.0, None, "0"),
         ("2", "GX000-00", -1.0, 1.0, "1"),
     ]
-    result = [(note.what, note.count, note.examples) for note in found.notes]
+    result = [(note.what, note.count, note.examples) for note in contents.notes]
     assert result == [("documents that were chosen without a probability", 1, ("1 GX000-01",))]
     data, lost = again("prels", PRELS)
-    assert (read(data, "prels").qrels.table.rows(), lost) == (found.qrels.table.rows(), ())
+    assert (read(data, "prels").qrels.table.rows(), lost) == (contents.qrels.table.rows(), ())
 
 
 def test_judgments_without_probabilities_are_reported():
@@ -117,9 +117,9 @@ def test_subtopics_are_kept(tmp_path):
     assert again("trec-subtopics", SUBTOPICS) == (SUBTOPICS, ())
     path = tmp_path / "x.qrels"
     path.write_bytes(SUBTOPICS)
-    found = convert(path, tmp_path / "y.txt", to="trec")
+    conversion = convert(path, tmp_path / "y.txt", to="trec")
     assert read_qrels(tmp_path / "y.txt").table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
-    assert [(loss.what, loss.count) for loss in found.losses] == [
+    assert [(loss.what, loss.count) for loss in conversion.losses] == [
         ("judgments by subtopic; each document is written with its highest grade", 3)
     ]
     assert convert(path, tmp_path / "z.txt", to="trec-subtopics").losses == ()
@@ -137,9 +137,9 @@ def test_metrics_want_one_grade_a_document(tmp_path):
 def test_the_same_judgments_have_the_same_hash():
     plain = read(b"1 0 a 1\n1 0 b 0\n").qrels
     assert plain.sha256 == read(b"1 0 b 0\n1 0 a 1\n").qrels.sha256
-    other = read(SUBTOPICS.replace(b"51 3", b"51 4"), "trec-subtopics").qrels
-    turned = b"".join(reversed(SUBTOPICS.splitlines(keepends=True)))
-    assert read(turned).qrels.sha256 == read(SUBTOPICS).qrels.sha256 != other.sha256
+    other_qrels = read(SUBTOPICS.replace(b"51 3", b"51 4"), "trec-subtopics").qrels
+    reversed_lines = b"".join(reversed(SUBTOPICS.splitlines(keepends=True)))
+    assert read(reversed_lines).qrels.sha256 == read(SUBTOPICS).qrels.sha256 != other_qrels.sha256
 
 
 @pytest.mark.parametrize(

@@ -65,15 +65,15 @@ def test_a_failure_is_no_grade():
         "umbrela",
         "the first line is an object with query, passage and judgment",
     )
-    found = read(ANSWERS)
-    assert found.qrels.table.rows() == [(FLEA, LIFE, 3.0), (FLEA, "third", 0.0)]
-    table = found.ratings.table.select("doc_id", "rater", "grade", "reason", "comment")
+    contents = read(ANSWERS)
+    assert contents.qrels.table.rows() == [(FLEA, LIFE, 3.0), (FLEA, "third", 0.0)]
+    table = contents.ratings.table.select("doc_id", "rater", "grade", "reason", "comment")
     assert table.rows() == [
         (LIFE, "gpt-4o", 3.0, None, None),
         ("second", "gpt-4o", None, "the answer could not be read (result_status 0)", None),
         ("third", "gpt-4o", 0.0, None, "off topic"),
     ]
-    assert [(n.what, n.count, n.examples) for n in found.notes] == [
+    assert [(n.what, n.count, n.examples) for n in contents.notes] == [
         ("answers that could not be read, left unrated and not 0", 1, ("line 2",))
     ]
 
@@ -84,8 +84,8 @@ def test_a_failure_is_no_grade():
 )
 def test_a_status_in_other_clothes(status, grade):
     """A status of text is no success: the 0 next to it would be a grade."""
-    found = read(lines(said(3, 1), said(0, status, "second")))
-    assert found.ratings.table["grade"].to_list() == [3.0, grade]
+    contents = read(lines(said(3, 1), said(0, status, "second")))
+    assert contents.ratings.table["grade"].to_list() == [3.0, grade]
 
 
 @pytest.mark.parametrize("status", [None, 2, "failed", [0]])
@@ -95,10 +95,10 @@ def test_a_status_that_nobody_knows(status):
 
 
 def test_ids_where_there_are_some():
-    found = read(lines(said(2, 1, qid="q1", docid="d1")))
-    assert found.qrels.table.rows() == [("q1", "d1", 2.0)]
-    assert found.queries.rows() == [("q1", FLEA)]
-    assert found.documents.rows() == [("d1", LIFE)]
+    contents = read(lines(said(2, 1, qid="q1", docid="d1")))
+    assert contents.qrels.table.rows() == [("q1", "d1", 2.0)]
+    assert contents.queries.rows() == [("q1", FLEA)]
+    assert contents.documents.rows() == [("d1", LIFE)]
 
 
 def test_answers_come_back_as_they_were():
@@ -113,9 +113,9 @@ def test_answers_come_back_as_they_were():
 
 
 def test_several_answers_for_a_pair_are_ratings_only():
-    found = read(lines(said(3, 1), said(2, 1)))
-    assert found.qrels is None
-    assert found.ratings.table["grade"].to_list() == [3.0, 2.0]
+    contents = read(lines(said(3, 1), said(2, 1)))
+    assert contents.qrels is None
+    assert contents.ratings.table["grade"].to_list() == [3.0, 2.0]
 
 
 def test_grades_of_another_scale_are_refused():
@@ -126,16 +126,16 @@ def test_grades_of_another_scale_are_refused():
 
 def test_requests_are_a_run_with_texts():
     assert detect_format(InputFile(None, REQUESTS))[1] == "an object with query and candidates"
-    found = read(REQUESTS)
-    assert found.runs[0].table.rows() == [
+    contents = read(REQUESTS)
+    assert contents.runs[0].table.rows() == [
         ("1037798", "7065735", -1.0),
         ("1037798", "2", -2.0),
         ("fleas", "one text", -1.0),
         ("fleas", "another", -2.0),
     ]
-    assert found.runs[0].queries.rows() == [("3", "zero")]
-    assert found.queries.rows() == [("1037798", FLEA), ("3", "none")]
-    assert found.documents.sort("doc_id").rows(named=True) == [
+    assert contents.runs[0].queries.rows() == [("3", "zero")]
+    assert contents.queries.rows() == [("1037798", FLEA), ("3", "none")]
+    assert contents.documents.sort("doc_id").rows(named=True) == [
         {"doc_id": "2", "text": "b", "url": None},
         {"doc_id": "7065735", "text": LIFE, "url": "x"},
     ]
@@ -175,9 +175,9 @@ def test_requests_come_back():
     ],
 )
 def test_wrong_lines_are_named(name, value, code):
-    good = json.loads((ANSWERS if name == "umbrela" else REQUESTS).splitlines()[0])
+    valid_line = json.loads((ANSWERS if name == "umbrela" else REQUESTS).splitlines()[0])
     with raises(code, InputError) as error:
-        read(lines(good, value), name)
+        read(lines(valid_line, value), name)
     # a grade is read after the table is whole: its error tells the line in its text
     assert (error.value.line, "line 2" in str(error.value)) in {(2, False), (None, True)}
 

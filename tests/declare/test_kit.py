@@ -45,8 +45,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("declared", "value", "stored"), READ)
 def test_a_value_is_stored_as_it_is_declared(declared, value, stored):
-    found = declared.read(value)
-    assert (found, type(found)) == (stored, type(stored))
+    parsed = declared.read(value)
+    assert (parsed, type(parsed)) == (stored, type(stored))
 
 
 @pytest.mark.parametrize(("declared", "value"), REFUSED)
@@ -78,24 +78,35 @@ def test_parameters_of_a_function_have_the_help_of_its_docstring():
         return table, plus, way
 
     rule.__annotations__ = {"plus": Annotated[float, Range(0)], "way": Literal["a", "b"]}
-    plus, way = parameters_of(rule).values()
+    plus, choice_parameter = parameters_of(rule).values()
     assert (plus.name, plus.help, plus.default, plus.range) == (
         "plus",
         "what is added.",
         1,
         Range(0),
     )
-    assert (way.kind, way.choices) == ("choice", ("a", "b"))
+    assert (choice_parameter.kind, choice_parameter.choices) == ("choice", ("a", "b"))
 
 
 def test_fields_of_a_dataclass_can_have_another_name():
-    Options = dataclass(type("Options", (), {
-        "__doc__": "It.\n\n    Attributes:\n        method: how.\n",
-        "__annotations__": {"method": str},
-        "method": field(default="t", metadata={"name": "test"}),
-    }))  # fmt: skip
-    (found,) = fields_of(Options).values()
-    assert (found.name, found.help, found.default, found.kind) == ("test", "how.", "t", "text")
+    Options = dataclass(
+        type(
+            "Options",
+            (),
+            {
+                "__doc__": "It.\n\n    Attributes:\n        method: how.\n",
+                "__annotations__": {"method": str},
+                "method": field(default="t", metadata={"name": "test"}),
+            },
+        )
+    )
+    (parameter,) = fields_of(Options).values()
+    assert (parameter.name, parameter.help, parameter.default, parameter.kind) == (
+        "test",
+        "how.",
+        "t",
+        "text",
+    )
 
 
 class Point:

@@ -52,7 +52,9 @@ def test_every_query_has_at_least_twenty_documents_and_at_most_a_hundred(demo, n
 
 def test_the_qrels_are_the_judgments_of_documents_that_can_be_found(demo):
     written = {(query_id, doc_id): grade for query_id, _, doc_id, grade in lines(demo.qrels)}
-    bundled = {(one.query_id, one.doc_id): str(one.grade) for one in judgments()}
+    bundled = {
+        (judgment.query_id, judgment.doc_id): str(judgment.grade) for judgment in judgments()
+    }
     assert written.items() <= bundled.items()
     assert len(written) == demo.judgments >= 0.95 * len(bundled)
 
@@ -60,10 +62,10 @@ def test_the_qrels_are_the_judgments_of_documents_that_can_be_found(demo):
 def test_a_second_build_writes_the_same_and_leaves_other_files_alone(demo, tmp_path):
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "old.run").write_text("stale", encoding="utf-8")
-    again = build(tmp_path)
+    second_build = build(tmp_path)
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "mine"
     for name in FILES:
-        assert (again.folder / name).read_bytes() == (demo.folder / name).read_bytes(), name
+        assert (second_build.folder / name).read_bytes() == (demo.folder / name).read_bytes(), name
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path):

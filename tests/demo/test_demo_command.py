@@ -5,15 +5,15 @@ import shlex
 
 def test_the_demo_and_what_it_proposes(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ended = run("demo")
-    assert (ended.code, ended.err) == (0, "")
-    assert "nDCG@10" in ended.out
+    result = run("demo")
+    assert (result.code, result.err) == (0, "")
+    assert "nDCG@10" in result.out
     assert (tmp_path / "demo" / "qrels.txt").exists()
-    proposed = [line for line in ended.out.splitlines() if line.startswith("  rankgate ")]
+    proposed = [line for line in result.out.splitlines() if line.startswith("  rankgate ")]
     assert len(proposed) >= 2
     for line in proposed:
-        again = run(*shlex.split(line)[1:])
-        assert (again.code, again.err) == (0, "")
+        proposed_result = run(*shlex.split(line)[1:])
+        assert (proposed_result.code, proposed_result.err) == (0, "")
 
 
 def test_a_folder_of_ones_own(run, tmp_path):
@@ -23,5 +23,5 @@ def test_a_folder_of_ones_own(run, tmp_path):
 
 def test_a_file_is_no_folder(run, tmp_path):
     (tmp_path / "taken").write_text("")
-    ended = run("demo", tmp_path / "taken")
-    assert (ended.code, ended.out) == (2, "")
+    result = run("demo", tmp_path / "taken")
+    assert (result.code, result.out) == (2, "")

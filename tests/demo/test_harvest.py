@@ -44,7 +44,7 @@ def test_documents_stand_under_their_natural_names():
 
 def test_names_are_public_and_texts_are_not_empty():
     for doc in harvest_docstrings():
-        assert not any(part.startswith("_") for part in doc.doc_id.split(".")), doc
+        assert not any(name.startswith("_") for name in doc.doc_id.split(".")), doc
         assert doc.text.strip()
         assert doc.module in MODULES
         assert " at 0x" not in doc.signature
@@ -79,8 +79,8 @@ def test_without_docstrings_the_harvest_says_why():
         "except InputError as error: print(error)"
     )
     command = [sys.executable, "-OO", "-c", source]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
-    assert "start Python without -OO" in done.stdout
+    process = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert "start Python without -OO" in process.stdout
 
 
 def test_the_summary_is_the_first_paragraph():

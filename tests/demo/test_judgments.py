@@ -47,32 +47,34 @@ def ranking(path):
 
 
 def test_there_are_queries_enough_and_some_without_a_perfect_answer():
-    best = defaultdict(int)
-    for one in judgments():
-        best[one.query_id] = max(best[one.query_id], one.grade)
-    assert list(best) == list(queries())
-    assert len(best) >= 50
-    assert min(best.values()) > 0
-    assert sum(grade < 3 for grade in best.values()) >= 8
+    best_grades = defaultdict(int)
+    for judgment in judgments():
+        best_grades[judgment.query_id] = max(best_grades[judgment.query_id], judgment.grade)
+    assert list(best_grades) == list(queries())
+    assert len(best_grades) >= 50
+    assert min(best_grades.values()) > 0
+    assert sum(grade < 3 for grade in best_grades.values()) >= 8
 
 
 def test_every_judgment_has_a_grade_and_a_reason_and_stands_once():
-    seen = [(one.query_id, one.doc_id) for one in judgments()]
-    assert len(seen) == len(set(seen))
-    for one in judgments():
-        assert one.grade in {0, 1, 2, 3}
-        assert one.reason == one.reason.strip() != ""
-        assert "\n" not in one.reason
+    pairs = [(judgment.query_id, judgment.doc_id) for judgment in judgments()]
+    assert len(pairs) == len(set(pairs))
+    for judgment in judgments():
+        assert judgment.grade in {0, 1, 2, 3}
+        assert judgment.reason == judgment.reason.strip() != ""
+        assert "\n" not in judgment.reason
 
 
 def test_every_judged_document_is_one_of_this_python_or_known_of_another():
-    missing = {one.doc_id for one in judgments()} - {doc.doc_id for doc in harvest_docstrings()}
+    missing = {judgment.doc_id for judgment in judgments()} - {
+        doc.doc_id for doc in harvest_docstrings()
+    }
     assert missing <= SOMETIMES
 
 
 @pytest.mark.parametrize("name", ["old", "new"])
 def test_nearly_all_of_the_first_ten_are_judged(demo, name):
-    judged = {(one.query_id, one.doc_id) for one in judgments()}
+    judged = {(judgment.query_id, judgment.doc_id) for judgment in judgments()}
     ranked = ranking(getattr(demo, name))
     shares = [
         sum((query_id, doc_id) in judged for doc_id in ranked[query_id][:10]) / 10

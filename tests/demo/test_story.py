@@ -35,9 +35,9 @@ def reciprocal(ranked, grades):
 
 
 def ndcg(ranked, grades):
-    got = sum(grades.get(doc, 0) / log2(i + 1) for i, doc in enumerate(ranked[:10], start=1))
+    dcg = sum(grades.get(doc, 0) / log2(i + 1) for i, doc in enumerate(ranked[:10], start=1))
     ideal = sorted(grades.values(), reverse=True)[:10]
-    return got / sum(grade / log2(i + 1) for i, grade in enumerate(ideal, start=1))
+    return dcg / sum(grade / log2(i + 1) for i, grade in enumerate(ideal, start=1))
 
 
 def values(folder, metric):
@@ -63,7 +63,9 @@ def test_the_example_is_the_greatest_difference_that_rr_cannot_see(result):
     old, new = values(folder, ndcg)
     alike = {query for query in old if first_old[query] == first_new[query]}
     query = max(alike, key=lambda query: abs(new[query] - old[query]))
-    [story] = [part for part in parts if part.startswith("A difference that RR cannot see")]
+    [story] = [
+        section for section in parts if section.startswith("A difference that RR cannot see")
+    ]
     assert f'query {query}, "{queries()[query]}"' in story
     assert f"RR is {first_old[query]:.4f} for both" in story
     assert f"from {old[query]:.4f} to {new[query]:.4f}" in story
@@ -72,10 +74,12 @@ def test_the_example_is_the_greatest_difference_that_rr_cannot_see(result):
 
 def test_the_explanation_is_of_that_query_and_reaches_the_same_value(result):
     folder, parts = result
-    [example] = [part for part in parts if part.startswith("A difference that RR cannot see")]
+    [example] = [
+        section for section in parts if section.startswith("A difference that RR cannot see")
+    ]
     query = next(query for query in queries() if f"query {query}," in example)
     value = values(folder, ndcg)[1][query]
-    [explained] = [part for part in parts if part.startswith("nDCG@10 = ")]
+    [explained] = [section for section in parts if section.startswith("nDCG@10 = ")]
     assert explained.startswith(f"nDCG@10 = {value:.4f} for query {query} of run new")
 
 
@@ -90,23 +94,23 @@ def test_it_tells_what_the_new_engine_wins_and_loses(result):
 
 def test_tables_fit_a_terminal_and_commands_can_be_pasted(result):
     folder, parts = result
-    ours = [part for part in parts[:-2] if not part.startswith("nDCG@10 = ")]
-    assert len(ours) == len(parts) - 3
-    for part in ours:
-        assert max(map(len, part.splitlines())) <= 80
+    sections = [section for section in parts[:-2] if not section.startswith("nDCG@10 = ")]
+    assert len(sections) == len(parts) - 3
+    for section in sections:
+        assert max(map(len, section.splitlines())) <= 80
     assert f"rankgate eval '{folder}/qrels.txt'" in parts[-2]
 
 
 def test_the_past_has_a_regression_new_judgments_and_an_alert(result):
     folder, parts = result
     assert parts[-1].endswith(f"rankgate serve --store '{folder}/store.db'")
-    found = history("nDCG@10", store=str(folder / "store.db"), project="docs")
-    assert len(found.series.filter(pl.col("at").str.ends_with("06:00:00+00:00"))) == 36
-    (change,) = found.changes.to_dicts()
+    metric_history = history("nDCG@10", store=str(folder / "store.db"), project="docs")
+    assert len(metric_history.series.filter(pl.col("at").str.ends_with("06:00:00+00:00"))) == 36
+    (change,) = metric_history.changes.to_dicts()
     assert (change["system"], change["at"][:10]) == ("new", "2026-03-16")
     assert change["gain"] < 0
-    assert {row["at"][:10] for row in found.breaks.to_dicts()} == {"2026-03-10"}
-    assert all(row["rest"] == pytest.approx(0) for row in found.breaks.to_dicts())
+    assert {row["at"][:10] for row in metric_history.breaks.to_dicts()} == {"2026-03-10"}
+    assert all(row["rest"] == pytest.approx(0) for row in metric_history.breaks.to_dicts())
     with Store.open(str(folder / "store.db")) as store:
         assert check(store) == ()
         assert len(list_alerts(store, "docs", "open").rows) == 1

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_readme_s_python_runs():
-    done = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
-    assert done.attempted > 3
-    assert done.failed == 0
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert result.attempted > 3
+    assert result.failed == 0
 
 
 def test_the_readme_s_first_minute_is_so(tmp_path):
@@ -30,10 +30,10 @@ def test_the_readme_s_first_minute_is_so(tmp_path):
     paths = [str(demo.qrels), str(demo.old), str(demo.new)]
     result = CliRunner().invoke(program, ["eval", *paths, "-m", "nDCG@10", "-m", "RR"])
     page = (ROOT / "README.md").read_text()
-    shown = page.split("```console\n", 1)[1].split("```", 1)[0].split("\n", 1)[1]
+    console_output = page.split("```console\n", 1)[1].split("```", 1)[0].split("\n", 1)[1]
     numbers = re.compile(r"\d+(\.\d+)?")  # they move with Python's docstrings, their form does not
-    assert numbers.sub("0", result.output).split() == numbers.sub("0", shown).split()
-    assert CONVENTIONS["trec"].hash in shown
+    assert numbers.sub("0", result.output).split() == numbers.sub("0", console_output).split()
+    assert CONVENTIONS["trec"].hash in console_output
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -142,8 +142,8 @@ def test_every_metric_has_a_whole_passport(metric):
 
 
 def test_links_in_the_documents_lead_somewhere():
-    made = ("reference", "mirrored")  # by docs/_pages; the build of the manual sees to their links
-    docs = (page for page in (ROOT / "docs").rglob("*.md") if not {*made} & {*page.parts})
+    dirs = ("reference", "mirrored")  # by docs/_pages; the build of the manual sees to their links
+    docs = (page for page in (ROOT / "docs").rglob("*.md") if not {*dirs} & {*page.parts})
     for page in [*ROOT.glob("*.md"), *docs]:
         for target in re.findall(r"\]\((?!https?:|project:)([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), (page, target)

@@ -20,13 +20,15 @@ def test_the_pipeline_runs_as_the_page_says(run, tmp_path, monkeypatch):
     assert run("demo", "demo").code == 0
     (command,) = re.findall(r"\$ rankgate (stages pipeline.*)", text)
     with importable(tmp_path):
-        ended = run(*command.split())
+        outcome = run(*command.split())
         result = rankgate_python(text)
-    assert ended.code == 0, ended.err
+    assert outcome.code == 0, outcome.err
     numbers = re.compile(r"[\d.]+")  # they move with Python's docstrings and the machine
-    shown = [numbers.sub("0", line).split() for line in text.split(f"{command}\n")[1].split("\n")]
-    printed = [numbers.sub("0", line).split() for line in ended.out.split("\n")]
-    rows = [line for line in shown[: shown.index(["```"])] if line and line != ["…"]]
+    page_lines = [
+        numbers.sub("0", line).split() for line in text.split(f"{command}\n")[1].split("\n")
+    ]
+    printed = [numbers.sub("0", line).split() for line in outcome.out.split("\n")]
+    rows = [line for line in page_lines[: page_lines.index(["```"])] if line and line != ["…"]]
     assert len(rows) == 12
     assert all(row in printed for row in rows)
     assert "rerank" in result

@@ -14,25 +14,29 @@ page = tool("docs/_pages/errors.py")
 
 def test_codes_that_tests_name_are_on_the_page():
     """Codes in calls of `raises` and `refused` of all tests."""
-    named = {
+    tested_codes = {
         code
         for path in (ROOT / "tests").rglob("test_*.py")
         for code in re.findall(
             r"(?:raises|assert_refused)\([^\n]*?\"([a-z]+(?:-[a-z]+)+)\"", path.read_text()
         )
     }
-    made = {code for code in page.codes() if code in named}
-    assert len(made) > 0.8 * len(named)
+    listed_codes = {code for code in page.codes() if code in tested_codes}
+    assert len(listed_codes) > 0.8 * len(tested_codes)
 
 
 def test_the_page_has_a_row_for_each_code():
     text = page.page()
-    found = page.codes()
-    assert len(found) > 100
-    assert all(f"| `{code}` |" in text for code in found)
+    codes = page.codes()
+    assert len(codes) > 100
+    assert all(f"| `{code}` |" in text for code in codes)
     classes = [value for value in vars(errors).values() if isinstance(value, type)]
-    defaults = {each.default_code for each in classes if issubclass(each, errors.RankgateError)}
-    assert defaults <= set(found)
+    defaults = {
+        error_class.default_code
+        for error_class in classes
+        if issubclass(error_class, errors.RankgateError)
+    }
+    assert defaults <= set(codes)
     assert text.count("…") > 100
 
 

@@ -34,25 +34,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.manual]
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
     """What is in the wheel, which is built once from this source tree."""
-    place = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, ROOT]
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT]
     if importlib.util.find_spec("hatchling"):
         command.append("--no-build-isolation")
     subprocess.run(command, check=True)
-    with zipfile.ZipFile(next(place.glob("*.whl"))) as packed:
-        packed.extractall(place / "wheel")
-    return place / "wheel"
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as packed:
+        packed.extractall(folder / "wheel")
+    return folder / "wheel"
 
 
 @pytest.fixture(scope="session")
 def environment(wheel, tmp_path_factory):
     """Make an environment of the wheel and some requirements, once for each set of them."""
-    made = {}
+    environments = {}
 
     def make(names: tuple[str, ...]) -> Path:
-        if names not in made:
-            made[names] = _environment(tmp_path_factory.mktemp("environment"), wheel, names)
-        return made[names]
+        if names not in environments:
+            environments[names] = _environment(tmp_path_factory.mktemp("environment"), wheel, names)
+        return environments[names]
 
     return make
 
@@ -64,12 +64,12 @@ def _environment(place, wheel, names):
     for top in wheel.iterdir():
         (packages / top.name).symlink_to(top)  # what is compiled is compiled once
     for name in _closure(names):
-        found = metadata.distribution(name)
-        tops = {Path(*file.parts[:1]) for file in found.files or ()}
+        distribution = metadata.distribution(name)
+        tops = {Path(*file.parts[:1]) for file in distribution.files or ()}
         for top in tops - {Path(".."), Path("__pycache__")}:
             link = packages / top
             if not link.exists():
-                link.symlink_to(Path(found.locate_file(top)))
+                link.symlink_to(Path(distribution.locate_file(top)))
     program = place / "bin" / "rankgate"
     program.write_text(
         f"#!{place}/bin/python\nimport sys\nfrom rankgate.__main__ import main\nsys.exit(main())\n"
@@ -81,18 +81,20 @@ def _environment(place, wheel, names):
 def _closure(names):
     """The distributions that requirements need, all the way down, without rankgate itself."""
     todo = [(Requirement(name).name, Requirement(name).extras) for name in names]
-    found, seen = set(), set()
+    distributions, visited = set(), set()
     while todo:
         name, extras = todo.pop()
-        if (name, frozenset(extras)) in seen:
+        if (name, frozenset(extras)) in visited:
             continue
-        seen.add((name, frozenset(extras)))
-        found.add(name)
-        for each in map(Requirement, metadata.distribution(name).requires or ()):
-            wanted = [{"extra": extra} for extra in (extras or {""})]
-            if each.marker is None or any(each.marker.evaluate(extra) for extra in wanted):
-                todo.append((each.name, each.extras))
-    return sorted(found - {"rankgate"})
+        visited.add((name, frozenset(extras)))
+        distributions.add(name)
+        for requirement in map(Requirement, metadata.distribution(name).requires or ()):
+            environments = [{"extra": extra} for extra in (extras or {""})]
+            if requirement.marker is None or any(
+                requirement.marker.evaluate(extra) for extra in environments
+            ):
+                todo.append((requirement.name, requirement.extras))
+    return sorted(distributions - {"rankgate"})
 
 
 @pytest.mark.bash
@@ -107,20 +109,20 @@ def test_a_page_can_be_followed_literally(page, environment, tmp_path):
         for name, content in played.files(ROOT / earlier):
             (tmp_path / name).write_text(content)
     home = environment(tuple(sorted(names)))
-    for found in re.finditer(
+    for block in re.finditer(
         r"<!-- file: (?P<name>\S+) -->\n+```\w*\n(?P<text>.*?)```|```console\n(?P<session>.*?)```"
         r"|```\n(?P<served>rankgate serve [^\n]*)\n```(?:\n\n```text\n(?P<printed>.*?)```)?",
         text,
         re.DOTALL,
     ):
-        if found["name"]:
-            before = text[: found.start()]
-            assert f"`{found['name']}`" in before, "the page names the file to save"
-            (tmp_path / found["name"]).write_text(found["text"])
-        elif found["served"]:
-            _served(found["served"], found["printed"], home, tmp_path)
+        if block["name"]:
+            text_before = text[: block.start()]
+            assert f"`{block['name']}`" in text_before, "the page names the file to save"
+            (tmp_path / block["name"]).write_text(block["text"])
+        elif block["served"]:
+            _served(block["served"], block["printed"], home, tmp_path)
         else:
-            _typed(found["session"], home, tmp_path)
+            _typed(block["session"], home, tmp_path)
     if ">>> " in text:
         _typed_in_python(page, home, tmp_path)
 
@@ -129,17 +131,21 @@ def _typed(session, home, folder):
     """Type the commands of a session into a shell; each prints what the page shows."""
     code = None
     environ = _environ(home, folder)
-    for command, shown in SESSION.findall(session):
+    for command, expected_output in SESSION.findall(session):
         if command == "echo $?":
-            assert f"{code}\n" == shown
+            assert f"{code}\n" == expected_output
             continue
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", f"{{ {command}\n}} 2>&1"],
-            cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
             check=False,
-        )  # fmt: skip
-        code = done.returncode
-        assert done.stdout == shown, command
+        )
+        code = process.returncode
+        assert process.stdout == expected_output, command
 
 
 def _environ(home, folder):
@@ -150,9 +156,12 @@ def _served(command, shown, home, folder):
     """Start a server on a free port; its first lines are those of the page, then it ends."""
     server = subprocess.Popen(
         ["bash", "-c", f"exec {command} --port 0"],
-        cwd=folder, env=_environ(home, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        cwd=folder,
+        env=_environ(home, folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-    )  # fmt: skip
+    )
     try:
         lines = [server.stdout.readline() for _ in range((shown or "\n").count("\n"))]
     finally:
@@ -166,12 +175,12 @@ def _served(command, shown, home, folder):
 def _typed_in_python(page, home, folder):
     """Run the Python of a page in its environment."""
     run = f"import doctest, sys; sys.exit(doctest.testfile({str(page)!r}, False).failed)"
-    done = subprocess.run(
+    process = subprocess.run(
         [home / "bin" / "python", "-c", run],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     assert doctest.DocTestParser().get_examples(page.read_text())

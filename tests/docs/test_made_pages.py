@@ -42,9 +42,9 @@ def rooms():
 @pytest.fixture(scope="module")
 def pages(rooms):
     return {
-        f"{folder}/{place}": text
+        f"{folder}/{page_path}": text
         for name, folder in FOLDERS.items()
-        for place, text in rooms[name].pages()
+        for page_path, text in rooms[name].pages()
     }
 
 
@@ -66,7 +66,9 @@ def test_every_convention_axis_command_and_verb_has_its_place(pages):
     for axis in axes().axes:
         assert (f"### {axis.name}\n" in page) == (len(axis.chosen) > 1)
     assert {f"reference/commands/{name}.md" for name in COMMANDS} < set(pages)
-    result = "".join(text for place, text in pages.items() if place.startswith("reference/python"))
+    result = "".join(
+        text for page_path, text in pages.items() if page_path.startswith("reference/python")
+    )
     for name in rankgate.__all__:
         assert re.search(rf"auto(function|class):: rankgate\.{name}\n", result), name
 
@@ -81,13 +83,17 @@ def test_advice_stands_by_task_and_stage_with_its_sources(pages):
 
 
 def test_the_pictures_are_the_metrics(rooms):
-    alone, pushed = rooms["behaviour"].panels(by_name["nDCG"])
-    best = sum(g / math.log2(i + 1) for i, g in enumerate((3, 2, 1, 1, 1), start=1))
-    three, one = alone.curves
-    assert three.y == pytest.approx([3 / math.log2(i + 1) / best for i in range(1, 21)])
-    assert one.y == pytest.approx([1 / math.log2(i + 1) / best for i in range(1, 21)])
-    (both,) = pushed.curves  # irrelevant and unjudged documents are the same to nDCG
-    assert both.y[0] == 1
+    single_panel, pushed = rooms["behaviour"].panels(by_name["nDCG"])
+    ideal_dcg = sum(g / math.log2(i + 1) for i, g in enumerate((3, 2, 1, 1, 1), start=1))
+    grade_3_curve, grade_1_curve = single_panel.curves
+    assert grade_3_curve.y == pytest.approx(
+        [3 / math.log2(i + 1) / ideal_dcg for i in range(1, 21)]
+    )
+    assert grade_1_curve.y == pytest.approx(
+        [1 / math.log2(i + 1) / ideal_dcg for i in range(1, 21)]
+    )
+    (curve,) = pushed.curves  # irrelevant and unjudged documents are the same to nDCG
+    assert curve.y[0] == 1
     assert len(rooms["behaviour"].panels(by_name["Bpref"])[1].curves) == 2  # not to bpref
 
 
@@ -95,9 +101,9 @@ def test_the_pictures_are_the_metrics(rooms):
 def test_an_axis_ends_at_a_round_number(rooms, most, above):
     panel = rooms["behaviour"].Panel
     curve = rooms["behaviour"].Curve("a <b>", (1, 2), (most, 0))
-    drawn = rooms["drawing"].figure([panel("t", "x", (curve,))], "c")
-    assert f">{above:g}</text>" in drawn
-    assert "<b>" not in drawn
+    figure_html = rooms["drawing"].figure([panel("t", "x", (curve,))], "c")
+    assert f">{above:g}</text>" in figure_html
+    assert "<b>" not in figure_html
 
 
 def test_every_kind_of_picture_is_in_the_gallery(rooms):
@@ -111,25 +117,25 @@ def test_formulas_are_set(rooms):
 
 
 def test_links_out_of_the_manual_are_turned(rooms):
-    turned = rooms["mirrored"].turned
+    rewrite_links = rooms["mirrored"].turned
     root = DOCS.parent
-    assert turned("[a](log.csv)", root / "examples" / "recommender", "../..") == (
+    assert rewrite_links("[a](log.csv)", root / "examples" / "recommender", "../..") == (
         "[a](../../../examples/recommender/log.csv)"
     )
-    assert turned("[a](../examples/judging/README.md#x)", DOCS, ".") == (
+    assert rewrite_links("[a](../examples/judging/README.md#x)", DOCS, ".") == (
         "[a](./mirrored/examples/judging.md#x)"
     )
-    assert turned("[a](docs/gate.md) [b](https://x.org/y.md)", root, "..") == (
+    assert rewrite_links("[a](docs/gate.md) [b](https://x.org/y.md)", root, "..") == (
         "[a](../gate.md) [b](https://x.org/y.md)"
     )
 
 
 @pytest.mark.usefixtures("rooms")
 def test_what_is_no_longer_made_goes(tmp_path, monkeypatch):
-    made = sys.modules["_pages"]
-    monkeypatch.setattr(made, "pages", lambda: iter([("reference/new.md", "# New\n")]))
+    pages_module = sys.modules["_pages"]
+    monkeypatch.setattr(pages_module, "pages", lambda: iter([("reference/new.md", "# New\n")]))
     old = tmp_path / "reference" / "old.md"
     old.parent.mkdir()
     old.write_text("# Old\n")
-    made.write(tmp_path)
+    pages_module.write(tmp_path)
     assert [path.name for path in tmp_path.rglob("*.md")] == ["new.md"]

@@ -55,17 +55,17 @@ def test_commands_and_python_say_what_the_page_shows(page):
     with played.workplace(page):
         assert played.played(page) == text
         if ">>> " in text:
-            done = doctest.testfile(str(page), module_relative=False)
-            assert done.attempted > 0
-            assert done.failed == 0
+            result = doctest.testfile(str(page), module_relative=False)
+            assert result.attempted > 0
+            assert result.failed == 0
 
 
 @pytest.mark.parametrize("page", [*PAGES, README], ids=name)
 def test_every_block_is_run_or_says_why_not(page):
-    for found in FENCE.finditer(page.read_text()):
-        said, kind, text = found["said"] or "", found["kind"], found["text"]
+    for block in FENCE.finditer(page.read_text()):
+        note, kind, text = block["said"] or "", block["kind"], block["text"]
         if kind == "python":
-            run = ">>> " in text or said.startswith(("file: ", "not run: "))
+            run = ">>> " in text or note.startswith(("file: ", "not run: "))
             assert run, text
         elif not kind:
             for command in _commands(text):
@@ -83,14 +83,14 @@ def _commands(text):
 def _parsed(line):
     """Ask click whether these are the command's own arguments and options."""
     line = re.split(r"\s>>?\s", line)[0]  # what is written to is no argument
-    words = move_global_options_first(shlex.split(line, comments=True)[1:])
-    while words[0].startswith("--"):  # an option of all commands
-        del words[: 1 + (words[0] in OPTIONS_WITH_VALUE)]
-    with click.Context(program, info_name="rankgate") as above:
-        command, rest = program, words
+    arguments = move_global_options_first(shlex.split(line, comments=True)[1:])
+    while arguments[0].startswith("--"):  # an option of all commands
+        del arguments[: 1 + (arguments[0] in OPTIONS_WITH_VALUE)]
+    with click.Context(program, info_name="rankgate") as context:
+        command, remaining = program, arguments
         while isinstance(command, click.Group):
-            _, command, rest = command.resolve_command(above, rest)
-        command.make_context(words[0], rest, parent=above)
+            _, command, remaining = command.resolve_command(context, remaining)
+        command.make_context(arguments[0], remaining, parent=context)
 
 
 def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
@@ -98,28 +98,30 @@ def test_the_readme_leads_to_a_gate(tmp_path, monkeypatch):
     build(tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     section = README.read_text().split("## A gate before every merge")[1].split("\n## ")[0]
-    blocks = {found["kind"]: found["text"] for found in FENCE.finditer(section)}
+    blocks = {block["kind"]: block["text"] for block in FENCE.finditer(section)}
     (tmp_path / "rankgate.toml").write_text(blocks["toml"])
-    shown = [found["text"] for found in FENCE.finditer(section) if not found["kind"]]
-    for command in _commands("".join(shown)):
+    console_blocks = [block["text"] for block in FENCE.finditer(section) if not block["kind"]]
+    for command in _commands("".join(console_blocks)):
         result = CliRunner().invoke(program, shlex.split(command)[1:])
         assert result.exit_code == 0, result.output
     number = re.compile(r"\d+(\.\d+)?")  # they move with Python's own texts
-    assert number.sub("0", result.output).startswith(number.sub("0", shown[-1]))
+    assert number.sub("0", result.output).startswith(number.sub("0", console_blocks[-1]))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/gate.md", "docs/guides/ci-gate.md"])
 def test_workflows_say_what_the_action_takes(page):
-    known = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+    action_inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
     blocks = [f["text"] for f in FENCE.finditer((ROOT / page).read_text()) if f["kind"] == "yaml"]
-    said = re.findall(
+    with_blocks = re.findall(
         r"rankgate/rankgate@\S+\n\s+with:(.*?)(?=\n\s*- |\Z)", "".join(blocks), re.DOTALL
     )
-    assert said
-    for words in said:
-        given = set(re.findall(r"(\w+): ", words))
-        assert given <= set(known)
-        assert {each for each, about in known.items() if about.get("required")} <= given
+    assert with_blocks
+    for with_block in with_blocks:
+        input_names = set(re.findall(r"(\w+): ", with_block))
+        assert input_names <= set(action_inputs)
+        assert {
+            name for name, details in action_inputs.items() if details.get("required")
+        } <= input_names
     assert all(yaml.safe_load(block) for block in blocks)
 
 
@@ -131,27 +133,27 @@ class _Links(HTMLParser):
         self.fetched = []
 
     def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        if tag in {"script", "img", "iframe", "source"} and given.get("src"):
-            self.fetched.append(given["src"])
-        if tag == "link" and given.get("rel") not in {"canonical", "author"}:
-            self.fetched.append(given.get("href", ""))
+        attributes = dict(attrs)
+        if tag in {"script", "img", "iframe", "source"} and attributes.get("src"):
+            self.fetched.append(attributes["src"])
+        if tag == "link" and attributes.get("rel") not in {"canonical", "author"}:
+            self.fetched.append(attributes.get("href", ""))
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The folder of the manual as HTML, which is built once, and the build's messages."""
-    place = tmp_path_factory.mktemp("manual")
+    folder = tmp_path_factory.mktemp("manual")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    command += ["-j", "auto", "-d", place / "doctrees", ROOT / "docs", place / "html"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    return place / "html", (done.returncode, done.stderr)
+    command += ["-j", "auto", "-d", folder / "doctrees", ROOT / "docs", folder / "html"]
+    process = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    return folder / "html", (process.returncode, process.stderr)
 
 
 @pytest.mark.slow
 def test_it_builds_without_a_warning_and_fetches_nothing(built):
-    html, ended = built
-    assert ended == (0, "")
+    html, build_result = built
+    assert build_result == (0, "")
     pages = list(html.rglob("*.html"))
     assert len(pages) > 200
     for page in pages:
@@ -159,22 +161,36 @@ def test_it_builds_without_a_warning_and_fetches_nothing(built):
         links.feed(page.read_text())
         assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
         assert '<aside class="' not in page.read_text(), page  # each has an accessible name
-    listed = re.findall(r"\]\((.+?\.html)\)", (html / "llms.txt").read_text())
-    assert len(listed) > 60
-    assert all((html / each).exists() for each in listed)
+    page_links = re.findall(r"\]\((.+?\.html)\)", (html / "llms.txt").read_text())
+    assert len(page_links) > 60
+    assert all((html / address).exists() for address in page_links)
     for style in html.rglob("*.css"):
         assert not re.search(r"url\([\"']?(https?:)?//|@import", style.read_text()), style
 
 
 FIRST = {
-    "click log": "online", "clicks": "start/clicks", "A/B test": "experiments",
-    "dashboard": "dashboard", "manager": "start/managers", "kappa": "guides/judging",
-    "BEIR": "reference/conventions/beir", "significance": "guides/verdicts",
-    "t-test": "statistics", "gate": "gate", "policy": "gate", "RAG": "retrieval-for-models",
-    "hit rate": "reference/metrics/Success", "nDCG": "reference/metrics/nDCG",
-    "elasticsearch": "engines", "pandas": "sources", "metric": "reference/metrics/index",
-    "fusion": "fusion", "rater": "start/raters", "alerts": "alerts", "MLflow": "trackers",
-}  # fmt: skip
+    "click log": "online",
+    "clicks": "start/clicks",
+    "A/B test": "experiments",
+    "dashboard": "dashboard",
+    "manager": "start/managers",
+    "kappa": "guides/judging",
+    "BEIR": "reference/conventions/beir",
+    "significance": "guides/verdicts",
+    "t-test": "statistics",
+    "gate": "gate",
+    "policy": "gate",
+    "RAG": "retrieval-for-models",
+    "hit rate": "reference/metrics/Success",
+    "nDCG": "reference/metrics/nDCG",
+    "elasticsearch": "engines",
+    "pandas": "sources",
+    "metric": "reference/metrics/index",
+    "fusion": "fusion",
+    "rater": "start/raters",
+    "alerts": "alerts",
+    "MLflow": "trackers",
+}
 """What people type into the search of the manual, and the page that is to be first."""
 
 
@@ -193,11 +209,12 @@ def test_the_search_ranks_the_page_about_a_word_first(built):
 
 
 def test_words_that_are_searched_name_pages():
-    words = [word.lower() for words in SEARCH_WORDS.values() for word in words]
-    assert len(words) == len(set(words))
-    made = ("reference/",)
+    terms = [word.lower() for terms in SEARCH_WORDS.values() for word in terms]
+    assert len(terms) == len(set(terms))
+    generated_prefixes = ("reference/",)
     missing = [
-        page for page in SEARCH_WORDS
-        if not page.startswith(made) and not (ROOT / f"docs/{page}.md").is_file()
-    ]  # fmt: skip
+        page
+        for page in SEARCH_WORDS
+        if not page.startswith(generated_prefixes) and not (ROOT / f"docs/{page}.md").is_file()
+    ]
     assert missing == []

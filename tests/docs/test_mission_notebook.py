@@ -31,14 +31,14 @@ def test_the_notebook_shows_what_it_is_stored_with(tmp_path, monkeypatch):
         stored = notebook
     assert [_shown(cell) for cell in notebook.cells] == [_shown(cell) for cell in stored.cells]
     texts = " ".join(str(_shown(cell)) for cell in notebook.cells)
-    for part in (
+    for phrase in (
         "Verdict PASS",
         "Miscalibration@10",
         "search_ctr",
         "judge next",
         "2 recorded in history.jsonl",
     ):
-        assert part in texts
+        assert phrase in texts
 
 
 def _shown(cell):

@@ -25,20 +25,20 @@ def navigation():
 
 
 def test_what_leads_to_a_page_is_opened(navigation):
-    seen = navigation.seen_from("a/b.html")
-    assert seen.count('<ul class="current">') == 2
-    assert '<li class="toctree-l1 current has-children">' in seen
-    assert '<li class="toctree-l2 current current-page">' in seen
-    assert 'aria-label="Toggle" checked="" class="toctree-checkbox"' in seen
-    assert '<a class="current reference internal" href="#">B</a>' in seen
-    assert [LINK.format(to) in seen for to in ("index.html", "../c.html")] == [True, True]
+    html = navigation.seen_from("a/b.html")
+    assert html.count('<ul class="current">') == 2
+    assert '<li class="toctree-l1 current has-children">' in html
+    assert '<li class="toctree-l2 current current-page">' in html
+    assert 'aria-label="Toggle" checked="" class="toctree-checkbox"' in html
+    assert '<a class="current reference internal" href="#">B</a>' in html
+    assert [LINK.format(target) in html for target in ("index.html", "../c.html")] == [True, True]
 
 
 def test_a_page_with_others_below_it_is_opened_itself(navigation):
-    seen = navigation.seen_from("a/index.html")
-    assert '<li class="toctree-l1 current has-children current-page">' in seen
-    assert seen.count('checked=""') == 1
-    assert seen.count('<ul class="current">') == 1
+    html = navigation.seen_from("a/index.html")
+    assert '<li class="toctree-l1 current has-children current-page">' in html
+    assert html.count('checked=""') == 1
+    assert html.count('<ul class="current">') == 1
 
 
 def test_a_page_that_is_not_in_it_opens_nothing(navigation):

@@ -26,32 +26,41 @@ def _guide(k):
     """Precision, recall, F1, AP and nDCG at k of the guide's first query, as its code has them."""
     films = [3, 2, 2, 3, 3, 0, 0, 3, 3, 0]  # its grades, in the order of its list of films
     ranking = [2, 5, 3, 8, 4, 6, 7, 0, 1, 9]  # its results, by their place in that list
-    grades = [films[place] for place in ranking]
-    found = sum(g > 0 for g in grades[:k])
-    p, r = found / k, found / sum(g > 0 for g in films)
+    grades = [films[index] for index in ranking]
+    relevant_count = sum(g > 0 for g in grades[:k])
+    p, r = relevant_count / k, relevant_count / sum(g > 0 for g in films)
     hits = [sum(g > 0 for g in grades[: i + 1]) / (i + 1) for i in range(k) if grades[i] > 0]
-    dcg, best = (
-        sum(g / log2(i + 2) for i, g in enumerate(some[:k]))
-        for some in (grades, sorted(films, reverse=True))
+    dcg, ideal_dcg = (
+        sum(g / log2(i + 2) for i, g in enumerate(gains[:k]))
+        for gains in (grades, sorted(films, reverse=True))
     )
-    return {"P": p, "R": r, "F": 2 * p * r / (p + r), "AP": sum(hits) / len(hits),
-            "nDCG": dcg / best}  # fmt: skip
+    return {
+        "P": p,
+        "R": r,
+        "F": 2 * p * r / (p + r),
+        "AP": sum(hits) / len(hits),
+        "nDCG": dcg / ideal_dcg,
+    }
 
 
 def test_the_guide_s_comparison_over_cutoffs():
     from rankgate.measurement.evaluation.charts import mean_charts as charts
 
-    asked = ChartRequest(str(HERE / "robots-grades.csv"), (str(HERE / "robots-ranking.csv"),),
-                  convention="guide", cutoffs=(1, 3, 5, 10))  # fmt: skip
-    result = charts.draw_cutoffs(compute_result("cutoffs", asked))
-    drawn = {(row["metric"], row["k"]): row["value"] for row in result.rows}
+    request = ChartRequest(
+        str(HERE / "robots-grades.csv"),
+        (str(HERE / "robots-ranking.csv"),),
+        convention="guide",
+        cutoffs=(1, 3, 5, 10),
+    )
+    result = charts.draw_cutoffs(compute_result("cutoffs", request))
+    chart_values = {(row["metric"], row["k"]): row["value"] for row in result.rows}
     expected = {(name, k): value for k in (1, 3, 5, 10) for name, value in _guide(k).items()}
-    assert drawn == pytest.approx(expected, abs=1e-12)
+    assert chart_values == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_benchmark_s_worked_ndcg():
-    asked = [str(HERE / f"headphones-{part}.csv") for part in ("grades", "ranking")]
-    result = rankgate.explain(*asked, "wireless bluetooth headphones", "nDCG@3", convention="esci")
+    paths = [str(HERE / f"headphones-{kind}.csv") for kind in ("grades", "ranking")]
+    result = rankgate.explain(*paths, "wireless bluetooth headphones", "nDCG@3", convention="esci")
     assert [round(row.contribution, 3) for row in result.rows] == [7.0, 1.893, 0.5]
     assert round(result.value, 3) == 0.727
 
@@ -83,9 +92,9 @@ def test_the_mix_of_labels_counted_by_hand(stages):
 def test_the_lists_are_those_that_the_script_makes(tmp_path):
     shutil.copy(HERE / "make_stages.py", tmp_path)
     runpy.run_path(str(tmp_path / "make_stages.py"), run_name="__main__")
-    made = sorted(path.name for path in tmp_path.iterdir() if path.suffix in {".run", ".txt"})
-    assert made == sorted(["stages-grades.txt", *(f"{name}.run" for name in STAGES)])
-    for name in made:
+    file_names = sorted(path.name for path in tmp_path.iterdir() if path.suffix in {".run", ".txt"})
+    assert file_names == sorted(["stages-grades.txt", *(f"{name}.run" for name in STAGES)])
+    for name in file_names:
         assert (tmp_path / name).read_bytes() == (HERE / name).read_bytes(), name
 
 

@@ -16,16 +16,16 @@ TEXT = PAGE.read_text()
 
 
 def test_its_python_runs():
-    done = doctest.testfile(str(PAGE), module_relative=False)
-    assert done.attempted > 5
-    assert done.failed == 0
+    result = doctest.testfile(str(PAGE), module_relative=False)
+    assert result.attempted > 5
+    assert result.failed == 0
 
 
 def test_every_metric_and_every_split_is_on_it():
     for metric in (*LIST_METRICS, *FACET_METRICS):
         assert re.search(rf"\b{metric.name}\b", TEXT), metric.name
-    for way in SPLIT_METHODS:
-        assert f"`{way}`" in TEXT, way
+    for method in SPLIT_METHODS:
+        assert f"`{method}`" in TEXT, method
 
 
 def test_the_variants_of_libraries_are_metrics():

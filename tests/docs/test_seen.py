@@ -30,8 +30,8 @@ def test_every_page_is_fresh(pages):
 
 
 def test_no_page_is_left_over(pages):
-    kept = {path for path in seen.HERE.iterdir() if path.suffix in (".txt", ".ansi")}
-    assert kept == {path for path in pages if path.parent == seen.HERE}
+    page_files = {path for path in seen.HERE.iterdir() if path.suffix in (".txt", ".ansi")}
+    assert page_files == {path for path in pages if path.parent == seen.HERE}
 
 
 @pytest.mark.parametrize("width", seen.WIDTHS)

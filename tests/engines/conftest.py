@@ -71,8 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self, body):
         server = self.server
-        words = parse_qs(urlsplit(self.path).query)
-        text = words.get("q", [""])[0] if body is None else body.get("q", "")
+        parameters = parse_qs(urlsplit(self.path).query)
+        text = parameters.get("q", [""])[0] if body is None else body.get("q", "")
         with server.lock:
             step = server.asked[text]
             server.asked[text] += 1
@@ -92,8 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data) if length is None else length))
-        for name, words in headers:
-            self.send_header(name, words)
+        for name, header_value in headers:
+            self.send_header(name, header_value)
         self.end_headers()
         self.wfile.write(data)
         self.close_connection = length is not None
@@ -101,11 +101,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    with Server() as found:
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
+    with Server() as fake_server:
+        thread = threading.Thread(target=fake_server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        yield found
-        found.shutdown()
+        yield fake_server
+        fake_server.shutdown()
         thread.join()
 
 

@@ -21,76 +21,84 @@ from .test_engines_command import queries_file
 def recorder(name, asked):
     def search(text, depth):
         asked.append((name, text))
-        return [(each["id"], each["score"]) for each in listed(text)[:depth]]
+        return [(document["id"], document["score"]) for document in listed(text)[:depth]]
 
     return search
 
 
 def test_each_query_is_asked_of_both_in_an_order_that_is_drawn(monkeypatch):
-    asked = []
-    old, new = recorder("old", asked), recorder("new", asked)
-    taken = {"old": 0.001, "new": 0.005}
-    clock = SimpleNamespace(perf_counter=lambda: sum(taken[name] for name, _ in asked))
+    calls = []
+    old, new = recorder("old", calls), recorder("new", calls)
+    seconds = {"old": 0.001, "new": 0.005}
+    clock = SimpleNamespace(perf_counter=lambda: sum(seconds[name] for name, _ in calls))
     monkeypatch.setattr(query_sender, "time", clock)
     result = rankgate.compare_engines(old, new, QUERIES, concurrency=1, seed=3)
-    pairs = [asked[i : i + 2] for i in range(0, len(asked), 2)]
-    assert all(one[1] == two[1] and one[0] != two[0] for one, two in pairs)
+    pairs = [calls[i : i + 2] for i in range(0, len(calls), 2)]
+    assert all(
+        first_call[1] == second_call[1] and first_call[0] != second_call[0]
+        for first_call, second_call in pairs
+    )
     first = ["baseline" if pair[0][0] == "old" else "candidate" for pair in pairs]
     assert result.queries["first"].to_list() == first
     assert 8 <= first.count("baseline") <= 32
     assert result.pairs == len(QUERIES)
     assert result.baseline.run.table.equals(result.candidate.run.table)
     median = result.latency.row(1, named=True)
-    assert [median[each] for each in ("baseline", "candidate")] == pytest.approx([1, 5])
-    assert [median[each] for each in ("delta", "low", "high")] == pytest.approx([4, 4, 4])
+    assert [median[column] for column in ("baseline", "candidate")] == pytest.approx([1, 5])
+    assert [median[column] for column in ("delta", "low", "high")] == pytest.approx([4, 4, 4])
     assert EngineComparison.from_dict(result.to_dict()).to_dict() == result.to_dict()
-    again = rankgate.compare_engines(old, new, QUERIES, seed=3).queries["first"]
-    assert again.to_list() == first
+    repeated = rankgate.compare_engines(old, new, QUERIES, seed=3).queries["first"]
+    assert repeated.to_list() == first
 
 
 def test_a_quantile_difference_is_that_of_resampled_pairs():
     rng = np.random.default_rng(1)
-    one = rng.exponential(10, 300)
-    two = one + rng.normal(1, 0.1, 300)
-    found = quantile_differences(one, two, [0.5, 0.95], samples=500)
-    differences = [two.mean() - one.mean()]
-    differences += [np.quantile(two, share) - np.quantile(one, share) for share in (0.5, 0.95)]
-    assert (found.two - found.one).tolist() == pytest.approx(differences)
-    assert found.high[0] - found.low[0] < 0.05  # pairs share the spread of 10
+    baseline = rng.exponential(10, 300)
+    candidate = baseline + rng.normal(1, 0.1, 300)
+    estimate = quantile_differences(baseline, candidate, [0.5, 0.95], samples=500)
+    differences = [candidate.mean() - baseline.mean()]
+    differences += [
+        np.quantile(candidate, share) - np.quantile(baseline, share) for share in (0.5, 0.95)
+    ]
+    assert (estimate.two - estimate.one).tolist() == pytest.approx(differences)
+    assert estimate.high[0] - estimate.low[0] < 0.05  # pairs share the spread of 10
     draws = np.random.default_rng(0).integers(0, 300, (500, 300))
-    means = two[draws].mean(axis=1) - one[draws].mean(axis=1)
-    assert [found.low[0], found.high[0]] == pytest.approx(np.quantile(means, [0.025, 0.975]))
-    assert np.isnan(quantile_differences(one[:1], two[:1], [0.5]).low).all()
-    assert np.isnan(quantile_differences(one[:0], two[:0], [0.5]).one).all()
+    means = candidate[draws].mean(axis=1) - baseline[draws].mean(axis=1)
+    assert [estimate.low[0], estimate.high[0]] == pytest.approx(np.quantile(means, [0.025, 0.975]))
+    assert np.isnan(quantile_differences(baseline[:1], candidate[:1], [0.5]).low).all()
+    assert np.isnan(quantile_differences(baseline[:0], candidate[:0], [0.5]).one).all()
 
 
 def test_a_failing_engine_ends_both_and_both_go_on(tmp_path):
-    asked, broken = [], [True]
-    old = recorder("old", asked)
+    all_calls, broken = [], [True]
+    old = recorder("old", all_calls)
 
     def new(text, depth):
-        if broken and len(asked) > 10:
+        if broken and len(all_calls) > 10:
             raise OSError
-        return recorder("new", asked)(text, depth)
+        return recorder("new", all_calls)(text, depth)
 
     files = tmp_path / "old.run", tmp_path / "new.run"
-    ended = rankgate.compare_engines(old, new, QUERIES, files, concurrency=1)
-    assert not ended.finished
-    assert ended.candidate.problem
-    assert ended.baseline.problem == f"new: {ended.candidate.problem}"
-    assert ended.candidate.states["failed"] == 10
-    assert {notice.code for notice in ended.notices} >= {"unfinished-snapshot", "unpaired-queries"}
+    interrupted = rankgate.compare_engines(old, new, QUERIES, files, concurrency=1)
+    assert not interrupted.finished
+    assert interrupted.candidate.problem
+    assert interrupted.baseline.problem == f"new: {interrupted.candidate.problem}"
+    assert interrupted.candidate.states["failed"] == 10
+    assert {notice.code for notice in interrupted.notices} >= {
+        "unfinished-snapshot",
+        "unpaired-queries",
+    }
     with raises("other-snapshot"):
         rankgate.snapshot(new, QUERIES, files[1])  # alone it is under another load
     with raises("other-snapshot"):
         rankgate.compare_engines(old, new, QUERIES, files, seed=5)
     broken.clear()
-    asked.clear()
-    whole = rankgate.compare_engines(old, new, QUERIES, files, again=True)
-    assert whole.finished
-    assert whole.pairs == len(QUERIES)
-    assert len(asked) == len(set(asked)) < 2 * len(QUERIES)  # what was answered is kept
-    assert whole.baseline.run.table.equals(whole.candidate.run.table)
+    all_calls.clear()
+    complete = rankgate.compare_engines(old, new, QUERIES, files, again=True)
+    assert complete.finished
+    assert complete.pairs == len(QUERIES)
+    assert len(all_calls) == len(set(all_calls)) < 2 * len(QUERIES)  # what was answered is kept
+    assert complete.baseline.run.table.equals(complete.candidate.run.table)
     assert not list(tmp_path.glob("*.partial.jsonl"))
 
 
@@ -104,19 +112,26 @@ def test_outputs_are_two_files(tmp_path):
 
 
 def test_the_command_writes_two_runs(run, engine, tmp_path):
-    other = engine.with_name("other.toml")
-    other.write_text(engine.read_text().replace("weight = 1.0", "weight = 2.0"))
+    other_engine = engine.with_name("other.toml")
+    other_engine.write_text(engine.read_text().replace("weight = 1.0", "weight = 2.0"))
     files = [str(tmp_path / name) for name in ("new.run", "old.run")]
-    words = ["--compare", str(engine), str(other), str(queries_file(tmp_path)), "-o", files[0]]
-    assert run("snapshot", *words).code == 2
-    assert run("snapshot", *words[2:], "--baseline-output", files[1]).code == 2
-    done = run("snapshot", *words, "--baseline-output", files[1], "--format", "json")
-    assert done.code == 0
-    result = json.loads(done.out)
+    arguments = [
+        "--compare",
+        str(engine),
+        str(other_engine),
+        str(queries_file(tmp_path)),
+        "-o",
+        files[0],
+    ]
+    assert run("snapshot", *arguments).code == 2
+    assert run("snapshot", *arguments[2:], "--baseline-output", files[1]).code == 2
+    outcome = run("snapshot", *arguments, "--baseline-output", files[1], "--format", "json")
+    assert outcome.code == 0
+    result = json.loads(outcome.out)
     assert (result["kind"], result["pairs"]) == ("engine_comparison", 40)
     for file, weight in zip(files, (2.0, 1.0), strict=True):
-        alone = rankgate.snapshot(engine, QUERIES, parameters={"weight": weight})
-        assert rankgate.read_run(file).table.equals(alone.run.table)
+        single = rankgate.snapshot(engine, QUERIES, parameters={"weight": weight})
+        assert rankgate.read_run(file).table.equals(single.run.table)
         assert json.loads((tmp_path / f"{file}.snapshot.json").read_text())["finished"]
 
 
@@ -134,5 +149,5 @@ def test_latencies_under_different_loads_are_not_compared_silently(engine, tmp_p
     assert "with 1 queries" in warning
     assert "with 4" in warning
     snapshot(engine, QUERIES, tmp_path / "again.csv", concurrency=1)
-    same = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "again.csv")
-    assert not [text for text in same.warnings if "at the same time" in text]
+    same_load = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "again.csv")
+    assert not [text for text in same_load.warnings if "at the same time" in text]

@@ -16,12 +16,12 @@ CLUSTER = '[engine]\nkind = "opensearch"\nurl = "http://x"\nindex = "i"\nsearch 
 
 def test_paths_are_those_of_the_file(tmp_path):
     (tmp_path / "e.toml").write_text(GOOD)
-    found = read_engine(tmp_path / "e.toml")
-    assert found.name == "e"
-    assert found.engine.database == str(tmp_path / "a.sqlite")
+    configuration = read_engine(tmp_path / "e.toml")
+    assert configuration.name == "e"
+    assert configuration.engine.database == str(tmp_path / "a.sqlite")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "e.toml").write_text(GOOD)
-    assert read_engine(tmp_path / "other" / "e.toml").sha256 == found.sha256
+    assert read_engine(tmp_path / "other" / "e.toml").sha256 == configuration.sha256
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, text, code, line):
 
 
 def test_every_kind_says_what_its_keys_mean():
-    found = engines()
-    assert [each.name for each in found.kinds] == sorted(ENGINES)
-    for kind in found.kinds:
+    engine_kinds = engines()
+    assert [kind.name for kind in engine_kinds.kinds] == sorted(ENGINES)
+    for kind in engine_kinds.kinds:
         assert kind.title
         assert all(key.help for key in kind.keys), kind.name
-    assert EngineKinds.from_dict(found.to_dict()).to_dict() == found.to_dict()
+    assert EngineKinds.from_dict(engine_kinds.to_dict()).to_dict() == engine_kinds.to_dict()
     with raises("unknown-kind-of-engine"):
         engines("solr")
 
@@ -88,11 +88,11 @@ def test_a_name_without_a_value_is_refused_by_every_kind(tmp_path, text):
 
 
 def test_a_statement_of_sqlite_without_a_value_is_refused_before_the_first_query(engine):
-    words = engine.read_text().replace('table = "docs"\nid = "doc_id"\n', "")
-    words = words.replace('weights = [0, "{{weight}}"]', 'sql = "SELECT doc_id, 1, {} FROM docs"')
-    engine.write_text(words.replace("{}", "':boots' || :query"))  # a text, and not a name
+    text = engine.read_text().replace('table = "docs"\nid = "doc_id"\n', "")
+    text = text.replace('weights = [0, "{{weight}}"]', 'sql = "SELECT doc_id, 1, {} FROM docs"')
+    engine.write_text(text.replace("{}", "':boots' || :query"))  # a text, and not a name
     assert check_engine(engine).returned
-    engine.write_text(words.replace("{}", ":boots"))
+    engine.write_text(text.replace("{}", ":boots"))
     for ask in (check_engine, lambda file: snapshot(file, QUERIES)):
         with raises("unknown-parameter"):
             ask(engine)

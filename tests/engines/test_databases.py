@@ -45,17 +45,18 @@ def test_postgresql_ranks_by_a_statement(postgresql, tmp_path, monkeypatch):
 
     with psycopg.connect(postgresql.replace("${SHOP_PASSWORD}", "s3cret-word")) as connection:
         values = {"query": QUERIES["q1"], "depth": 7, "weight": 2.0}
-        theirs = connection.execute(RANKED, values).fetchall()
-    ours = result.run.table.filter(result.run.table["query_id"] == "q1")
-    served = [(doc_id, pytest.approx(score, rel=1e-5)) for doc_id, score, *_ in theirs]
-    assert ours.select("doc_id", "score").rows() == served
+        database_rows = connection.execute(RANKED, values).fetchall()
+    rankgate_rows = result.run.table.filter(result.run.table["query_id"] == "q1")
+    served = [(doc_id, pytest.approx(score, rel=1e-5)) for doc_id, score, *_ in database_rows]
+    assert rankgate_rows.select("doc_id", "score").rows() == served
     assert "s3cret-word" not in "".join(
         file.read_text() for file in tmp_path.iterdir() if file.suffix != ".toml"
     )
 
 
-def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgresql, tmp_path,
-                                                      monkeypatch):  # fmt: skip
+def test_a_table_of_postgresql_that_changes_is_named(
+    postgresql_server, postgresql, tmp_path, monkeypatch
+):
     monkeypatch.setenv("SHOP_PASSWORD", "s3cret-word")
     file, output = engine(tmp_path, postgresql), tmp_path / "pg.run"
     begun(file, output, monkeypatch)
@@ -66,8 +67,8 @@ def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgres
     with postgresql_server.connect() as connection:
         connection.execute("DROP INDEX words")
         connection.execute("DELETE FROM docs WHERE id = 'new'")
-    what, codes = changed(result)
-    assert what >= {"documents", "settings"}
+    changes, codes = changed(result)
+    assert changes >= {"documents", "settings"}
     assert "index-changed" in codes
     assert result.facts.documents == len(DOCS)
 
@@ -111,8 +112,8 @@ def index(tmp_path):
     schema.add_text_field("id", stored=True, tokenizer_name="raw")
     schema.add_text_field("body", stored=True)
     (tmp_path / "index").mkdir()
-    made = tantivy.Index(schema.build(), path=str(tmp_path / "index"))
-    writer = made.writer()
+    tantivy_index = tantivy.Index(schema.build(), path=str(tmp_path / "index"))
+    writer = tantivy_index.writer()
     for doc_id, body in DOCS.items():
         writer.add_document(tantivy.Document(id=doc_id, body=body))
     writer.commit()
@@ -133,8 +134,8 @@ def test_tantivy_ranks(index):
     first = result.run.table.filter(result.run.table["query_id"] == "q7")
     assert first["doc_id"][0] == "d7"  # the only one with number7
     assert (first["score"].diff().drop_nulls() <= 0).all()
-    twice = snapshot(index, QUERIES, parameters={"boost": 2.0}).run.table
-    assert twice["score"].to_list() == pytest.approx([2 * s for s in result.run.table["score"]])
+    boosted = snapshot(index, QUERIES, parameters={"boost": 2.0}).run.table
+    assert boosted["score"].to_list() == pytest.approx([2 * s for s in result.run.table["score"]])
 
 
 def test_an_index_that_is_not_there(index):

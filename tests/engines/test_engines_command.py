@@ -27,56 +27,65 @@ for line in sys.stdin:
 
 
 def test_engines_are_listed_shown_and_checked(run, engine):
-    listed = json.loads(run("engines", "list", "--format", "json").out)
-    assert {"opensearch", "sqlite", "http"} <= {each["name"] for each in listed["kinds"]}
+    listing = json.loads(run("engines", "list", "--format", "json").out)
+    assert {"opensearch", "sqlite", "http"} <= {kind["name"] for kind in listing["kinds"]}
     assert "engine.database" in run("engines", "show", "sqlite").out
-    done = run("engines", "check", str(engine), "--query", "red shoe")
-    assert done.code == 0
-    assert "red shoe" in done.out
+    result = run("engines", "check", str(engine), "--query", "red shoe")
+    assert result.code == 0
+    assert "red shoe" in result.out
     engine.write_text(engine.read_text().replace('table = "docs"', 'table = "dogs"'))
-    done = run("engines", "check", str(engine))
-    assert done.code == 3
-    assert "no such table" in done.out
+    result = run("engines", "check", str(engine))
+    assert result.code == 3
+    assert "no such table" in result.out
 
 
 def test_a_snapshot_is_evaluated_with_its_states(run, engine, tmp_path):
     queries, output = queries_file(tmp_path), tmp_path / "new.run"
-    done = run("snapshot", str(engine), str(queries), "-o", str(output))
-    assert done.code == 0
-    assert "40 queries" in done.out
+    result = run("snapshot", str(engine), str(queries), "-o", str(output))
+    assert result.code == 0
+    assert "40 queries" in result.out
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     compared = json.loads(
-        run("compare", str(tmp_path / "qrels.txt"), str(output), str(output) + ".b",
-            "-m", "RR", "--format", "json").out or "{}"
-    )  # fmt: skip
+        run(
+            "compare",
+            str(tmp_path / "qrels.txt"),
+            str(output),
+            str(output) + ".b",
+            "-m",
+            "RR",
+            "--format",
+            "json",
+        ).out
+        or "{}"
+    )
     assert compared == {}  # the second run does not exist
-    again = run("snapshot", str(engine), str(queries), "-o", str(output))
-    assert again.code == 2
+    second_result = run("snapshot", str(engine), str(queries), "-o", str(output))
+    assert second_result.code == 2
     assert run("snapshot", str(engine), str(queries), "-o", str(output), "--force").code == 0
 
 
 def test_an_engine_that_is_down_exits_with_3(run, engine, tmp_path):
     engine.write_text(engine.read_text().replace('table = "docs"', 'table = "dogs"'))
     output = tmp_path / "new.run"
-    done = run("snapshot", str(engine), str(queries_file(tmp_path)), "-o", str(output))
-    assert done.code == 3
-    assert "not asked" in done.out
+    result = run("snapshot", str(engine), str(queries_file(tmp_path)), "-o", str(output))
+    assert result.code == 3
+    assert "not asked" in result.out
 
 
 def program(folder, timeout=60):
     (folder / "search.py").write_text(PROGRAM)
     file = folder / "program.toml"
-    words = json.dumps([sys.executable, "search.py"])
+    command = json.dumps([sys.executable, "search.py"])
     file.write_text(
-        f'[engine]\nkind = "command"\ncommand = {words}\ntimeout = {timeout}\n'
+        f'[engine]\nkind = "command"\ncommand = {command}\ntimeout = {timeout}\n'
         '[engine.fields]\ntitle = "name"\n[snapshot]\nretries = 0\n'
     )
     return file
 
 
 def test_a_program_is_an_engine(tmp_path):
-    asked = {"a": "red shoe", "b": "end it", "c": "garbage", "d": "blue"}
-    result = snapshot(program(tmp_path), asked)
+    queries = {"a": "red shoe", "b": "end it", "c": "garbage", "d": "blue"}
+    result = snapshot(program(tmp_path), queries)
     assert result.queries["state"].to_list() == ["ok", "failed", "failed", "ok"]
     assert result.run.table.rows()[:2] == [("a", "red", 9.0), ("a", "shoe", 8.0)]
     assert "ended with 3" in result.queries["error"][1]
@@ -98,17 +107,17 @@ def test_the_gate_decides_nothing_about_an_unfinished_snapshot(run, engine, tmp_
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     files = [str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run")]
     snapshot(engine, QUERIES, files[1])
-    asked = []
+    query_texts = []
 
     def once(text, **_):
-        asked.append(text)
-        return ["d1"] if len(asked) < 5 else 1 / 0
+        query_texts.append(text)
+        return ["d1"] if len(query_texts) < 5 else 1 / 0
 
     result = snapshot(once, QUERIES, files[2], concurrency=1)
     assert result.states == {"ok": 4, "zero": 0, "failed": 10, "not_run": 26}
-    done = run("gate", *files)
-    assert done.code == 2
-    assert "26 of 40 queries were not asked" in done.err
+    gate_result = run("gate", *files)
+    assert gate_result.code == 2
+    assert "26 of 40 queries were not asked" in gate_result.err
 
 
 def test_states_are_shown_with_values_comparisons_and_verdicts(run, tmp_path):
@@ -129,26 +138,26 @@ def test_states_are_shown_with_values_comparisons_and_verdicts(run, tmp_path):
     expected = {"ok": 38, "zero": 1, "failed": 1, "not_run": 0}
     values = json.loads(run("eval", qrels, new, old, "--format", "json").out)
     assert values["runs"][0]["counts"]["states"] == expected
-    ours = {
+    state_counts = {
         row["state"]: row["queries"]
         for row in _states(run("gate", qrels, old, new, *policy, "--format", "json"))
     }
-    assert ours == {state: count for state, count in expected.items() if count}
-    words = ["compare", qrels, old, new, "--unequal", "zero"]
-    compared = json.loads(run(*words, "--format", "json").out)
+    assert state_counts == {state: count for state, count in expected.items() if count}
+    compare_arguments = ["compare", qrels, old, new, "--unequal", "zero"]
+    compared = json.loads(run(*compare_arguments, "--format", "json").out)
     assert {row["state"] for row in compared["comparisons"][0]["states"]} == {
         "ok",
         "zero",
         "failed",
     }
-    for asked in (["eval", qrels, new], words, ["gate", qrels, old, new, *policy]):
+    for arguments in (["eval", qrels, new], compare_arguments, ["gate", qrels, old, new, *policy]):
         for form in ("text", "html"):
-            shown = run(*asked, "--format", form).out
-            assert "states of queries" in shown
-            assert "1 of 40 queries failed" in shown
+            output = run(*arguments, "--format", form).out
+            assert "states of queries" in output
+            assert "1 of 40 queries failed" in output
     assert "states of queries" not in run("eval", qrels, old).out
 
 
 def _states(done):
-    found = json.loads(done.out)["states"]
-    return [row for row in found if row["system"] == "candidate"]
+    states = json.loads(done.out)["states"]
+    return [row for row in states if row["system"] == "candidate"]

@@ -19,7 +19,9 @@ def lists(result):
     return result.run.table.group_by("query_id", maintain_order=True).agg("doc_id").rows()
 
 
-WHOLE = [(query_id, [each["id"] for each in listed(text)]) for query_id, text in QUERIES.items()]
+WHOLE = [
+    (query_id, [document["id"] for document in listed(text)]) for query_id, text in QUERIES.items()
+]
 
 
 def test_documents_scores_fields_and_totals(api, server):
@@ -36,8 +38,13 @@ def test_documents_scores_fields_and_totals(api, server):
 
 def test_a_server_that_fails_now_and_then_loses_nothing(api, server):
     chance = random.Random(1)
-    failures = [(500, "oops"), (503, ""), (429, "", [("Retry-After", "0")]), (200, b"<html>no"),
-                (200, b'{"found"', (), 99)]  # fmt: skip
+    failures = [
+        (500, "oops"),
+        (503, ""),
+        (429, "", [("Retry-After", "0")]),
+        (200, b"<html>no"),
+        (200, b'{"found"', (), 99),
+    ]
     server.plan = {
         text: [chance.choice(failures) for _ in range(chance.choice([0, 0, 1, 2, 3]))] + [()]
         for text in QUERIES.values()
@@ -92,9 +99,9 @@ def test_what_fails_for_all_queries_ends_at_once(api, server, status, tmp_path):
     assert len(server.seen) == 1
     assert result.states["not_run"] == len(QUERIES)  # it is not the first query's fault
     server.plan = {}
-    again = snapshot(api, QUERIES, tmp_path / "new.run", again=True)
-    assert again.finished
-    assert lists(again) == WHOLE
+    resumed = snapshot(api, QUERIES, tmp_path / "new.run", again=True)
+    assert resumed.finished
+    assert lists(resumed) == WHOLE
 
 
 def test_an_engine_that_is_down_is_not_asked_for_ever(api, server, tmp_path):
@@ -111,8 +118,8 @@ def test_a_wait_that_the_server_asks_for_holds_all_threads(api, server):
     assert result.finished
     assert result.seconds >= 0.3
     server.plan = {"green": [(429, "", [("Retry-After", "100000")])]}
-    ended = snapshot(api, {"a": "green"})
-    assert "asks to wait" in ended.problem
+    stopped = snapshot(api, {"a": "green"})
+    assert "asks to wait" in stopped.problem
 
 
 def test_a_rate_is_kept(api):
@@ -134,8 +141,8 @@ def test_an_answer_that_does_not_come(api, server):
 
 
 def test_pages_are_joined(api, server):
-    words = api.read_text().replace("depth = 5", "depth = 8\npage_size = 5")
-    api.write_text(words.replace('n = "{{depth}}"', 'n = "{{page_size}}"\nfrom = "{{offset}}"'))
+    config = api.read_text().replace("depth = 5", "depth = 8\npage_size = 5")
+    api.write_text(config.replace('n = "{{depth}}"', 'n = "{{page_size}}"\nfrom = "{{offset}}"'))
     result = snapshot(api, {"a": "red"})
     assert [path.partition("from=")[2] for path, *_ in server.seen] == ["0", "5"]
     assert result.lists.repeated == 5  # this server gives the same documents for every page
@@ -143,8 +150,8 @@ def test_pages_are_joined(api, server):
 
 
 def test_secrets_are_nowhere_but_in_the_request(api, server, tmp_path, monkeypatch):
-    words = '[engine.headers]\nAuthorization = "Bearer ${SHOP_TOKEN}"\n[snapshot]'
-    api.write_text(api.read_text().replace("[snapshot]", words))
+    config = '[engine.headers]\nAuthorization = "Bearer ${SHOP_TOKEN}"\n[snapshot]'
+    api.write_text(api.read_text().replace("[snapshot]", config))
     with raises("missing-secret"):
         snapshot(api, QUERIES)
     monkeypatch.setenv("SHOP_TOKEN", "very-secret-0123")
@@ -154,9 +161,9 @@ def test_secrets_are_nowhere_but_in_the_request(api, server, tmp_path, monkeypat
     assert "[secret]" in result.queries["error"][1]
     for file in tmp_path.iterdir():
         assert b"very-secret" not in file.read_bytes(), file
-    before = read_engine(api).sha256
+    first_hash = read_engine(api).sha256
     monkeypatch.setenv("SHOP_TOKEN", "another-secret-0123")
-    assert read_engine(api).sha256 == before
+    assert read_engine(api).sha256 == first_hash
 
 
 def test_hosts_can_be_restricted(api, monkeypatch):
@@ -184,35 +191,51 @@ def test_a_body_takes_values_with_their_types(server, tmp_path):
 SHAPES = {
     "solr": (
         {"response": {"numFound": 3, "docs": [{"id": "a", "score": 2.0, "title": ["T"]}]}},
-        Shape(("response", "docs"), ("id",), ("score",), {"title": parse_path("title.0")},
-              parse_path("response.numFound")),
+        Shape(
+            ("response", "docs"),
+            ("id",),
+            ("score",),
+            {"title": parse_path("title.0")},
+            parse_path("response.numFound"),
+        ),
     ),
     "vespa": (
-        {"root": {"fields": {"totalCount": 3},
-                  "children": [{"id": "id:ns:doc::a", "relevance": 2.0,
-                                "fields": {"docid": "a", "title": "T"}}]}},
-        Shape(parse_path("root.children"), parse_path("fields.docid"), ("relevance",),
-              {"title": parse_path("fields.title")}, parse_path("root.fields.totalCount")),
+        {
+            "root": {
+                "fields": {"totalCount": 3},
+                "children": [
+                    {"id": "id:ns:doc::a", "relevance": 2.0, "fields": {"docid": "a", "title": "T"}}
+                ],
+            }
+        },
+        Shape(
+            parse_path("root.children"),
+            parse_path("fields.docid"),
+            ("relevance",),
+            {"title": parse_path("fields.title")},
+            parse_path("root.fields.totalCount"),
+        ),
     ),
     "qdrant": (
         {"result": {"points": [{"id": "a", "score": 2.0, "payload": {"title": "T"}}]}},
-        Shape(parse_path("result.points"), ("id",), ("score",),
-              {"title": parse_path("payload.title")}),
+        Shape(
+            parse_path("result.points"), ("id",), ("score",), {"title": parse_path("payload.title")}
+        ),
     ),
     "groonga": (
         [[0, 1.0, 0.1], [[[3], [["_key", "T"], ["_score", "Int32"]], ["a", 2, "T"]]]],
         Shape(parse_path("1.0.2:"), ("0",), ("1",), {"title": ("2",)}, parse_path("1.0.0.0")),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("product", SHAPES)
 def test_answers_of_products_are_read(product):
     value, shape = SHAPES[product]
-    found = shape.read(json.loads(json.dumps(value)), 10)
-    assert (found.doc_ids, found.scores) == (("a",), (2.0,))
-    assert found.fields == [{"title": "T"}]
-    assert found.total == (None if product == "qdrant" else 3)
+    answer = shape.read(json.loads(json.dumps(value)), 10)
+    assert (answer.doc_ids, answer.scores) == (("a",), (2.0,))
+    assert answer.fields == [{"title": "T"}]
+    assert answer.total == (None if product == "qdrant" else 3)
 
 
 class _Endless(_Handler):
@@ -231,14 +254,14 @@ class _Endless(_Handler):
 )
 def test_an_answer_without_an_end(api, server, monkeypatch, largest, seconds, word):
     server.RequestHandlerClass = _Endless
-    made = Transport.__init__
+    original_init = Transport.__init__
 
     def limited(self, *args, **options):
-        made(self, *args, **options, largest=largest)
+        original_init(self, *args, **options, largest=largest)
 
     monkeypatch.setattr(Transport, "__init__", limited)
-    words = api.read_text().replace("timeout = 60", f"timeout = {seconds}")
-    api.write_text(words + "retries = 0\n")
+    config = api.read_text().replace("timeout = 60", f"timeout = {seconds}")
+    api.write_text(config + "retries = 0\n")
     result = snapshot(api, {"a": "red"})
     assert word in result.queries["error"][0]
 
@@ -248,16 +271,16 @@ def test_an_engine_that_dies_half_way_is_left_alone_until_it_is_back(api, server
     alive = {text: [()] for text in list(QUERIES.values())[:20]}
     server.plan = {"*": [(503, "")], **alive}
     output = tmp_path / "new.run"
-    ended = snapshot(api, QUERIES, output)
-    assert not ended.finished
-    assert ended.states["ok"] == 20
-    assert ended.states["not_run"] >= 20 - 10 - 4
-    asked = len(server.seen)
-    assert asked <= 20 + 4 * (10 + 4)
+    interrupted = snapshot(api, QUERIES, output)
+    assert not interrupted.finished
+    assert interrupted.states["ok"] == 20
+    assert interrupted.states["not_run"] >= 20 - 10 - 4
+    request_count = len(server.seen)
+    assert request_count <= 20 + 4 * (10 + 4)
     server.plan = {}
-    whole = snapshot(api, QUERIES, output, again=True)
-    assert lists(whole) == WHOLE
-    assert len(server.seen) - asked == 20  # none that was answered is asked again
+    complete = snapshot(api, QUERIES, output, again=True)
+    assert lists(complete) == WHOLE
+    assert len(server.seen) - request_count == 20  # none that was answered is asked again
 
 
 def test_ids_of_other_types_duplicates_and_fewer_than_asked_for(api, server):
@@ -297,18 +320,18 @@ def test_one_query_that_is_refused_leaves_no_snapshot_unfinished(
 
 def test_queries_that_failed_while_the_server_was_down_are_asked_again(api, server, tmp_path):
     output = tmp_path / "new.run"
-    alone, *others = QUERIES.values()
-    alive = {text: [()] for text in others[:20]}
-    server.plan = {"*": [(503, "")], **alive, alone: [(400, "bad")]}
-    ended = snapshot(api, QUERIES, output)
-    assert not ended.finished
-    assert ended.states["failed"] > 10
-    while not (again := snapshot(api, QUERIES, output)).finished:  # it is still down
-        assert again.states["not_run"]
-    server.plan = {alone: [(400, "bad")]}
-    whole = snapshot(api, QUERIES, output)
-    assert (whole.states["ok"], whole.states["failed"]) == (39, 1)
-    assert lists(whole) == WHOLE[1:]
+    bad_query, *other_queries = QUERIES.values()
+    alive = {text: [()] for text in other_queries[:20]}
+    server.plan = {"*": [(503, "")], **alive, bad_query: [(400, "bad")]}
+    interrupted = snapshot(api, QUERIES, output)
+    assert not interrupted.finished
+    assert interrupted.states["failed"] > 10
+    while not (resumed := snapshot(api, QUERIES, output)).finished:  # it is still down
+        assert resumed.states["not_run"]
+    server.plan = {bad_query: [(400, "bad")]}
+    complete = snapshot(api, QUERIES, output)
+    assert (complete.states["ok"], complete.states["failed"]) == (39, 1)
+    assert lists(complete) == WHOLE[1:]
 
 
 def test_queries_that_fail_for_ever_are_the_last_to_be_asked_again(api, server, tmp_path):
@@ -331,20 +354,20 @@ def test_a_column_named_like_a_parameter_is_that_parameter(api, server, tmp_path
     file.write_text("query_id,text,lang,note\nq1,red,de,x\nq2,blue,,y\nq3,shoe,7,z\n")
     snapshot(api, file, concurrency=1)
     assert [path.rpartition("lang=")[2] for path, *_ in server.seen] == ["de", "en", "7"]
-    asked = []
+    calls = []
 
     def search(text, *, lang="en", **_):
-        asked.append((text, lang))
+        calls.append((text, lang))
         return ["a"]
 
     snapshot(FunctionEngine(function=search, parameters={"lang": "en"}), file)
-    assert sorted(asked) == [("blue", "en"), ("red", "de"), ("shoe", 7)]
+    assert sorted(calls) == [("blue", "en"), ("red", "de"), ("shoe", 7)]
 
 
 def test_partial_content_is_a_notice(api, server):
     server.plan = {"red": [(206, {"found": {"docs": listed("red"), "n": 5}})]}
     result = snapshot(api, {"a": "red", "b": "blue"})
-    (notice,) = [each for each in result.notices if each.code == "partial-answers"]
+    (notice,) = [entry for entry in result.notices if entry.code == "partial-answers"]
     assert "1 answers" in notice.text
     assert "206" in notice.text
 
@@ -353,8 +376,9 @@ def test_the_reason_is_the_root_cause(api, server):
     cause = {"type": "parse_exception", "reason": "Cannot parse '(red'"}
     error = {
         "root_cause": [{"type": "query_shard_exception", "reason": "bad", "caused_by": cause}],
-        "type": "search_phase_execution_exception", "reason": "all shards failed",
-    }  # fmt: skip
+        "type": "search_phase_execution_exception",
+        "reason": "all shards failed",
+    }
     server.plan = {"red": [(400, {"error": error, "status": 400})]}
     result = snapshot(api, {"a": "red", "b": "blue"})
     assert result.queries["error"][0] == "HTTP 400: Cannot parse '(red'"

@@ -28,7 +28,7 @@ def begun(engine, output, monkeypatch):
 def changed(result):
     """What changed, and the codes of notices."""
     return (
-        {each.partition(":")[0] for each in result.changed},
+        {change.partition(":")[0] for change in result.changed},
         {notice.code for notice in result.notices},
     )
 
@@ -43,8 +43,8 @@ def test_an_index_of_sqlite_that_changes_is_named(engine, tmp_path, monkeypatch,
             shop.execute("INSERT INTO docs VALUES ('new', 'red shoe')")
             shop.execute("DELETE FROM docs WHERE doc_id = 'd1'")  # as many as before
         result = snapshot(engine, QUERIES, output)
-    what, codes = changed(result)
-    assert (what, result.facts.documents) == ({"changes"}, 60)
+    changes, codes = changed(result)
+    assert (changes, result.facts.documents) == ({"changes"}, 60)
     assert "index-changed" in codes
     assert not snapshot(engine, QUERIES).changed
     facts = _facts(engine)

@@ -13,5 +13,5 @@ POM = Path(__file__).parent / "opensearch" / "pom.xml"
 @pytest.mark.maven
 def test_maven_takes_the_project_that_fetches_opensearch():
     command = ["mvn", "--offline", "--quiet", "--batch-mode", "--file", str(POM), "validate"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr

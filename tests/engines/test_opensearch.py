@@ -11,11 +11,17 @@ from .conftest import Server, _Handler
 
 PAIR = base64.b64encode(b"me:s3cret!").decode()
 HITS = {
-    "took": 3, "timed_out": False, "_shards": {"total": 1, "failed": 0},
-    "hits": {"total": {"value": 12, "relation": "eq"},
-             "hits": [{"_id": "a", "_score": 2.5, "_source": {"name": {"en": "A"}}},
-                      {"_id": "b", "_score": 1.5, "_source": {}}]},
-}  # fmt: skip
+    "took": 3,
+    "timed_out": False,
+    "_shards": {"total": 1, "failed": 0},
+    "hits": {
+        "total": {"value": 12, "relation": "eq"},
+        "hits": [
+            {"_id": "a", "_score": 2.5, "_source": {"name": {"en": "A"}}},
+            {"_id": "b", "_score": 1.5, "_source": {}},
+        ],
+    },
+}
 
 
 class _Cluster(_Handler):
@@ -31,13 +37,13 @@ class _Cluster(_Handler):
 
 @pytest.fixture
 def cluster():
-    with Server() as found:
-        found.RequestHandlerClass = _Cluster
-        found.partial = {"hits": {"hits": []}, "_shards": {"failed": 1}}
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
+    with Server() as server:
+        server.RequestHandlerClass = _Cluster
+        server.partial = {"hits": {"hits": []}, "_shards": {"failed": 1}}
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        yield found
-        found.shutdown()
+        yield server
+        server.shutdown()
         thread.join()
 
 
@@ -55,8 +61,8 @@ def searches(cluster):
 
 
 def test_fields_are_searched(cluster, tmp_path):
-    more = 'search = ["title^2", "body"]\n[engine.fields]\ntitle = "name.en"'
-    result = snapshot(engine(cluster, tmp_path, more), {"q": "red shoe"}, tmp_path / "x.run")
+    options = 'search = ["title^2", "body"]\n[engine.fields]\ntitle = "name.en"'
+    result = snapshot(engine(cluster, tmp_path, options), {"q": "red shoe"}, tmp_path / "x.run")
     assert searches(cluster) == [
         (
             "/shop,old/_search",
@@ -81,15 +87,19 @@ def test_bodies_templates_and_pipelines(cluster, tmp_path):
         "[engine.parameters]\nk = 50\nvector = [0.5, 1.0]\npipeline = 'norm'"
     )
     snapshot(engine(cluster, tmp_path, body), {"q": "x"})
-    path, sent = searches(cluster)[0]
+    path, request = searches(cluster)[0]
     assert path == "/shop,old/_search?search_pipeline=norm"
-    assert sent["size"] == 5
+    assert request["size"] == 5
     knn = {"knn": {"v": {"vector": [0.5, 1.0], "k": 50}}}
-    assert sent["query"]["hybrid"]["queries"] == [{"match": {"title": "x"}}, knn]
+    assert request["query"]["hybrid"]["queries"] == [{"match": {"title": "x"}}, knn]
     snapshot(engine(cluster, tmp_path, 'template = "main"'), {"q": "x"})
-    path, sent = searches(cluster)[1]
+    path, request = searches(cluster)[1]
     assert path == "/shop,old/_search/template"
-    assert (sent["id"], sent["params"]["query"], sent["params"]["size"]) == ("main", "x", 20)
+    assert (request["id"], request["params"]["query"], request["params"]["size"]) == (
+        "main",
+        "x",
+        20,
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +109,7 @@ def test_bodies_templates_and_pipelines(cluster, tmp_path):
         ('api_key = "${OS_SECRET}"', "ApiKey s3cret!"),
         ('bearer = "${OS_SECRET}"', "Bearer s3cret!"),
     ],
-)  # fmt: skip
+)
 def test_logins(cluster, tmp_path, monkeypatch, words, header):
     monkeypatch.setenv("OS_SECRET", "s3cret!")
     snapshot(engine(cluster, tmp_path, f'search = ["a"]\n{words}'), {"q": "x"})

@@ -46,8 +46,10 @@ def test_a_snapshot_is_what_the_node_returns(node, engine, tmp_path):
         body = {"size": 20, "query": {"multi_match": {"query": text, "fields": ["body"]}}}
         hits = node.call("POST", "/shop/_search", body)["hits"]["hits"]
         table = result.run.table
-        ours = table.filter(table["query_id"] == query_id).select("doc_id", "score").rows()
-        assert ours == [(hit["_id"], pytest.approx(hit["_score"], rel=1e-5)) for hit in hits]
+        snapshot_rows = table.filter(table["query_id"] == query_id).select("doc_id", "score").rows()
+        assert snapshot_rows == [
+            (hit["_id"], pytest.approx(hit["_score"], rel=1e-5)) for hit in hits
+        ]
     assert check_engine(engine, "red shoe").documents[0]["title"].startswith("D")
 
 
@@ -61,17 +63,19 @@ def test_saved_answers_are_the_run_of_a_snapshot(node, engine, tmp_path, monkeyp
     (tmp_path / "answers").mkdir()
     for query, answer in answers.items():
         (tmp_path / "answers" / f"{query}.json").write_text(json.dumps(answer))
-    named = [json.dumps({"query": query, "response": one}) for query, one in answers.items()]
-    (tmp_path / "log.ndjson").write_text("\n".join(named))
-    lines = [json.dumps(one) for body in bodies.values() for one in ({"index": "shop"}, body)]
-    several = node.call("POST", "/_msearch", "\n".join(lines) + "\n")
+    log_lines = [
+        json.dumps({"query": query, "response": response}) for query, response in answers.items()
+    ]
+    (tmp_path / "log.ndjson").write_text("\n".join(log_lines))
+    lines = [json.dumps(entry) for body in bodies.values() for entry in ({"index": "shop"}, body)]
+    msearch_answer = node.call("POST", "/_msearch", "\n".join(lines) + "\n")
     expected = snapshot(engine, QUERIES).run.table.sort("query_id", maintain_order=True)
     for source in (
         "answers",
         "log.ndjson",
         answers,
-        [{"query_id": query, **one} for query, one in answers.items()],
-        dict(zip(answers, several["responses"], strict=True)),
+        [{"query_id": query, **response} for query, response in answers.items()],
+        dict(zip(answers, msearch_answer["responses"], strict=True)),
     ):
         table = rankgate.Collection().run(source).table.sort("query_id", maintain_order=True)
         assert table.select("query_id", "doc_id").equals(expected.select("query_id", "doc_id"))
@@ -80,11 +84,15 @@ def test_saved_answers_are_the_run_of_a_snapshot(node, engine, tmp_path, monkeyp
     judged = rankgate.Collection(judgments, columns="doc=name")
     assert (
         rankgate.evaluate(judged, ["answers", answers], ["P@1"]).means["P@1"].to_list()
-        == [pytest.approx(sum(1 for one in answers.values() if one["hits"]["hits"]) / len(QUERIES))]
+        == [
+            pytest.approx(
+                sum(1 for response in answers.values() if response["hits"]["hits"]) / len(QUERIES)
+            )
+        ]
         * 2
     )
     with raises("wrong-type"):
-        rankgate.evaluate(judgments, several)
+        rankgate.evaluate(judgments, msearch_answer)
     with pytest.raises(urllib.error.HTTPError) as refused:
         node.call("POST", "/shop/_search", {"query": {"mtch": {"body": "red"}}})
     (tmp_path / "answers" / "z.json").write_bytes(refused.value.read())
@@ -96,11 +104,13 @@ def test_a_stored_template_and_a_body_are_asked(node, engine):
     source = {"query": {"match": {"body": "{{query}}"}}, "size": "{{size}}"}
     script = {"script": {"lang": "mustache", "source": source}}
     node.call("PUT", "/_scripts/main", script)
-    words = engine.read_text()
-    engine.write_text(words.replace('search = ["body"]', 'template = "main"'))
+    settings_text = engine.read_text()
+    engine.write_text(settings_text.replace('search = ["body"]', 'template = "main"'))
     by_template = snapshot(engine, QUERIES).run.table
     engine.write_text(
-        words.replace('search = ["body"]', 'body = {query = {match = {body = "{{query}}"}}}')
+        settings_text.replace(
+            'search = ["body"]', 'body = {query = {match = {body = "{{query}}"}}}'
+        )
     )
     assert snapshot(engine, QUERIES).run.table.equals(by_template)
 
@@ -110,14 +120,17 @@ def test_the_state_of_the_index_is_kept_and_its_change_is_named(
 ):
     output = tmp_path / "os.run"
     begun(engine, output, monkeypatch)
-    words = {"body": "red shoe", "name": "NEW"}
+    document = {"body": "red shoe", "name": "NEW"}
     try:
         node.call("POST", "/shop/_refresh")  # changes nothing
-        same = snapshot(engine, QUERIES)
-        assert not same.changed
-        assert (same.facts.documents, len(same.facts.settings)) == (len(DOCS), 12)
-        assert same.facts.changes
-        node.call("PUT", "/shop/_doc/new?refresh=true", words)
+        second_snapshot = snapshot(engine, QUERIES)
+        assert not second_snapshot.changed
+        assert (second_snapshot.facts.documents, len(second_snapshot.facts.settings)) == (
+            len(DOCS),
+            12,
+        )
+        assert second_snapshot.facts.changes
+        node.call("PUT", "/shop/_doc/new?refresh=true", document)
         result = snapshot(engine, QUERIES, output)
     finally:
         node.call("DELETE", "/shop/_doc/new?refresh=true")
@@ -144,8 +157,10 @@ METRICS = {
 def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine):
     chance = random.Random(5)
     ids = sorted(DOCS)
-    qrels = {query: {doc: chance.choice([0, 1, 2, 3]) for doc in chance.sample(ids, 25)}
-             for query in QUERIES}  # fmt: skip
+    qrels = {
+        query: {doc: chance.choice([0, 1, 2, 3]) for doc in chance.sample(ids, 25)}
+        for query in QUERIES
+    }
     requests = [
         {
             "id": query,
@@ -158,19 +173,21 @@ def test_rank_eval_gives_the_values_of_the_convention_elasticsearch(node, engine
         for query, text in QUERIES.items()
     ]
     run = snapshot(engine, QUERIES).run
-    ours = rankgate.evaluate(qrels, run, list(METRICS), convention="elasticsearch").values
+    rankgate_values = rankgate.evaluate(
+        qrels, run, list(METRICS), convention="elasticsearch"
+    ).values
     by_id = {"order": "score", "ties": "doc_id_desc"}  # a live engine's ties are as it serves them
-    ordered = rankgate.convention("elasticsearch", by_id)
-    same = rankgate.evaluate(qrels, run, list(METRICS), ordered)
-    assert same.values.equals(ours)
+    convention = rankgate.convention("elasticsearch", by_id)
+    ordered_scores = rankgate.evaluate(qrels, run, list(METRICS), convention)
+    assert ordered_scores.values.equals(rankgate_values)
     for name, metric in METRICS.items():
         body = {"requests": requests, "metric": metric}
-        theirs = node.call("POST", "/shop/_rank_eval", body)["details"]
-        mine = ours.filter(ours["metric"] == name)
-        values = dict(zip(mine["query_id"], mine["value"], strict=True))
-        assert {query: each["metric_score"] for query, each in theirs.items()} == pytest.approx(
-            values, abs=1e-12
-        )
+        peer_values = node.call("POST", "/shop/_rank_eval", body)["details"]
+        metric_rows = rankgate_values.filter(rankgate_values["metric"] == name)
+        values = dict(zip(metric_rows["query_id"], metric_rows["value"], strict=True))
+        assert {
+            query: detail["metric_score"] for query, detail in peer_values.items()
+        } == pytest.approx(values, abs=1e-12)
 
 
 def test_documents_of_two_indices_with_the_same_ids_are_counted(opensearch, tmp_path):
@@ -185,10 +202,10 @@ def test_documents_of_two_indices_with_the_same_ids_are_counted(opensearch, tmp_
     result = snapshot(file, {"q": "shoe"}, tmp_path / "both.csv")
     assert result.engine_kind == "opensearch"
     assert result.lists.documents == 6
-    (notice,) = [each for each in result.notices if each.code == "shared-ids"]
+    (notice,) = [message for message in result.notices if message.code == "shared-ids"]
     assert "6 documents" in notice.text
     assert "first and second" in notice.text
-    assert "repeated-documents" not in {each.code for each in result.notices}
+    assert "repeated-documents" not in {message.code for message in result.notices}
 
 
 def test_the_check_fails_for_fields_that_the_index_lacks(opensearch, tmp_path, run):
@@ -203,9 +220,9 @@ def test_the_check_fails_for_fields_that_the_index_lacks(opensearch, tmp_path, r
     assert run("engines", "check", file, "--query", "red").code == 0
     assert run("engines", "check", file, "--query", "nothing").code == 3
     file.write_text(text.replace('"title"', '"titel"'))
-    done = run("engines", "check", file, "--query", "red")
-    assert done.code == 3
-    assert "titel" in done.out
+    result = run("engines", "check", file, "--query", "red")
+    assert result.code == 3
+    assert "titel" in result.out
 
 
 def test_an_error_names_its_root_cause(opensearch, tmp_path):

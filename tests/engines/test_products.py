@@ -22,28 +22,39 @@ HITS = [("a", 2.5, "T"), ("b", 1.5, "U")]
 SOLR = {
     "responseHeader": {"status": 0, "QTime": 1},
     "response": {
-        "numFound": 2, "start": 0, "maxScore": 2.5, "numFoundExact": True,
+        "numFound": 2,
+        "start": 0,
+        "maxScore": 2.5,
+        "numFoundExact": True,
         "docs": [{"id": i, "title": t, "score": s} for i, s, t in HITS],
     },
-}  # fmt: skip
+}
 VESPA_ROOT = {"id": "toplevel", "relevance": 1.0, "coverage": {"coverage": 100, "documents": 9}}
 VESPA = {
-    "root": VESPA_ROOT | {
+    "root": VESPA_ROOT
+    | {
         "fields": {"totalCount": 2},
         "children": [
-            {"id": f"index:shop/0/{i}", "relevance": s, "source": "shop",
-             "fields": {"sddocname": "product", "product_id": i, "title": t}}
+            {
+                "id": f"index:shop/0/{i}",
+                "relevance": s,
+                "source": "shop",
+                "fields": {"sddocname": "product", "product_id": i, "title": t},
+            }
             for i, s, t in HITS
         ],
     }
-}  # fmt: skip
+}
 QDRANT = {
-    "status": "ok", "time": 0.001,
-    "result": {"points": [
-        {"id": n, "version": 3, "score": s, "payload": {"product_id": i, "title": t}}
-        for n, (i, s, t) in enumerate(HITS)
-    ]},
-}  # fmt: skip
+    "status": "ok",
+    "time": 0.001,
+    "result": {
+        "points": [
+            {"id": n, "version": 3, "score": s, "payload": {"product_id": i, "title": t}}
+            for n, (i, s, t) in enumerate(HITS)
+        ]
+    },
+}
 EMPTY = {
     "solr": SOLR | {"response": {"numFound": 0, "start": 0, "docs": []}},
     "vespa": {"root": VESPA_ROOT | {"fields": {"totalCount": 0}}},
@@ -56,17 +67,17 @@ ANSWERS = {"solr": SOLR, "vespa": VESPA, "qdrant": QDRANT}
 def product(tmp_path, monkeypatch):
     """The example file of a product, and a server that gives the answer planned for it."""
     monkeypatch.setenv("QDRANT_API_KEY", "very-secret-0123")
-    with Server() as found:
-        found.RequestHandlerClass = _Fixed
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
+    with Server() as server:
+        server.RequestHandlerClass = _Fixed
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
 
         def started(name, answer):
-            found.fixed = answer
-            return example(name, tmp_path, found.url), found
+            server.fixed = answer
+            return example(name, tmp_path, server.url), server
 
         yield started
-        found.shutdown()
+        server.shutdown()
         thread.join()
 
 
@@ -78,7 +89,7 @@ class _Fixed(_Handler):
 def example(name, folder, url):
     """A file of examples/engines with another host."""
     text = (EXAMPLES / f"{name}.toml").read_text()
-    (line,) = [each for each in text.splitlines() if each.startswith("url = ")]
+    (line,) = [text_line for text_line in text.splitlines() if text_line.startswith("url = ")]
     host = urlsplit(line.split('"')[1])
     file = folder / f"{name}.toml"
     file.write_text(text.replace(f"{host.scheme}://{host.netloc}", url))
@@ -91,7 +102,7 @@ def test_the_example_file_reads_the_documented_answer(product, name):
     result = snapshot(file, {"q": "red shoe"})
     assert result.run.table.rows() == [("q", i, s) for i, s, _ in HITS]
     assert result.queries["total_hits"].to_list() == [None if name == "qdrant" else 2]
-    assert [each["title"] for each in check_engine(file).documents] == [t for *_, t in HITS]
+    assert [document["title"] for document in check_engine(file).documents] == [t for *_, t in HITS]
 
 
 @pytest.mark.parametrize("name", EMPTY)
@@ -106,25 +117,34 @@ def test_requests_are_as_documented(product):
     path = urlsplit(server.seen[0][0])
     assert path.path == "/solr/shop/select"
     assert dict(parse_qsl(path.query)) == {
-        "q": "a&b=c", "defType": "edismax", "qf": "title^5 body", "fl": "id,score,title",
-        "rows": "100", "start": "0", "wt": "json",
-    }  # fmt: skip
+        "q": "a&b=c",
+        "defType": "edismax",
+        "qf": "title^5 body",
+        "fl": "id,score,title",
+        "rows": "100",
+        "start": "0",
+        "wt": "json",
+    }
     file, server = product("vespa", VESPA)
     snapshot(file, {"q": 'a"b'}, depth=20)
     assert server.seen[-1][0] == "/search/"
     assert server.seen[-1][2] == {
-        "yql": "select * from product where userQuery()", "query": 'a"b', "hits": 20,
+        "yql": "select * from product where userQuery()",
+        "query": 'a"b',
+        "hits": 20,
         "ranking.profile": "bm25",
-    }  # fmt: skip
+    }
     file, server = product("qdrant", QDRANT)
     snapshot(file, {"q": "x"})
     path, headers, body = server.seen[-1]
     assert path == "/collections/shop/points/query"
     assert headers["api-key"] == "very-secret-0123"
     assert body == {
-        "query": {"text": "x", "model": "qdrant/bm25"}, "using": "text", "limit": 100,
+        "query": {"text": "x", "model": "qdrant/bm25"},
+        "using": "text",
+        "limit": 100,
         "with_payload": ["product_id", "title"],
-    }  # fmt: skip
+    }
 
 
 def test_an_answer_that_says_that_it_is_not_whole_is_tried_again(product):
@@ -153,9 +173,18 @@ def groonga(tmp_path_factory):
     """The URL of a Groonga with the documents."""
     port = free_port()
     folder = tmp_path_factory.mktemp("groonga")
-    words = ["groonga", "-s", "--protocol", "http", "--bind-address", "127.0.0.1", "-p", str(port)]
-    words += ["--log-path", str(folder / "log"), "-n", str(folder / "db")]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [
+        "groonga",
+        "-s",
+        "--protocol",
+        "http",
+        "--bind-address",
+        "127.0.0.1",
+        "-p",
+        str(port),
+    ]
+    command += ["--log-path", str(folder / "log"), "-n", str(folder / "db")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
         _ready(url, process)
@@ -186,15 +215,25 @@ def _ready(url, process):
 def _load(url):
     call(url, "table_create", name="Docs", flags="TABLE_HASH_KEY", key_type="ShortText")
     call(
-        url, "table_create", name="Terms", flags="TABLE_PAT_KEY", key_type="ShortText",
-        default_tokenizer="TokenBigram", normalizer="NormalizerAuto",
-    )  # fmt: skip
+        url,
+        "table_create",
+        name="Terms",
+        flags="TABLE_PAT_KEY",
+        key_type="ShortText",
+        default_tokenizer="TokenBigram",
+        normalizer="NormalizerAuto",
+    )
     for column in ("title", "body"):
         call(url, "column_create", table="Docs", name=column, flags="COLUMN_SCALAR", type="Text")
         call(
-            url, "column_create", table="Terms", name=f"of_{column}", type="Docs", source=column,
+            url,
+            "column_create",
+            table="Terms",
+            name=f"of_{column}",
+            type="Docs",
+            source=column,
             flags="COLUMN_INDEX|WITH_POSITION",
-        )  # fmt: skip
+        )
     rows = [
         {"_key": doc_id, "title": body.split()[0], "body": body} for doc_id, body in DOCS.items()
     ]
@@ -204,19 +243,25 @@ def _load(url):
 def test_a_real_groonga_is_asked_page_by_page(groonga, tmp_path):
     file = example("groonga", tmp_path, groonga)
     file.write_text(file.read_text().replace("page_size = 50", "page_size = 7"))
-    words = {"q1": "red", "q2": "shoe", "q3": "number7", "q4": "nothing"}
-    result = snapshot(file, words, depth=30)
+    queries = {"q1": "red", "q2": "shoe", "q3": "number7", "q4": "nothing"}
+    result = snapshot(file, queries, depth=30)
     assert result.queries["state"].to_list() == ["ok", "ok", "ok", "zero"]
-    for query_id, text in words.items():
+    for query_id, text in queries.items():
         total, _, *rows = call(
-            groonga, "select", table="Docs", match_columns="title * 3 || body", query=text,
-            output_columns="_key,_score", sort_keys="-_score,_key", limit=30,
-        )[0]  # fmt: skip
-        ours = result.run.table.filter(result.run.table["query_id"] == query_id)
+            groonga,
+            "select",
+            table="Docs",
+            match_columns="title * 3 || body",
+            query=text,
+            output_columns="_key,_score",
+            sort_keys="-_score,_key",
+            limit=30,
+        )[0]
+        query_rows = result.run.table.filter(result.run.table["query_id"] == query_id)
         served = [(doc_id, pytest.approx(score, rel=1e-5)) for doc_id, score in rows]
-        assert ours.select("doc_id", "score").rows() == served
-        counted = dict(result.queries.select("query_id", "total_hits").iter_rows())
-        assert counted[query_id] == total[0]
+        assert query_rows.select("doc_id", "score").rows() == served
+        total_hits = dict(result.queries.select("query_id", "total_hits").iter_rows())
+        assert total_hits[query_id] == total[0]
     assert not result.lists.repeated
     check = check_engine(file, "red", parameters={"title_weight": 9})
     assert check.documents[0]["title"] == "red"

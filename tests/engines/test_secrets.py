@@ -46,11 +46,19 @@ def in_base64(value):
 def forms(value):
     """The forms in which a server may quote a value."""
     texts = [
-        value, quote(value), quote(value, safe=""), quote_plus(value), quote(quote(value)),
-        json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1],
-        json.dumps(json.dumps(value))[3:-3], repr(value)[1:-1], ascii(value)[1:-1],
-        html.escape(value), value.encode().hex(),
-    ]  # fmt: skip
+        value,
+        quote(value),
+        quote(value, safe=""),
+        quote_plus(value),
+        quote(quote(value)),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        json.dumps(json.dumps(value))[3:-3],
+        repr(value)[1:-1],
+        ascii(value)[1:-1],
+        html.escape(value),
+        value.encode().hex(),
+    ]
     return list(dict.fromkeys([*texts, *in_base64(value), quote(in_base64(value)[0], safe="")]))
 
 
@@ -77,8 +85,8 @@ class Replies(Connection):
         if query.query_id == "partial":
             return Answer(["d1"], [1.0], partial=f"shard 2: {self.text}")
         ids = ["d1", f"of {self.text}", "d2"] if query.query_id == "ids" else ["d1", "d3", "d2"]
-        shown = {"title": f"a {self.text}", "more": [{"deep": self.text, self.text: 1}]}
-        return Answer(ids, [3.0, 2.0, 1.0], [shown] * 3, unusable=[f"1.5 {self.text}"])
+        fields = {"title": f"a {self.text}", "more": [{"deep": self.text, self.text: 1}]}
+        return Answer(ids, [3.0, 2.0, 1.0], [fields] * 3, unusable=[f"1.5 {self.text}"])
 
     def facts(self):
         return Facts(f"server {self.text}", 3, self.text, self.text, self.text)
@@ -103,7 +111,9 @@ def declared(kind, connection):
 
     values = {"list": ["x"]}
     required = {
-        name: values.get(each.kind, "x") for name, each in kind.parameters.items() if each.required
+        name: values.get(parameter.kind, "x")
+        for name, parameter in kind.parameters.items()
+        if parameter.required
     }
     return Hostile(**required, parameters={"key": "${HOSTILE_KEY}"})
 
@@ -119,12 +129,14 @@ def kept(tmp_path, run, new_file, caplog):
     def texts(engine):
         caplog.clear()
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        chosen = Configuration("hostile", engine, Pace(retries=0, backoff=0))
-        result = snapshot(chosen, QUERIES, folder / "new.jsonl")
+        configuration = Configuration("hostile", engine, Pace(retries=0, backoff=0))
+        result = snapshot(configuration, QUERIES, folder / "new.jsonl")
         assert result.states["failed"]
         assert (folder / "new.jsonl.partial.jsonl").exists()
-        found = {f"snapshot as {form}": render_result(result, form) for form in FORMS}
-        found |= {f"check as {form}": render_result(check_engine(chosen), form) for form in FORMS}
+        text_by_source = {f"snapshot as {form}": render_result(result, form) for form in FORMS}
+        text_by_source |= {
+            f"check as {form}": render_result(check_engine(configuration), form) for form in FORMS
+        }
         scores = rankgate.evaluate({"good": {"d1": 1}}, folder / "new.jsonl", ["P@1"])
         (folder / "scores.json").write_text(render_result(scores, "json"))
         rankgate.record(scores, folder / "history", provenance=rankgate.Provenance("1"))
@@ -137,14 +149,16 @@ def kept(tmp_path, run, new_file, caplog):
             provenance=rankgate.Provenance("1"),
         )
         files = [folder / "new.jsonl.snapshot.json", folder / "scores.json"]
-        done = run("report", *files, "-o", folder / "report.html")
-        assert not done.code, done.err
-        found["terminal"] = done.out + done.err
+        report_result = run("report", *files, "-o", folder / "report.html")
+        assert not report_result.code, report_result.err
+        text_by_source["terminal"] = report_result.out + report_result.err
         for file in folder.rglob("*"):
             if file.is_file():
-                found[str(file.relative_to(folder))] = file.read_bytes().decode(errors="replace")
-        found["log"] = caplog.text
-        return found
+                text_by_source[str(file.relative_to(folder))] = file.read_bytes().decode(
+                    errors="replace"
+                )
+        text_by_source["log"] = caplog.text
+        return text_by_source
 
     return texts
 
@@ -160,9 +174,9 @@ def test_nothing_that_is_kept_holds_a_secret(kept, kind, value, data):
         with pytest.raises(UsageError) as caught:
             declared(ENGINES.find(kind), Fails(form)).connect().ask(None)
     texts["error"] = str(caught.value)
-    for where, text in texts.items():
+    for source, text in texts.items():
         for hidden in forms(value):
-            assert hidden not in text, where
+            assert hidden not in text, source
     assert "[secret]" in texts["new.jsonl.meta.jsonl"]
     assert "[secret]" in texts["new.jsonl.docs.jsonl"]
     assert "d2" in texts["new.jsonl"]
@@ -195,9 +209,9 @@ def test_a_server_quotes_what_it_was_sent(tmp_path, server, kept, value, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHOP_KEY", value)
         texts = kept(read_engine(file).engine)
-    for where, text in texts.items():
+    for source, text in texts.items():
         for hidden in forms(value):
-            assert hidden not in text, where
+            assert hidden not in text, source
 
 
 @given(SECRETS, st.data())

@@ -44,12 +44,12 @@ def test_the_run_is_what_the_engine_returns(engine, tmp_path):
     result = snapshot(engine, QUERIES, tmp_path / "new.run")
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop:
         for query_id, text in QUERIES.items():
-            words = " OR ".join(f'"{word}"' for word in text.split())
+            expression = " OR ".join(f'"{word}"' for word in text.split())
             sql = "SELECT doc_id, -bm25(docs, 0, 1.0) AS s FROM docs WHERE docs MATCH ? ORDER BY s DESC, rowid LIMIT 10"  # noqa: E501
-            theirs = shop.execute(sql, (words,)).fetchall()
-            ours = result.run.table.filter(pl.col("query_id") == query_id)
-            served = [(doc_id, pytest.approx(score, rel=1e-5)) for doc_id, score in theirs]
-            assert list(zip(ours["doc_id"], ours["score"], strict=True)) == served
+            expected_rows = shop.execute(sql, (expression,)).fetchall()
+            run_rows = result.run.table.filter(pl.col("query_id") == query_id)
+            served = [(doc_id, pytest.approx(score, rel=1e-5)) for doc_id, score in expected_rows]
+            assert list(zip(run_rows["doc_id"], run_rows["score"], strict=True)) == served
     assert result.finished
     assert result.states == {"ok": 40, "zero": 0, "failed": 0, "not_run": 0}
     written = read_run(tmp_path / "new.run")
@@ -57,19 +57,19 @@ def test_the_run_is_what_the_engine_returns(engine, tmp_path):
     assert written.queries["query_id"].to_list() == list(QUERIES)
     assert written.queries["latency_ms"].min() > 0
     listed_once = rows(tmp_path / "new.run.docs.jsonl")
-    shown = {row["doc_id"]: row["text"] for row in listed_once}
-    assert len(shown) == len(listed_once)
-    assert shown == {doc_id: DOCS[doc_id] for doc_id in set(result.run.table["doc_id"])}
-    kept = json.loads((tmp_path / "new.run.snapshot.json").read_text())
-    assert Snapshot.from_dict(kept).to_dict() == result.to_dict()
+    doc_texts = {row["doc_id"]: row["text"] for row in listed_once}
+    assert len(doc_texts) == len(listed_once)
+    assert doc_texts == {doc_id: DOCS[doc_id] for doc_id in set(result.run.table["doc_id"])}
+    snapshot_json = json.loads((tmp_path / "new.run.snapshot.json").read_text())
+    assert Snapshot.from_dict(snapshot_json).to_dict() == result.to_dict()
     assert not (tmp_path / "new.run.partial.jsonl").exists()
 
 
 def test_parameters_and_depth_change_the_request(engine):
-    one, two = snapshot(engine, QUERIES), snapshot(engine, QUERIES, parameters=["weight=2"])
-    assert (two.run.table["score"] != one.run.table["score"]).all()
+    first, second = snapshot(engine, QUERIES), snapshot(engine, QUERIES, parameters=["weight=2"])
+    assert (second.run.table["score"] != first.run.table["score"]).all()
     assert snapshot(engine, QUERIES, depth=3).lists.documents <= 3 * len(QUERIES)
-    assert one.configuration != two.configuration
+    assert first.configuration != second.configuration
     with raises("unknown-parameter"):
         snapshot(engine, QUERIES, parameters={"wieght": 2})
 
@@ -120,18 +120,18 @@ print(killed)
 @pytest.mark.slow
 def test_a_snapshot_that_is_killed_goes_on_and_equals_a_whole_one(engine, tmp_path):
     output = tmp_path / "killed.run"
-    whole = snapshot(engine, MANY, tmp_path / "whole.run")
-    words = [sys.executable, "-c", PROGRAM, str(engine), json.dumps(MANY), str(output)]
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
-    assert int(done.stdout) == 20
-    kept = [json.loads(line) for line in partial(output).read_bytes().split(b"\n")[:-1]]
-    answered = [row["query_id"] for row in kept if "query_id" in row]
+    complete = snapshot(engine, MANY, tmp_path / "whole.run")
+    command = [sys.executable, "-c", PROGRAM, str(engine), json.dumps(MANY), str(output)]
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert int(process.stdout) == 20
+    partial_rows = [json.loads(line) for line in partial(output).read_bytes().split(b"\n")[:-1]]
+    answered = [row["query_id"] for row in partial_rows if "query_id" in row]
     assert len(answered) == len(set(answered))  # none was asked twice
     assert answered
-    again = snapshot(engine, MANY, output)
-    assert again.asked == len(MANY) - len(answered)
+    resumed = snapshot(engine, MANY, output)
+    assert resumed.asked == len(MANY) - len(answered)
     assert output.read_bytes() == (tmp_path / "whole.run").read_bytes()
-    assert again.run.table.equals(whole.run.table)
+    assert resumed.run.table.equals(complete.run.table)
 
 
 def partial(output):
@@ -143,10 +143,10 @@ def test_an_output_is_not_replaced_silently(engine, tmp_path):
     with raises("output-exists"):
         snapshot(engine, QUERIES, tmp_path / "new.run")
     assert snapshot(engine, QUERIES, tmp_path / "new.run", force=True).asked == len(QUERIES)
-    before = (tmp_path / "new.run").read_bytes()
+    original_bytes = (tmp_path / "new.run").read_bytes()
     with raises("missing-secret"):
         snapshot(_without_a_secret(engine), QUERIES, tmp_path / "new.run", force=True)
-    assert (tmp_path / "new.run").read_bytes() == before
+    assert (tmp_path / "new.run").read_bytes() == original_bytes
 
 
 def _without_a_secret(engine):
@@ -190,12 +190,12 @@ def _interrupted(engine, output, monkeypatch):
 
 def test_a_function_is_an_engine():
     def search(text, depth):
-        return {each["id"]: each["score"] for each in listed(text)[:depth]}
+        return {hit["id"]: hit["score"] for hit in listed(text)[:depth]}
 
     result = snapshot(search, QUERIES, depth=3)
     assert result.engine == "search"
     assert result.run.table["doc_id"].head(3).to_list() == [
-        each["id"] for each in listed(QUERIES["q0"])[:3]
+        hit["id"] for hit in listed(QUERIES["q0"])[:3]
     ]
 
 
@@ -246,8 +246,8 @@ def test_ties_of_a_live_engine_are_scored_in_served_order(convention, tmp_path):
 
 
 def test_ties_are_as_the_engine_has_them_where_its_file_says_so():
-    chosen = configuration_of(lambda _, **__: TIED)
-    result = snapshot(replace(chosen, pace=Pace(scores="engine")), {"q": "x"})
+    configuration = configuration_of(lambda _, **__: TIED)
+    result = snapshot(replace(configuration, pace=Pace(scores="engine")), {"q": "x"})
     assert result.run.table["score"].to_list() == [score for _, score in TIED]
     assert rankgate.evaluate({"q": {"a": 1}}, result.run, ["RR"]).means["RR"].item() == 1 / 4
     assert rankgate.evaluate({"q": {"d": 1}}, result.run, ["RR"]).means["RR"].item() == 1 / 2
@@ -290,13 +290,18 @@ def test_many_queries_take_one_sync_for_several(engine, tmp_path, monkeypatch):
 
 
 def test_fields_of_any_type_are_kept_as_json(tmp_path):
-    shown = {
-        "at": datetime(2026, 1, 2, tzinfo=UTC), "price": Decimal("1.50"), "raw": b"a\xff",
-        "list": (1, float("nan")), "text": "a\ud800", "none": None,
-    }  # fmt: skip
+    document_fields = {
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "price": Decimal("1.50"),
+        "raw": b"a\xff",
+        "list": (1, float("nan")),
+        "text": "a\ud800",
+        "none": None,
+    }
 
     engine = FunctionEngine(
-        function=lambda _, **__: [{"id": "a", **shown}], fields={k: k for k in shown}
+        function=lambda _, **__: [{"id": "a", **document_fields}],
+        fields={k: k for k in document_fields},
     )
     snapshot(engine, {"q": "x"}, tmp_path / "new.run")
     (row,) = rows(tmp_path / "new.run.docs.jsonl")
@@ -315,25 +320,25 @@ def test_what_the_format_cannot_hold_is_named(tmp_path):
 
     with raises("invalid-id"):
         snapshot(search, {"q": "x"}, tmp_path / "new.run")
-    whole = snapshot(search, {"q": "x"}, tmp_path / "new.csv")
-    assert not whole.lost
+    result = snapshot(search, {"q": "x"}, tmp_path / "new.csv")
+    assert not result.lost
     assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == ["a b"]
 
 
 def test_the_first_id_that_the_format_cannot_hold_ends_it_and_nothing_is_lost(tmp_path):
-    asked = []
+    sent_queries = []
 
     def search(text, **_):
-        asked.append(text)
+        sent_queries.append(text)
         return ["a b", "a_b"] if text == "x2" else ["a"]
 
     queries = {f"q{i}": f"x{i}" for i in range(20)}
     for _ in range(2):  # a second call asks nothing
         with raises("invalid-id"):
             snapshot(search, queries, tmp_path / "new.run", concurrency=1, rate=20)
-        assert len(asked) < 20
+        assert len(sent_queries) < 20
     result = snapshot(search, queries, tmp_path / "new.run", concurrency=1, to="jsonl")
-    assert sorted(asked) == sorted(queries.values())  # each once
+    assert sorted(sent_queries) == sorted(queries.values())  # each once
     ids = read_run(tmp_path / "new.run").table.filter(query_id="q2")["doc_id"]
     assert ids.to_list() == ["a b", "a_b"]
     assert result.notices == ()
@@ -350,8 +355,11 @@ def test_an_id_that_no_format_can_hold_costs_its_own_place(tmp_path):
     result = snapshot(lambda _, **__: documents, {"q": "x"}, tmp_path / "new.csv")
     assert result.run.table["doc_id"].to_list() == ["a", "a\tb", "a\u00a0b", "c"]
     assert read_run(tmp_path / "new.csv").table["doc_id"].to_list() == [
-        "a", "a\tb", "a\u00a0b", "c",
-    ]  # fmt: skip
+        "a",
+        "a\tb",
+        "a\u00a0b",
+        "c",
+    ]
     (notice,) = result.notices
     assert notice.code == "unusable-ids"
     assert "4 documents" in notice.text
@@ -363,13 +371,13 @@ def test_files_of_queries_are_read_by_one_rule(tmp_path):
     file.write_bytes("q1\tcafé\nq2\ttitle\n".encode("latin-1"))
     with raises("not-utf8", line=1):
         snapshot(lambda _, **__: ["a"], file)
-    asked = []
+    sent_queries = []
     for first in ("query", "title", "Topic", "user"):
         file.write_bytes(f"\ufeffq1\t{first}\r\nq2\tcafé\r\n".encode())
-        snapshot(lambda text, **_: asked.append(text) or ["a"], file, concurrency=1)
-        assert asked[-2:] == [first, "café"]
+        snapshot(lambda text, **_: sent_queries.append(text) or ["a"], file, concurrency=1)
+        assert sent_queries[-2:] == [first, "café"]
     for header in ("query_id\ttext", "qid\tquery_text", "text\tqid"):
         cells = "x1\tq1" if header.startswith("text") else "q1\tx1"
         file.write_text(f"{header}\n{cells}\n")
-        snapshot(lambda text, **_: asked.append(text) or ["a"], file)
-        assert asked[-1] == "x1"
+        snapshot(lambda text, **_: sent_queries.append(text) or ["a"], file)
+        assert sent_queries[-1] == "x1"

@@ -29,14 +29,42 @@ def certificates(tmp_path_factory):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
 
     key = ("-newkey", "rsa:2048", "-nodes")
-    made("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-         "-subj", "/CN=tests", "-addext", "keyUsage=critical,keyCertSign")  # fmt: skip
+    made(
+        "req",
+        "-x509",
+        *key,
+        "-keyout",
+        "ca.key",
+        "-out",
+        "ca.pem",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=tests",
+        "-addext",
+        "keyUsage=critical,keyCertSign",
+    )
     names = {"right": "IP:127.0.0.1,DNS:localhost", "wrong": "DNS:other.invalid"}
     for name, host in names.items():
         made("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", "/CN=x")
         (folder / f"{name}.ext").write_text(f"subjectAltName={host}\n")
-        made("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days",
-             "2", "-CAcreateserial", "-extfile", f"{name}.ext", "-out", f"{name}.pem")  # fmt: skip
+        made(
+            "x509",
+            "-req",
+            "-in",
+            f"{name}.csr",
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-days",
+            "2",
+            "-CAcreateserial",
+            "-extfile",
+            f"{name}.ext",
+            "-out",
+            f"{name}.pem",
+        )
     return folder
 
 

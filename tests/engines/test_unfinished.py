@@ -35,11 +35,11 @@ def files(tmp_path):
 
 
 def broken_after(count):
-    asked = []
+    calls = []
 
     def search(text, **_):
-        asked.append(text)
-        return ["d1"] if len(asked) <= count else 1 / 0
+        calls.append(text)
+        return ["d1"] if len(calls) <= count else 1 / 0
 
     return search
 
@@ -128,10 +128,14 @@ def test_every_command_refuses_a_run_whose_snapshot_is_under_way(files, run, tmp
     (tmp_path / "new.run.partial.jsonl").write_text('{"head": {}}\n')  # a new one was interrupted
     (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 d1 1\n" for query in QUERIES))
     qrels = tmp_path / "qrels.txt"
-    for words in (("eval", qrels, new), ("compare", qrels, old, new), ("gate", qrels, old, new)):
-        done = run(*words)
-        assert done.code == 2
-        assert "new.run.partial.jsonl" in done.err
+    for arguments in (
+        ("eval", qrels, new),
+        ("compare", qrels, old, new),
+        ("gate", qrels, old, new),
+    ):
+        result = run(*arguments)
+        assert result.code == 2
+        assert "new.run.partial.jsonl" in result.err
 
 
 @pytest.fixture
@@ -144,16 +148,16 @@ def cut(api, tmp_path):
 
 def test_lists_that_are_cut_off_are_named_wherever_they_are_used(cut, api):
     result, path = cut
-    (notice,) = [each for each in result.notices if each.code == "cut-lists"]
+    (notice,) = [entry for entry in result.notices if entry.code == "cut-lists"]
     assert "40 queries have 5 documents" in notice.text
-    assert "cut-lists" in {each.code for each in check_engine(api, "red").notices}
+    assert "cut-lists" in {entry.code for entry in check_engine(api, "red").notices}
     qrels = {query: {f"d{i}": 1 for i in range(60)} for query in QUERIES}
     assert notice.text in str(rankgate.evaluate(qrels, [path], ["R@100"]).notices)
-    other = {query: {"d1": 1.0} for query in QUERIES}
-    assert notice.text in str(rankgate.compare(qrels, other, path).warnings)
+    baseline = {query: {"d1": 1.0} for query in QUERIES}
+    assert notice.text in str(rankgate.compare(qrels, baseline, path).warnings)
     policy = '[[rules]]\nkind = "noninferiority"\nmetric = "R@100"\nmargin = 0.9\n'
     path.with_name("policy.toml").write_text(policy)
-    verdict = rankgate.gate(qrels, other, path, path.with_name("policy.toml"))
+    verdict = rankgate.gate(qrels, baseline, path, path.with_name("policy.toml"))
     assert notice.text in str(verdict.to_dict())
     assert notice.text in " ".join(render_result(verdict, "text").split())
 
@@ -169,7 +173,7 @@ def test_an_index_that_changed_under_way_is_named_wherever_it_is_used(engine, tm
 
     with rankgate.progress(change):
         result = snapshot(engine, QUERIES, tmp_path / "new.csv")
-    assert "index-changed" in {each.code for each in result.notices}
+    assert "index-changed" in {notice.code for notice in result.notices}
     scores = rankgate.evaluate(QRELS, tmp_path / "new.csv", ["R@10"])
     assert "changed during the snapshot" in str(scores.notices)
 
@@ -190,12 +194,12 @@ def test_a_run_of_queries_without_results_is_worth_nothing(tmp_path, name):
 def test_a_snapshot_without_an_answer_exits_with_3(api, server, run, tmp_path):
     server.plan = {"*": [(400, "no")]}
     (tmp_path / "queries.tsv").write_text("q1\tred\nq2\tblue\n")
-    words = ("snapshot", api, tmp_path / "queries.tsv", "-o", tmp_path / "new.run")
-    done = run(*words)
-    assert done.code == 3
-    assert "--again helps only after the cause is fixed" in " ".join(done.out.split())
+    arguments = ("snapshot", api, tmp_path / "queries.tsv", "-o", tmp_path / "new.run")
+    result = run(*arguments)
+    assert result.code == 3
+    assert "--again helps only after the cause is fixed" in " ".join(result.out.split())
     server.plan = {"red": [(400, "no")]}
-    assert run(*words, "--again").code == 0
+    assert run(*arguments, "--again").code == 0
 
 
 def test_queries_that_failed_are_no_results_of_0(files):

@@ -30,11 +30,15 @@ GRADES = DRAWN.integers(0, 3, (USERS, ITEMS)) * (DRAWN.random((USERS, ITEMS)) < 
 GRADES[[4, 5]] = 0
 TRAIN = sp.csr_matrix((DRAWN.random((USERS, ITEMS)) < 0.2) & (GRADES == 0))
 NAMES = [f"u{user:02}" for user in range(USERS)]
-TABLE = pl.DataFrame({
-    "item": [str(item) for item in range(ITEMS)],
-    "size": DRAWN.random(ITEMS), "price": DRAWN.random(ITEMS),
-    "genre": ["a|b", "a", "b", "c"] * 3, "maker": ["one", "two"] * 6,
-})  # fmt: skip
+TABLE = pl.DataFrame(
+    {
+        "item": [str(item) for item in range(ITEMS)],
+        "size": DRAWN.random(ITEMS),
+        "price": DRAWN.random(ITEMS),
+        "genre": ["a|b", "a", "b", "c"] * 3,
+        "maker": ["one", "two"] * 6,
+    }
+)
 BESIDE = Collection(
     items=Items(TABLE, features=["size", "price"], category="genre", group="maker"),
     training=Matrix(TRAIN, NAMES),
@@ -42,7 +46,10 @@ BESIDE = Collection(
 )
 GIVEN = {"seen", "relevant", "history", "baseline", "features", "categories", "groups"}
 RANKINGS = ["nDCG@5", "AP", "GMAP", "RR", "P@3", "NumRet", "Judged@5", "RBP", "NumRel"]
-METRICS = [*RANKINGS, *(str(each @ 5) for each in LIST_METRICS if set(each.inputs_needed) <= GIVEN)]
+METRICS = [
+    *RANKINGS,
+    *(str(metric @ 5) for metric in LIST_METRICS if set(metric.inputs_needed) <= GIVEN),
+]
 
 
 def batch(users):
@@ -64,15 +71,15 @@ def whole(metrics=tuple(METRICS), convention="trec", **protocol):
 
 def same(outcome, run):
     """Counts are equal, sums to 1e-12."""
-    found = outcome.result()
-    assert list(found) == list(run.means)
+    means = outcome.result()
+    assert list(means) == list(run.means)
     for label, value in run.means.items():
-        assert found[label] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), label
-    counts, wanted = outcome.counts.to_dict(), run.counts.to_dict()
+        assert means[label] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), label
+    counts, expected = outcome.counts.to_dict(), run.counts.to_dict()
     for lists in ("served_unjudged", "catalogue"):  # of lists, which batches count together
-        wanted.pop(lists, None)
-    shares, wanted_shares = counts.pop("judged_at"), wanted.pop("judged_at")
-    assert counts == wanted
+        expected.pop(lists, None)
+    shares, wanted_shares = counts.pop("judged_at"), expected.pop("judged_at")
+    assert counts == expected
     assert shares == pytest.approx(wanted_shares, rel=1e-12)
 
 
@@ -86,10 +93,16 @@ def deals(draw):
     return batches, homes, draw(st.permutations(range(4)))
 
 
-FRESH = {"plain": accumulator(), "seen leaves": accumulator(drop_seen=True),
-         "recbole": accumulator(convention="recbole")}  # fmt: skip
-WHOLE = {"plain": whole(), "seen leaves": whole(drop_seen=True),
-         "recbole": whole(convention="recbole")}  # fmt: skip
+FRESH = {
+    "plain": accumulator(),
+    "seen leaves": accumulator(drop_seen=True),
+    "recbole": accumulator(convention="recbole"),
+}
+WHOLE = {
+    "plain": whole(),
+    "seen leaves": whole(drop_seen=True),
+    "recbole": whole(convention="recbole"),
+}
 
 
 @pytest.mark.parametrize("way", FRESH)
@@ -100,15 +113,15 @@ def test_any_split_and_any_order_of_merging_is_one_pass(way, deal):
     for users, home in zip(batches, homes, strict=True):
         parts[home].update(*batch(users))
     result = copy.copy(FRESH[way])
-    for at in order:
-        result.merge(parts[at])
+    for index in order:
+        result.merge(parts[index])
     same(result, WHOLE[way])
 
 
 def test_merging_is_a_tree_as_well():
     parts = [accumulator() for _ in range(4)]
-    for at, part in enumerate(parts):
-        part.update(*batch(range(at, USERS, 4)))
+    for index, partial in enumerate(parts):
+        partial.update(*batch(range(index, USERS, 4)))
     parts[0].merge(parts[1])
     parts[3].merge(parts[2])
     parts[3].merge(parts[0])
@@ -144,8 +157,8 @@ def test_rows_are_users_of_their_own_batch():
 
 def test_a_batch_of_users_without_ground_truth_is_counted():
     outcome = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
-    nobody = sp.csr_matrix((2, 2))
-    outcome.update(nobody, np.eye(2))
+    empty_truth = sp.csr_matrix((2, 2))
+    outcome.update(empty_truth, np.eye(2))
     assert math.isnan(outcome.result()["RR"])
     assert outcome.counts.unknown_queries == 2
     outcome.update(Lists([[0]]), np.array([[2.0, 1.0]]))
@@ -165,17 +178,17 @@ def test_nothing_yet_is_nothing():
 
 
 def test_it_can_be_pickled_and_sent_as_plain_values():
-    one, two = accumulator(), accumulator()
-    one.update(*batch(range(10)))
-    two.update(*batch(range(10, USERS)))
-    again = sent(one)
-    again.merge(sent(two))
-    same(again, WHOLE["plain"])
-    state = one.state()
+    first, second = accumulator(), accumulator()
+    first.update(*batch(range(10)))
+    second.update(*batch(range(10, USERS)))
+    restored = sent(first)
+    restored.merge(sent(second))
+    same(restored, WHOLE["plain"])
+    state = first.state()
     assert _plain(state)
-    two.merge(sent(state))
-    same(two, WHOLE["plain"])
-    assert one.counts.queries < two.counts.queries
+    second.merge(sent(state))
+    same(second, WHOLE["plain"])
+    assert first.counts.queries < second.counts.queries
 
 
 def sent(value):
@@ -185,7 +198,7 @@ def sent(value):
 
 def _plain(value):
     if isinstance(value, dict):
-        return all(isinstance(key, str | int) and _plain(each) for key, each in value.items())
+        return all(isinstance(key, str | int) and _plain(element) for key, element in value.items())
     if isinstance(value, list):
         return all(map(_plain, value))
     return value is None or isinstance(value, str | int | float | np.ndarray)
@@ -194,10 +207,10 @@ def _plain(value):
 def test_a_refused_batch_adds_nothing():
     outcome = Accumulator(["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=2)))
     outcome.update(Lists([[0]]), np.array([[2.0, 1.0]]))
-    before = outcome.result(), outcome.counts
+    initial_state = outcome.result(), outcome.counts
     with raises("unknown-item", InputError):
         outcome.update(Lists([[0]]), Lists([[7]]))
-    assert (outcome.result(), outcome.counts) == before
+    assert (outcome.result(), outcome.counts) == initial_state
 
 
 @pytest.mark.parametrize(
@@ -233,14 +246,19 @@ IRRATIONAL[np.random.default_rng(6).random(IRRATIONAL.shape) < 0.6] = np.nan  # 
 @pytest.mark.parametrize("cutoff", [5, ITEMS])
 def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     rng = np.random.default_rng(8)
-    lists = [each for each in LIST_METRICS if set(each.inputs_needed) <= GIVEN - {"baseline"}]
-    metrics = [*RANKINGS, "GAUC", "R@5", *(str(each @ cutoff) for each in lists),
-               f"ExposureGini(weight='geometric',patience=0.85)@{cutoff}"]  # fmt: skip
+    lists = [metric for metric in LIST_METRICS if set(metric.inputs_needed) <= GIVEN - {"baseline"}]
+    metrics = [
+        *RANKINGS,
+        "GAUC",
+        "R@5",
+        *(str(metric @ cutoff) for metric in lists),
+        f"ExposureGini(weight='geometric',patience=0.85)@{cutoff}",
+    ]
     names = [f"u{user:03}" for user in range(MANY)]
     grades = np.where(rng.random(IRRATIONAL.shape) < 0.3, 1.0, np.nan)
     training = Matrix(sp.csr_matrix(rng.random(grades.shape) < 0.2), names)
     collection = replace(BESIDE, training=training, reference=None)
-    found = []
+    final_results = []
     for _ in range(6):
         parts = [Accumulator(metrics, collection=collection) for _ in range(2)]
         order = rng.permutation(MANY)
@@ -250,10 +268,10 @@ def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
             batch = Matrix(grades[users], ids), Matrix(IRRATIONAL[users], ids)
             parts[int(rng.integers(2))].update(*batch)
         parts[0].merge(parts[1])
-        found.append((parts[0].result(), parts[0].counts.to_dict()))
-    for label, value in found[0][0].items():
-        assert {each[label].hex() for each, _ in found} == {value.hex()}, label
-    assert all(each[1] == found[0][1] for each in found)
+        final_results.append((parts[0].result(), parts[0].counts.to_dict()))
+    for label, value in final_results[0][0].items():
+        assert {means[label].hex() for means, _ in final_results} == {value.hex()}, label
+    assert all(outcome[1] == final_results[0][1] for outcome in final_results)
 
 
 def test_parts_of_the_items_are_the_slices_of_a_scorecard():
@@ -264,35 +282,37 @@ def test_parts_of_the_items_are_the_slices_of_a_scorecard():
     card = rankgate.scorecard(
         Collection(qrels, items=Items(items)), run, metrics, slices=["kind"], resamples=1
     )
-    whole = Accumulator(metrics, item_parts=True, collection=Collection(items=Items(items)))
+    total = Accumulator(metrics, item_parts=True, collection=Collection(items=Items(items)))
     for kind in "xy":
-        part = whole.of_items((items["kind"] == kind).to_numpy())
+        slice_total = total.of_items((items["kind"] == kind).to_numpy())
         for users in ("ux", "w", "v"):
             batch = {user: run[user] for user in users}
-            part.update({user: qrels[user] for user in users if user in qrels}, batch)
-        here = card.slices.filter(part=kind).select("metric", "value").rows()
-        assert part.result() == pytest.approx(dict(here), nan_ok=True)
+            slice_total.update({user: qrels[user] for user in users if user in qrels}, batch)
+        expected_rows = card.slices.filter(part=kind).select("metric", "value").rows()
+        assert slice_total.result() == pytest.approx(dict(expected_rows), nan_ok=True)
 
 
 def test_all_that_a_batch_shows_may_leave():
-    seen = Accumulator(
+    total = Accumulator(
         ["RR"],
         collection=Collection(
             training=pl.DataFrame({"user": ["u"], "item": ["a"]}), drop_seen=True
         ),
     )
-    seen.update({"u": {"b": 1}}, pl.DataFrame({"query_id": ["u"], "doc_id": ["a"], "score": [1.0]}))
-    seen.update({"v": {"b": 1}}, {"v": {"b": 1.0}})
-    assert (seen.result(), seen.counts.missing) == ({"RR": 0.5}, 1)
+    total.update(
+        {"u": {"b": 1}}, pl.DataFrame({"query_id": ["u"], "doc_id": ["a"], "score": [1.0]})
+    )
+    total.update({"v": {"b": 1}}, {"v": {"b": 1.0}})
+    assert (total.result(), total.counts.missing) == ({"RR": 0.5}, 1)
 
 
 def test_a_batch_without_rankings_adds_its_judged_users():
-    seen = Accumulator(
+    total = Accumulator(
         ["RR", "Coverage@1"], collection=Collection(items=Items(catalogue=["a", "b"]))
     )
-    seen.update({"u": {"a": 1}}, {"u": {"a": 1.0}})
-    seen.update({"v": {"b": 1}}, {})
-    assert seen.result() == {"RR": 0.5, "Coverage@1": 0.5}
+    total.update({"u": {"a": 1}}, {"u": {"a": 1.0}})
+    total.update({"v": {"b": 1}}, {})
+    assert total.result() == {"RR": 0.5, "Coverage@1": 0.5}
 
 
 def test_items_may_be_added_before_the_first_batch():
@@ -304,11 +324,11 @@ def test_items_may_be_added_before_the_first_batch():
     with raises("unknown-item", InputError):
         first.update(qrels, run)
     assert first.unknown_items(qrels, run).to_list() == ["a", "d"]
-    whole = first.with_items(pl.Series(["d", "a", "d"]))
+    total = first.with_items(pl.Series(["d", "a", "d"]))
     for user in "uv":
-        whole.update({user: qrels[user]}, {user: run[user]})
-    found = rankgate.evaluate(collection, run, metrics).runs[0].means
-    assert whole.result() == pytest.approx(dict(found))
+        total.update({user: qrels[user]}, {user: run[user]})
+    means = rankgate.evaluate(collection, run, metrics).runs[0].means
+    assert total.result() == pytest.approx(dict(means))
     assert len(Accumulator(["RR"]).unknown_items(qrels, run)) == 0
 
 
@@ -326,9 +346,9 @@ def test_batches_without_a_judged_document_are_named_until_one_has_any():
     for order in (batches, batches[::-1]):
         total = Accumulator(["RR"])
         for batch in order:
-            part = Accumulator(["RR"])
-            part.update(*batch)
-            total.merge(part.state())
+            partial = Accumulator(["RR"])
+            partial.update(*batch)
+            total.merge(partial.state())
         orders.append(total.counts.cautions)
     assert list(orders[0]) == ["no-shared-document"]
     assert orders[0] == orders[1]

@@ -18,23 +18,23 @@ def test_every_convention_is_listed(run):
     _, _, table = run("conventions").out.partition("what it reproduces\n")
     assert [line.split()[0] for line in table.splitlines() if line[0] != " "] == [*CONVENTIONS]
     result = json.loads(run("conventions", "--format", "json").out)
-    assert [each["name"] for each in result["conventions"]] == [*CONVENTIONS]
+    assert [convention["name"] for convention in result["conventions"]] == [*CONVENTIONS]
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_one_is_shown_with_every_axis_source_and_defects(run, name):
     text = run("conventions", "show", name).out
-    how, flat = CONVENTIONS[name], " ".join(run("conventions", "show", name).out.split())
-    assert text.startswith(f"{name} ({how.hash})\n")
+    convention, flat = CONVENTIONS[name], " ".join(run("conventions", "show", name).out.split())
+    assert text.startswith(f"{name} ({convention.hash})\n")
     assert max(map(len, text.splitlines())) <= 80
-    for words in (how.title, how.source, how.versions, *how.defects):
-        assert " ".join(words.split()) in flat
+    for passage in (convention.title, convention.source, convention.versions, *convention.defects):
+        assert " ".join(passage.split()) in flat
     for axis in axes():
         assert f"\n  {axis} " in text
     result = json.loads(run("conventions", "show", name, "--format", "json").out)
-    assert [each["axis"] for each in result["choices"]] == [*axes()]
-    assert result["hash"] == how.hash
-    assert result["versions"] == how.versions
+    assert [choice["axis"] for choice in result["choices"]] == [*axes()]
+    assert result["hash"] == convention.hash
+    assert result["versions"] == convention.versions
 
 
 def test_every_convention_of_a_tool_has_versions_that_it_was_checked_against():
@@ -46,8 +46,8 @@ def test_every_convention_of_a_tool_has_versions_that_it_was_checked_against():
 
 def test_a_choice_of_its_own_is_marked(run):
     lines = [line.split() for line in run("conventions", "show", "trec9").out.splitlines()]
-    assert ["precision", "*", "float32"] in [words[:3] for words in lines]
-    assert ["ties", "doc_id_desc"] in [words[:2] for words in lines]
+    assert ["precision", "*", "float32"] in [fields[:3] for fields in lines]
+    assert ["ties", "doc_id_desc"] in [fields[:2] for fields in lines]
 
 
 def test_an_overridden_convention_can_be_shown(run):
@@ -58,11 +58,11 @@ def test_an_overridden_convention_can_be_shown(run):
 
 def test_every_axis_tells_who_chooses_what(run):
     result = json.loads(run("conventions", "axes", "--format", "json").out)["axes"]
-    assert [each["name"] for each in result[: len(axes())]] == [*axes()]
-    for each in result:
-        names = [name for chosen in each["chosen"].values() for name in chosen]
+    assert [axis["name"] for axis in result[: len(axes())]] == [*axes()]
+    for axis in result:
+        names = [name for convention_names in axis["chosen"].values() for name in convention_names]
         assert sorted(names) == sorted(CONVENTIONS)
-    (precision,) = [each for each in result if each["name"] == "precision"]
+    (precision,) = [axis for axis in result if axis["name"] == "precision"]
     assert "trec9" in precision["chosen"]["float32"]
     text = run("conventions", "axes").out
     assert "\n  float32  trec9, " in text
@@ -73,9 +73,9 @@ def test_an_unknown_convention(run):
 
 
 def test_set_changes_the_value_and_the_name(run, small):
-    words = ("eval", *small, "-m", "RR", "--format", "json")
-    plain = json.loads(run(*words).out)
-    result = json.loads(run(*words, "--override", "RR.without_relevant=none").out)
+    arguments = ("eval", *small, "-m", "RR", "--format", "json")
+    plain = json.loads(run(*arguments).out)
+    result = json.loads(run(*arguments, "--override", "RR.without_relevant=none").out)
     assert plain["runs"][0]["mean"]["RR"] == 2 / 4
     assert result["runs"][0]["mean"]["RR"] == 2 / 3
     assert result["convention"]["name"] == "trec+"
@@ -84,16 +84,16 @@ def test_set_changes_the_value_and_the_name(run, small):
 
 
 def test_explain_takes_the_same_words(run, small):
-    words = ("explain", *small, "--query", "1", "-m", "RR")
-    text = run(*words, "--override", "ties=doc_id_asc").out
+    arguments = ("explain", *small, "--query", "1", "-m", "RR")
+    text = run(*arguments, "--override", "ties=doc_id_asc").out
     assert "trec+" in text
 
 
 @pytest.mark.parametrize("word", ["tise=x", "ties=up", "nDCG.gian=exp", "ties"])
 def test_a_setting_that_there_is_not(run, small, word):
-    ended = run("eval", *small, "--override", word)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.count("\n") == 1
+    result = run("eval", *small, "--override", word)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("\n") == 1
 
 
 def test_a_convention_from_a_file(run, small, tmp_path):
@@ -111,14 +111,14 @@ def test_a_convention_from_a_file(run, small, tmp_path):
 
 def test_bounds_stand_beside_each_mean(run, small):
     # query 1 is a, u and b (tied), c; u is unjudged. In query 2 y is; 3 and 4 have none.
-    words = ("eval", *small, "-m", "P@2", "-m", "Judged@2", "--bounds")
+    arguments = ("eval", *small, "-m", "P@2", "-m", "Judged@2", "--bounds")
     means = ((1 + 1) / 2 / 4, (2 + 2) / 2 / 4)
-    assert f"{means[0]:.4f} [{means[0]:.4f}, {means[1]:.4f}]" in run(*words).out
-    result = json.loads(run(*words, "--format", "json", "--per-query").out)["runs"][0]
+    assert f"{means[0]:.4f} [{means[0]:.4f}, {means[1]:.4f}]" in run(*arguments).out
+    result = json.loads(run(*arguments, "--format", "json", "--per-query").out)["runs"][0]
     assert result["low"] == {"P@2": means[0], "Judged@2": None}
     assert result["high"] == {"P@2": means[1], "Judged@2": None}
     assert result["per_query_high"] == {"P@2": {"1": 1.0, "2": 1.0, "3": 0.0, "4": 0.0}}
-    table = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").out)))
+    table = list(csv.DictReader(io.StringIO(run(*arguments, "--format", "csv").out)))
     assert table[0]["high"] == str(means[1])
     assert (table[1]["low"], table[1]["high"]) == ("", "")
 

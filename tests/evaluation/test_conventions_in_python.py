@@ -16,12 +16,14 @@ TIED = {"q": {"a": 1.0, "b": 1.0}}
 
 
 def test_every_convention_is_there():
-    every = rankgate.conventions()
-    assert every.names == tuple(CONVENTIONS)
-    assert len(every) == len(CONVENTIONS) == len(list(every))
-    assert every.to_polars().columns == ["name", "title", "source", "hash"]
-    assert every.to_polars()["hash"].to_list() == [how.hash for how in CONVENTIONS.values()]
-    assert "searchtweak" in every._repr_html_()
+    all_conventions = rankgate.conventions()
+    assert all_conventions.names == tuple(CONVENTIONS)
+    assert len(all_conventions) == len(CONVENTIONS) == len(list(all_conventions))
+    assert all_conventions.to_polars().columns == ["name", "title", "source", "hash"]
+    assert all_conventions.to_polars()["hash"].to_list() == [
+        convention.hash for convention in CONVENTIONS.values()
+    ]
+    assert "searchtweak" in all_conventions._repr_html_()
 
 
 def test_one_shows_its_choices():
@@ -34,29 +36,29 @@ def test_one_shows_its_choices():
 
 
 def test_choosing_otherwise_gives_another_one_which_scores():
-    mine = rankgate.convention("trec", ["ties=doc_id_asc"])
-    assert rankgate.evaluate(QRELS, TIED, "RR", mine).means["RR"].to_list() == [1.0]
+    convention = rankgate.convention("trec", ["ties=doc_id_asc"])
+    assert rankgate.evaluate(QRELS, TIED, "RR", convention).means["RR"].to_list() == [1.0]
     assert rankgate.evaluate(QRELS, TIED, "RR").means["RR"].to_list() == [0.5]
-    assert mine.name == "trec+"
-    assert "ties *" in mine._repr_html_()
+    assert convention.name == "trec+"
+    assert "ties *" in convention._repr_html_()
 
 
 def test_overrides_in_the_call_are_the_same():
-    mine = rankgate.convention("trec", {"ties": "doc_id_asc"})
-    result = rankgate.evaluate(QRELS, TIED, "RR", mine)
-    assert result.convention["hash"] == mine.hash
-    shown = rankgate.explain(
+    convention = rankgate.convention("trec", {"ties": "doc_id_asc"})
+    result = rankgate.evaluate(QRELS, TIED, "RR", convention)
+    assert result.convention["hash"] == convention.hash
+    explanation = rankgate.explain(
         QRELS, TIED, "q", "RR", rankgate.convention("trec", ["ties=doc_id_asc"])
     )
-    assert shown.value == 1.0
-    assert shown.convention["hash"] == mine.hash
+    assert explanation.value == 1.0
+    assert explanation.convention["hash"] == convention.hash
 
 
 def test_a_file_says_a_convention(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\nbase = "trec"\nties = "doc_id_asc"\n')
-    for how in (str(path), rankgate.convention(str(path))):
-        result = rankgate.evaluate(QRELS, TIED, "RR", how)
+    for convention in (str(path), rankgate.convention(str(path))):
+        result = rankgate.evaluate(QRELS, TIED, "RR", convention)
         assert result.means["RR"].to_list() == [1.0]
         assert result.convention["name"] == "mine"
     assert rankgate.explain(QRELS, TIED, "q", "RR", str(path)).value == 1.0

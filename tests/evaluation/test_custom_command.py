@@ -35,8 +35,8 @@ def mine(tmp_path):
 
 
 def test_a_metric_of_a_file_stands_beside_those_of_the_house(run, small, mine):
-    words = ("-m", "finds(rel=2)@2", "-m", "P(rel=2)@2", "--metrics-from", mine)
-    result = json.loads(run("eval", *small, *words, "--format", "json").out)
+    options = ("-m", "finds(rel=2)@2", "-m", "P(rel=2)@2", "--metrics-from", mine)
+    result = json.loads(run("eval", *small, *options, "--format", "json").out)
     mean = result["runs"][0]["mean"]
     # 1: a, graded 3, within two places; 2: x, graded 2; nothing for 3 and 4: a mean of four halves
     assert mean == {"finds(rel=2)@2": 0.25, "P(rel=2)@2": 0.25}
@@ -48,8 +48,8 @@ def test_explain_and_metrics_know_it_too(run, small, mine):
     assert "\nformula" not in result.out
     result = run("metrics", "finds", "--metrics-from", mine)
     assert result.out.split("\n\n")[:2] == ["finds[@cutoff]", "Relevant documents per place."]
-    listed = run("metrics", "--metrics-from", mine).out
-    assert "Relevant documents per place." in listed
+    listing = run("metrics", "--metrics-from", mine).out
+    assert "Relevant documents per place." in listing
 
 
 def test_it_is_known_for_one_call_only(run, small, mine):
@@ -86,7 +86,7 @@ def installed(tmp_path):
     facts = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
     (info / "METADATA").write_text(facts)
     points = project["entry-points"]["rankgate.metrics"]
-    lines = ["[rankgate.metrics]", *(f"{name} = {place}" for name, place in points.items())]
+    lines = ["[rankgate.metrics]", *(f"{name} = {target}" for name, target in points.items())]
     (info / "entry_points.txt").write_text("\n".join(lines))
     for module in PLUGIN.glob("*.py"):
         (tmp_path / module.name).write_text(module.read_text())
@@ -128,9 +128,9 @@ def test_what_is_not_asked_for_is_not_imported(installed, small):
 
 def test_the_plug_in_keeps_its_own_tests(installed):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(installed)])}
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir"]
     result = subprocess.run(
-        [*words, str(PLUGIN), "-c", os.devnull, str(PLUGIN / "tests")],
+        [*command, str(PLUGIN), "-c", os.devnull, str(PLUGIN / "tests")],
         env=env,
         capture_output=True,
         text=True,
@@ -140,7 +140,7 @@ def test_the_plug_in_keeps_its_own_tests(installed):
 
 
 def test_what_the_declaration_refuses_is_one_sentence(run, tmp_path):
-    place = tmp_path / "mine.py"
-    place.write_text("import rankgate\n\n\n@rankgate.metric\ndef Mine(grades):\n    'What.'\n")
-    result = run("metrics", "Mine", "--metrics-from", place)
-    assert_refused(result, "invalid-plugin", place, 4)
+    path = tmp_path / "mine.py"
+    path.write_text("import rankgate\n\n\n@rankgate.metric\ndef Mine(grades):\n    'What.'\n")
+    result = run("metrics", "Mine", "--metrics-from", path)
+    assert_refused(result, "invalid-plugin", path, 4)

@@ -13,8 +13,8 @@ PLACE = Path(__file__).parent / "cwl"
 
 def test_the_output_with_costs_and_residuals_is_that_of_cwl_eval(run, monkeypatch):
     monkeypatch.chdir(PLACE)
-    words = "gains.txt run.txt -n -r -c costs.txt -m metrics.txt --max_cost 2 --min_cost 0.25"
-    assert run("cwl_eval", *words.split()).out == (PLACE / "expected.txt").read_text()
+    arguments = "gains.txt run.txt -n -r -c costs.txt -m metrics.txt --max_cost 2 --min_cost 0.25"
+    assert run("cwl_eval", *arguments.split()).out == (PLACE / "expected.txt").read_text()
 
 
 def test_the_output_without_options_is_that_of_cwl_eval(run, monkeypatch):

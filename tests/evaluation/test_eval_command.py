@@ -20,8 +20,8 @@ NDCG_2 = 2 / (2 + 1 / log2(3))
 
 
 def test_the_table_in_full(run, small):
-    ended = run("eval", *small, "-m", "nDCG@10", "-m", "P.5,10", "-m", "num_rel_ret")
-    assert ended.out == (
+    result = run("eval", *small, "-m", "nDCG@10", "-m", "P.5,10", "-m", "num_rel_ret")
+    assert result.out == (
         "run   nDCG@10     P.5    P.10  num_rel_ret\n"
         "bm25   0.4263  0.1500  0.0750            3\n"
         "\n"
@@ -31,12 +31,12 @@ def test_the_table_in_full(run, small):
         "\n"
         f"judgments small, convention trec ({CONVENTIONS['trec'].hash})\n"
     )
-    assert (ended.code, ended.err) == (0, "")
+    assert (result.code, result.err) == (0, "")
 
 
 def test_without_metrics_there_are_the_usual_ones(run, small):
-    head = run("eval", *small).out.splitlines()[0]
-    assert head.split() == ["run", "nDCG@10", "AP", "RR", "R@100", "P@10"]
+    header = run("eval", *small).out.splitlines()[0]
+    assert header.split() == ["run", "nDCG@10", "AP", "RR", "R@100", "P@10"]
 
 
 def test_per_query_tables_stand_before_the_means(run, small):
@@ -55,17 +55,17 @@ def test_per_query_tables_stand_before_the_means(run, small):
 
 
 def test_many_metrics_stay_within_80_columns(run, small, tmp_path):
-    words = [word for k in range(1, 40) for word in ("-m", f"nDCG@{k}")]
+    arguments = [word for k in range(1, 40) for word in ("-m", f"nDCG@{k}")]
     for runs in ([small[1]], copies(small[1], tmp_path, 12)):
-        lines = run("eval", small[0], *runs, *words).out.splitlines()
+        lines = run("eval", small[0], *runs, *arguments).out.splitlines()
         assert max(map(len, lines)) <= 80
         assert sum(line.count("0.4263") for line in lines) > 0
 
 
 def copies(path, folder, count):
     paths = [folder / f"run{i}.txt" for i in range(count)]
-    for each in paths:
-        each.write_text(path.read_text())
+    for copy_path in paths:
+        copy_path.write_text(path.read_text())
     return paths
 
 
@@ -75,8 +75,8 @@ def test_json_is_the_contract(run, small):
     result = json.loads(text)
     assert list(result) == ["schema_version", "kind", "qrels", "convention", "runs"]
     assert list(result["convention"]) == ["name", "hash", "axes"]
-    (one,) = result["runs"]
-    assert one == {
+    (run_result,) = result["runs"]
+    assert run_result == {
         "name": "bm25",
         "tag": "bm25",
         "mean": {"nDCG@10": pytest.approx((NDCG_1 + NDCG_2) / 4, rel=1e-15), "recip_rank": 0.5},
@@ -96,8 +96,8 @@ def test_json_is_the_contract(run, small):
 def test_json_per_query_keeps_every_digit_and_null(run, small, tmp_path):
     empty = tmp_path / "part.run"
     empty.write_text("1 Q0 c 1 1 t\n")
-    words = ("-m", "nDCG", "-m", "SetP", "--per-query", "--format", "json")
-    result = json.loads(run("eval", small[0], small[1], *words).out)["runs"][0]["per_query"]
+    options = ("-m", "nDCG", "-m", "SetP", "--per-query", "--format", "json")
+    result = json.loads(run("eval", small[0], small[1], *options).out)["runs"][0]["per_query"]
     assert list(result) == ["nDCG", "SetP"]
     assert result["nDCG"] == {"1": pytest.approx(NDCG_1, rel=1e-15), "2": NDCG_2, "3": 0, "4": 0}
     iprec = ("-m", "IPrec@0.1", "--per-query", "--format", "json")
@@ -106,13 +106,13 @@ def test_json_per_query_keeps_every_digit_and_null(run, small, tmp_path):
 
 
 def test_an_undefined_mean_is_null(run, small):
-    words = ("-m", "Judged@5", "--format", "json", "--convention", "trec9")
-    assert json.loads(run("eval", *small, *words).out)["runs"][0]["mean"]["Judged@5"] == 0.75
+    options = ("-m", "Judged@5", "--format", "json", "--convention", "trec9")
+    assert json.loads(run("eval", *small, *options).out)["runs"][0]["mean"]["Judged@5"] == 0.75
 
 
 def test_the_same_bytes_each_time(run, small):
-    words = ("eval", *small, "--format", "json", "--per-query")
-    assert run(*words).out == run(*words).out
+    arguments = ("eval", *small, "--format", "json", "--per-query")
+    assert run(*arguments).out == run(*arguments).out
 
 
 def test_csv_is_tidy_and_pandas_reads_it_back(run, small):
@@ -153,19 +153,22 @@ def test_latex(run, small):
 
 
 def test_equal_names_are_distinguished(run, small, tmp_path):
-    other = tmp_path / "dense" / "bm25.run"
-    other.parent.mkdir()
-    other.write_text(small[1].read_text())
-    result = json.loads(run("eval", *small, other, "-m", "RR", "--format", "json").out)
-    assert [each["name"] for each in result["runs"]] == [f"{tmp_path.name}/bm25", "dense/bm25"]
+    second_run = tmp_path / "dense" / "bm25.run"
+    second_run.parent.mkdir()
+    second_run.write_text(small[1].read_text())
+    result = json.loads(run("eval", *small, second_run, "-m", "RR", "--format", "json").out)
+    assert [run_result["name"] for run_result in result["runs"]] == [
+        f"{tmp_path.name}/bm25",
+        "dense/bm25",
+    ]
 
 
 def test_standard_input_for_either(run, small):
-    words = ("-m", "RR", "--format", "csv")
-    plain = run("eval", *small, *words).out
-    from_run = run("eval", small[0], "-", *words, stdin=small[1].read_bytes())
+    options = ("-m", "RR", "--format", "csv")
+    plain = run("eval", *small, *options).out
+    from_run = run("eval", small[0], "-", *options, stdin=small[1].read_bytes())
     assert from_run.out == plain.replace("bm25", "-")
-    assert run("eval", "-", small[1], *words, stdin=small[0].read_bytes()).out == plain
+    assert run("eval", "-", small[1], *options, stdin=small[0].read_bytes()).out == plain
 
 
 def test_standard_input_twice_is_refused(run):
@@ -173,15 +176,15 @@ def test_standard_input_twice_is_refused(run):
 
 
 def test_output_goes_to_the_file_and_nowhere_else(run, small, tmp_path):
-    words = ("eval", *small, "-m", "RR", "--format", "csv")
+    arguments = ("eval", *small, "-m", "RR", "--format", "csv")
     target = tmp_path / "out.csv"
     target.write_text("old")
     target.chmod(0o640)
-    ended = run(*words, "-o", target)
-    assert (ended.code, ended.out, ended.err) == (0, "", "")
-    assert target.read_text() == run(*words).out == run(*words, "-o", "-").out
+    result = run(*arguments, "-o", target)
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert target.read_text() == run(*arguments).out == run(*arguments, "-o", "-").out
     assert target.stat().st_mode & 0o777 == 0o640
-    assert sorted(each.name for each in tmp_path.iterdir()) == [
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
         "bm25.run",
         "out.csv",
         "small.qrels",
@@ -213,10 +216,10 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["bm25.run", ".", "no/such/file"])
 def test_a_place_that_cannot_be_written_is_refused_at_once(run, small, tmp_path, place):
-    before = small[1].read_text()
-    ended = run("eval", *small, "-o", tmp_path / place)
-    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-    assert small[1].read_text() == before
+    content = small[1].read_text()
+    result = run("eval", *small, "-o", tmp_path / place)
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert small[1].read_text() == content
 
 
 def test_a_device_is_written_to_and_stays(run, small):

@@ -26,8 +26,18 @@ SCORES[3, :20] = -np.inf
 GRADES = (DRAWN.random((U, I)) < 0.12) * DRAWN.integers(1, 4, (U, I))
 GRADES[[7, 8]] = 0  # nothing is known of these two
 TRAIN = (DRAWN.random((U, I)) < 0.15) & (GRADES == 0)
-METRICS = ["nDCG@10", "R@5", "P@5", "RR@10", "AP", "Coverage@5", "Gini@10", "Novelty@5",
-           "Personalization@5", "TailShare@10"]  # fmt: skip
+METRICS = [
+    "nDCG@10",
+    "R@5",
+    "P@5",
+    "RR@10",
+    "AP",
+    "Coverage@5",
+    "Gini@10",
+    "Novelty@5",
+    "Personalization@5",
+    "TailShare@10",
+]
 ROW, COLUMN = np.nonzero(GRADES)
 REAL = np.isfinite(SCORES)
 
@@ -47,18 +57,20 @@ def expected():
     for u in np.unique(ROW).tolist():
         items = lists[u]
         gains = [GRADES[u, i] / math.log2(rank + 1) for rank, i in enumerate(items[:10], 1)]
-        best = sorted(GRADES[u], reverse=True)[:10]
-        ndcg.append(sum(gains) / sum(g / math.log2(rank + 1) for rank, g in enumerate(best, 1)))
+        ideal_grades = sorted(GRADES[u], reverse=True)[:10]
+        ndcg.append(
+            sum(gains) / sum(g / math.log2(rank + 1) for rank, g in enumerate(ideal_grades, 1))
+        )
         recall.append(sum(GRADES[u, i] > 0 for i in items[:5]) / (GRADES[u] > 0).sum())
         rr.append(next((1 / r for r, i in enumerate(items[:10], 1) if GRADES[u, i]), 0))
-    shown = {i for items in lists.values() for i in items[:5]}
-    return [np.mean(ndcg), np.mean(recall), np.mean(rr), len(shown) / I]
+    shown_items = {i for items in lists.values() for i in items[:5]}
+    return [np.mean(ndcg), np.mean(recall), np.mean(rr), len(shown_items) / I]
 
 
 def padded(rows):
     out = np.full((len(rows), max(map(len, rows))), -1)
-    for at, row in enumerate(rows):
-        out[at, : len(row)] = row
+    for index, row in enumerate(rows):
+        out[index, : len(row)] = row
     return out
 
 
@@ -95,8 +107,8 @@ def means(truth, run, metrics=METRICS):
 
 
 def test_the_values_are_those_of_the_formulas():
-    found = means(TRUTHS["sparse"], SCORES, ["nDCG@10", "R@5", "RR@10", "Coverage@5"])
-    assert found == pytest.approx(expected(), rel=1e-12)
+    values = means(TRUTHS["sparse"], SCORES, ["nDCG@10", "R@5", "RR@10", "Coverage@5"])
+    assert values == pytest.approx(expected(), rel=1e-12)
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -108,9 +120,9 @@ def test_every_form_of_the_same_data_has_the_same_values(truth, run):
 def test_grades_of_one_are_sets_lists_and_pairs():
     sets = {u: set(KNOWN[u]) for u in np.unique(ROW).tolist()}
     pairs = pl.DataFrame({"user": ROW, "item": COLUMN})
-    whole = means(sp.csr_matrix(GRADES > 0), SCORES)
-    for truth in (sets, {u: list(each) for u, each in sets.items()}, pairs, Lists(padded(KNOWN))):
-        assert means(truth, SCORES) == whole
+    expected_means = means(sp.csr_matrix(GRADES > 0), SCORES)
+    for truth in (sets, {u: list(items) for u, items in sets.items()}, pairs, Lists(padded(KNOWN))):
+        assert means(truth, SCORES) == expected_means
 
 
 def arrays(library):
@@ -128,13 +140,13 @@ def arrays(library):
 )
 @pytest.mark.parametrize("metrics", [METRICS, ["nDCG@10", "Coverage@3"]])
 def test_tensors_give_what_numpy_gives(library, metrics):
-    made = arrays(library)
-    assert means(TRUTHS["sparse"], made(SCORES), metrics) == means(
+    to_array = arrays(library)
+    assert means(TRUTHS["sparse"], to_array(SCORES), metrics) == means(
         TRUTHS["sparse"], SCORES, metrics
     )
-    own = means(made(TRUTHS["matrix"].astype(np.float32)), made(SCORES), metrics)
-    assert own == means(TRUTHS["sparse"], SCORES, metrics)
-    lists = Lists(made(TOP.astype(np.int32)))
+    float32_means = means(to_array(TRUTHS["matrix"].astype(np.float32)), to_array(SCORES), metrics)
+    assert float32_means == means(TRUTHS["sparse"], SCORES, metrics)
+    lists = Lists(to_array(TOP.astype(np.int32)))
     assert means(TRUTHS["sparse"], lists, metrics) == means(TRUTHS["sparse"], Lists(TOP), metrics)
 
 
@@ -142,16 +154,16 @@ def test_tensors_give_what_numpy_gives(library, metrics):
     "library", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("torch", "jax")]
 )
 def test_halves_and_gradients_are_taken_as_they_are(library):
-    made = arrays(library)(SCORES)
+    tensor = arrays(library)(SCORES)
     if library == "torch":
-        forms = [made.bfloat16(), made.half(), made.double().requires_grad_()]
+        forms = [tensor.bfloat16(), tensor.half(), tensor.double().requires_grad_()]
     else:
-        forms = [made.astype("bfloat16"), made.astype("float16")]
+        forms = [tensor.astype("bfloat16"), tensor.astype("float16")]
     for form in forms:
         assert means(TRUTHS["sparse"], form) == means(TRUTHS["sparse"], SCORES)
     if library == "torch":
         with raises(r"run1: a sparse tensor; give SciPy's matrix, or", InputError):
-            means(TRUTHS["sparse"], made.to_sparse())
+            means(TRUTHS["sparse"], tensor.to_sparse())
 
 
 class Spoken:
@@ -172,16 +184,22 @@ def test_whatever_speaks_dlpack_is_taken():
 
 
 def test_blocks_are_no_matter(monkeypatch):
-    whole = {name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")}
+    expected_means = {
+        name: means(TRUTHS["sparse"], RUNS[name]) for name in ("matrix", "sparse", "lists")
+    }
     monkeypatch.setattr(matrix_source, "_CELLS", 3 * I)
-    for name, result in whole.items():
+    for name, result in expected_means.items():
         assert means(TRUTHS["sparse"], RUNS[name]) == result
 
 
 def test_what_was_seen_is_not_ranked():
     scores = np.array([[3.0, 2.0, 1.0]])
-    for train in (np.array([[1, 0, 0]]), sp.csr_matrix([[5, 0, 0]]), Lists([[0]]),
-                  pl.DataFrame({"user": [0], "item": [0]})):  # fmt: skip
+    for train in (
+        np.array([[1, 0, 0]]),
+        sp.csr_matrix([[5, 0, 0]]),
+        Lists([[0]]),
+        pl.DataFrame({"user": [0], "item": [0]}),
+    ):
         for run in (scores, sp.csr_matrix(scores), Lists([[0, 1, 2]]), {"0": {"0": 2.0, "1": 1.0}}):
             result = rankgate.evaluate(
                 Collection({0: [1]}, training=train, drop_seen=True), run, ["RR"]
@@ -189,8 +207,9 @@ def test_what_was_seen_is_not_ranked():
             assert result.means["RR"].item() == 1.0
 
 
-@pytest.mark.parametrize(("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0),
-                                             ("file_order", 0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ties", "first"), [("doc_id_desc", 9), ("doc_id_asc", 0), ("file_order", 0)]
+)
 def test_ties_at_the_edge_of_the_list_are_broken_by_the_convention(ties, first):
     collection = Collection(Lists([[first]]), items=Items(catalogue=12))
     convention = rankgate.convention("trec", {"ties": ties})
@@ -216,8 +235,10 @@ def test_great_numbers_are_ids_too():
         {0: [great]}, Lists(np.array([[great - 1, great]])), ["RR", "Coverage@1"]
     )
     assert result.means.row(0)[1:] == (1 / 2, 1 / 2)
-    own = rankgate.evaluate(Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"])
-    assert own.means["RR"].item() == 1.0
+    uint64_scores = rankgate.evaluate(
+        Lists(np.array([[great]], np.uint64)), {"0": {str(great): 1.0}}, ["RR"]
+    )
+    assert uint64_scores.means["RR"].item() == 1.0
 
 
 def test_names_bring_rows_and_columns_together():
@@ -233,12 +254,12 @@ def test_names_bring_rows_and_columns_together():
 def test_columns_may_be_said():
     truth = pl.DataFrame({"who": ["u"], "what": ["a"], "stars": [1]})
     run = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "score": [9, 0], "mine": [1.0, 2.0]})
-    said = {"query_id": "who", "doc_id": "what", "grade": "stars", "score": "mine"}
-    result = rankgate.evaluate(Collection(truth, columns=said), {"one": run}, ["RR"])
+    columns = {"query_id": "who", "doc_id": "what", "grade": "stars", "score": "mine"}
+    result = rankgate.evaluate(Collection(truth, columns=columns), {"one": run}, ["RR"])
     assert result.means.row(0) == ("one", 1 / 2)
-    left = pl.DataFrame({"who": ["u"], "what": ["b"]})
+    training = pl.DataFrame({"who": ["u"], "what": ["b"]})
     result = rankgate.evaluate(
-        Collection(truth, columns=said, training=left, drop_seen=True), run, ["RR"]
+        Collection(truth, columns=columns, training=training, drop_seen=True), run, ["RR"]
     )
     assert result.means["RR"].item() == 1.0
     with raises("missing-column", InputError):
@@ -251,9 +272,9 @@ def test_who_has_no_ground_truth_is_left_out_and_counted():
     result = rankgate.evaluate(TRUTHS["sparse"], SCORES, ["RR"]).runs[0].counts
     users = int((GRADES.sum(axis=1) > 0).sum())
     assert (result.queries, result.unknown_queries, result.missing) == (users, U - users, 0)
-    nothing = np.full((2, 3), np.nan)
-    nothing[0] = 1, 2, 3
-    result = rankgate.evaluate(Lists([[0], [1]]), nothing, ["RR", "ListCoverage@2"]).runs[0]
+    scores = np.full((2, 3), np.nan)
+    scores[0] = 1, 2, 3
+    result = rankgate.evaluate(Lists([[0], [1]]), scores, ["RR", "ListCoverage@2"]).runs[0]
     assert result.counts.zero_result == 1
     assert result.per_query("RR") == {"0": 1 / 3, "1": 0.0}
 
@@ -303,7 +324,7 @@ def test_the_scorecard_takes_them_too():
         (Lists([[4]]), {"7": ["4"]}, InputError, "queries-differ"),
         (np.full((1, 2), np.nan), np.eye(1, 2), InputError, "no-judgments"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_reported_with_the_argument(truth, run, error, code):
     with raises(code, error):
         rankgate.evaluate(truth, run, ["RR"])
@@ -323,22 +344,25 @@ def test_a_convention_that_allows_repeats_reads_them():
 
 
 def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
-    whole = means(TRUTHS["frame"], FRAME)
+    expected_means = means(TRUTHS["frame"], FRAME)
     monkeypatch.setattr(memory, "_ROWS_PER_SLICE", 11)
-    words = FRAME.with_columns(pl.col("item_id").cast(pl.String).cast(pl.Categorical))
-    forms = [FRAME, FRAME.lazy(), FRAME.to_pandas(), FRAME.to_arrow(), words]
+    categorical = FRAME.with_columns(pl.col("item_id").cast(pl.String).cast(pl.Categorical))
+    forms = [FRAME, FRAME.lazy(), FRAME.to_pandas(), FRAME.to_arrow(), categorical]
     for form in forms:
         run = rankgate.read_run(form)
         assert {len(piece) for piece in run.pieces()} <= {11, len(FRAME) % 11}
-        assert means(TRUTHS["frame"], run) == whole
+        assert means(TRUTHS["frame"], run) == expected_means
 
 
 @pytest.mark.parametrize(
     ("column", "wrong", "code"),
-    [("prediction", None, "not-a-number"),
-     ("prediction", np.inf, "not-a-number"),
-     ("user_id", None, "empty-value"), ("item_id", None, "empty-value")],
-)  # fmt: skip
+    [
+        ("prediction", None, "not-a-number"),
+        ("prediction", np.inf, "not-a-number"),
+        ("user_id", None, "empty-value"),
+        ("item_id", None, "empty-value"),
+    ],
+)
 def test_a_hole_in_a_frame_is_reported_when_it_is_read(monkeypatch, column, wrong, code):
     monkeypatch.setattr(memory, "_ROWS_PER_SLICE", 11)
     last = pl.int_range(pl.len()) == len(FRAME) - 1

@@ -91,8 +91,10 @@ def test_a_metric_on_lists_tells_whose_variant_it_is(run):
     assert result["conventions"] == {
         "elliot": {"parameters": {}, "called": ["Gini@{k}, here Equality(divisor='n-1')@{k}"]}
     }
-    assert "evidently   over='shown', divisor='n-1'  PopularityBias(k={k})" in run(
-        "metrics", "Gini").out  # fmt: skip
+    assert (
+        "evidently   over='shown', divisor='n-1'  PopularityBias(k={k})"
+        in run("metrics", "Gini").out
+    )
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
@@ -113,8 +115,8 @@ def test_parameters_do_not_matter(run):
 def test_json_lists_what_the_text_lists(run):
     result = json.loads(run("metrics", "--format", "json").out)
     assert result["schema_version"] == 1
-    assert [each["name"] for each in result["metrics"]] == [metric.name for metric in EVERY]
-    (iprec,) = [each for each in result["metrics"] if each["name"] == "IPrec"]
+    assert [metric["name"] for metric in result["metrics"]] == [metric.name for metric in EVERY]
+    (iprec,) = [metric for metric in result["metrics"] if metric["name"] == "IPrec"]
     assert iprec["conventions"]["trec9"] == {
         "parameters": {"points": "ceil9"},
         "without_relevant": 0.0,

@@ -79,21 +79,24 @@ except rankgate.InputError as error:
 @pytest.fixture
 def alone(tmp_path):
     """All installed packages but pyarrow."""
-    place = tmp_path / "packages"
-    place.mkdir()
+    package_folder = tmp_path / "packages"
+    package_folder.mkdir()
     for folder in map(Path, sys.path):
         if folder.name == "site-packages":
-            for each in folder.iterdir():
-                if not each.name.startswith("pyarrow") and not (place / each.name).exists():
-                    (place / each.name).symlink_to(each)
+            for package in folder.iterdir():
+                if (
+                    not package.name.startswith("pyarrow")
+                    and not (package_folder / package.name).exists()
+                ):
+                    (package_folder / package.name).symlink_to(package)
     source = Path(__file__).resolve().parents[2] / "src"
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, place)))}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (source, package_folder)))}
 
 
 def test_every_verb_works_without_pyarrow(tmp_path, alone):
     command = [sys.executable, "-S", "-W", "error", "-c", SCRIPT]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=alone, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["wrong-type"]
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.split() == ["wrong-type"]

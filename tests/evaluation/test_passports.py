@@ -11,19 +11,23 @@ from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS
 from support.wording import raises
 
 EVERY = (
-    *CATALOGUE, *FACET_METRICS, *PREFERENCE_METRICS, *SAMPLE_METRICS, *LIST_METRICS,
+    *CATALOGUE,
+    *FACET_METRICS,
+    *PREFERENCE_METRICS,
+    *SAMPLE_METRICS,
+    *LIST_METRICS,
     *SEQUENCE_METRICS,
-)  # fmt: skip
+)
 
 
 def test_every_metric_has_one():
-    assert [each.name for each in metrics().metrics] == [metric.name for metric in EVERY]
-    for each in metrics().metrics:
-        assert each.title
-        assert each.formula
-        assert each.source
-        assert each.sees
-        assert each.blind_to
+    assert [passport.name for passport in metrics().metrics] == [metric.name for metric in EVERY]
+    for passport in metrics().metrics:
+        assert passport.title
+        assert passport.formula
+        assert passport.source
+        assert passport.sees
+        assert passport.blind_to
 
 
 def test_parameters_are_those_of_the_kernel():

@@ -32,10 +32,10 @@ def test_preferences_follow_from_others_of_their_group(tmp_path):
 
 def test_groups_may_contradict_each_other(tmp_path):
     text = "q g 1 a 2\nq g 1 b 1\nq h 1 b 2\nq h 1 a 1\nq h 1 c 1\n"
-    found = values(tmp_path, text, "all_prefs")
-    assert found.mean("prefs_simp") == pytest.approx(2 / 3)
-    assert found.mean("prefs_pair") == pytest.approx((1 / 2 + 1) / 2)
-    assert found.mean("prefs_avgjg") == pytest.approx((1 + 1 / 2) / 2)
+    scores = values(tmp_path, text, "all_prefs")
+    assert scores.mean("prefs_simp") == pytest.approx(2 / 3)
+    assert scores.mean("prefs_pair") == pytest.approx((1 / 2 + 1) / 2)
+    assert scores.mean("prefs_avgjg") == pytest.approx((1 + 1 / 2) / 2)
 
 
 @pytest.mark.parametrize(
@@ -85,5 +85,5 @@ def test_compatibility_of_grades_is_that_of_compat(ranked, missed, unjudged):
     run = {f"u{i}": 99.5 - 2 * i for i in range(unjudged)}
     run |= {f"d{i}": 99.0 - i for i in range(len(ranked))}
     names = ["prefs_compat(p=0.8)", "Compat(p=0.8)"]
-    one, two = evaluate({"q": qrels}, {"q": run}, names).means.row(0)[1:]
-    assert one == pytest.approx(two)
+    prefs_value, compat_value = evaluate({"q": qrels}, {"q": run}, names).means.row(0)[1:]
+    assert prefs_value == pytest.approx(compat_value)

@@ -23,9 +23,9 @@ def test_a_document_twice_is_exit_code_4(tmp_path, qrels, run, words, measure):
     (tmp_path / "q").write_text(qrels)
     (tmp_path / "r").write_text(run)
     command = [sys.executable, "-m", "rankgate", "trec_eval", *words, "q", "r"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (4, "")
-    assert ended.stderr.splitlines()[:2] == [
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (4, "")
+    assert process.stderr.splitlines()[:2] == [
         "trec_eval.form_res_rels: duplicate docs a",
         f"trec_eval: Can't calculate measure '{measure}'",
     ]
@@ -60,8 +60,8 @@ def test_exit_codes_are_those_of_trec_eval(run, tmp_path, monkeypatch, words, co
         ("other", "9 Q0 a 1 2 x\n"),
     ):
         (tmp_path / name).write_text(text)
-    done = run("trec_eval", *words)
-    assert (done.code, done.out) == (code, "")
-    lines = done.err.splitlines()
+    result = run("trec_eval", *words)
+    assert (result.code, result.out) == (code, "")
+    lines = result.err.splitlines()
     assert lines[:-1] == ([line] if line else [])
     assert lines[-1].startswith("rankgate: ")

@@ -27,9 +27,9 @@ def test_an_evaluation_has_frames():
 
 
 def test_results_show_themselves_with_every_word_escaped():
-    shown = rankgate.evaluate(QRELS, {"<b>": RUN})._repr_html_()
-    assert "&lt;b&gt;" in shown
-    assert "<b>" not in shown
+    html = rankgate.evaluate(QRELS, {"<b>": RUN})._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
     result = rankgate.explain({"q": {"<i>": 1}}, {"q": {"<i>": 1.0}}, "q", "nDCG@10")
     assert "&lt;i&gt;" in result._repr_html_()
     assert "<i>" not in result._repr_html_()
@@ -49,17 +49,19 @@ def test_intervals_are_those_of_scipy_of_queries_and_of_slices():
     shop = rankgate.Collection(qrels, tags="ids:(?P<kind>.).*")
     scores = rankgate.evaluate(shop, {"one": run}, ["RR", "num_rel"], slices=["kind"])
     values = scores.runs[0].per_query("RR")
-    for kind, chosen in ((None, "ab"), ("a", "a"), ("b", "b")):
-        part = np.array([value for query, value in values.items() if query[0] in chosen])
+    for kind, letters in ((None, "ab"), ("a", "a"), ("b", "b")):
+        slice_values = np.array([value for query, value in values.items() if query[0] in letters])
         (row,) = scores.intervals.filter(pl.col("value").eq_missing(kind), metric="RR").to_dicts()
-        reach = stats.t.interval(0.95, len(part) - 1, part.mean(), stats.sem(part))
-        assert (row["n"], row["mean"]) == (len(part), pytest.approx(part.mean()))
+        reach = stats.t.interval(
+            0.95, len(slice_values) - 1, slice_values.mean(), stats.sem(slice_values)
+        )
+        assert (row["n"], row["mean"]) == (len(slice_values), pytest.approx(slice_values.mean()))
         assert (row["low"], row["high"]) == pytest.approx(reach)
     (row,) = scores.intervals.filter(pl.col("tag").is_null(), metric="num_rel").to_dicts()
     assert (row["mean"], row["low"]) == (40.0, None)  # a sum, and no mean
     saved = rankgate.Scores.from_dict(scores.to_dict())
     with raises("missing-part", UsageError):
         _ = saved.intervals
-    drawn = rankgate.evaluate(rankgate.Collection(qrels, sample="random"), run, ["RR"])
+    sampled_scores = rankgate.evaluate(rankgate.Collection(qrels, sample="random"), run, ["RR"])
     with raises("missing-part", UsageError):
-        _ = drawn.intervals
+        _ = sampled_scores.intervals

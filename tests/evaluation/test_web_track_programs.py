@@ -11,7 +11,7 @@ from support.wording import raises
 
 PLACE = Path(__file__).parent / "web_track"
 CALLS = dict(
-    part.split("\n", 1) for part in (PLACE / "ndeval.txt").read_text()[2:].split("\n# ")
+    section.split("\n", 1) for section in (PLACE / "ndeval.txt").read_text()[2:].split("\n# ")
 )  # what ndeval 4.5 printed, after a line of its options
 
 
@@ -23,27 +23,29 @@ def test_the_output_is_that_of_ndeval(run, monkeypatch, words):
 
 def rows(run, words):
     lines = run("gdeval", *words.split()).out.splitlines()[1:]
-    return {line.split(",")[-3]: [float(each) for each in line.split(",")[-2:]] for line in lines}
+    return {
+        line.split(",")[-3]: [float(number) for number in line.split(",")[-2:]] for line in lines
+    }
 
 
 def test_gdeval_divides_by_the_topics_of_the_run_or_by_all(run, monkeypatch):
     monkeypatch.chdir(PLACE)
     one = rows(run, "-k 3 adhoc.txt first.run")
     assert list(one) == ["1", "3", "4", "6", "amean"]  # 2 is not in the run, 5 has nothing relevant
-    whole = rows(run, "-c -k 3 adhoc.txt first.run")
-    assert whole["amean"] == pytest.approx([each * 4 / 5 for each in one["amean"]], abs=1e-5)
+    all_scores = rows(run, "-c -k 3 adhoc.txt first.run")
+    assert all_scores["amean"] == pytest.approx([mean * 4 / 5 for mean in one["amean"]], abs=1e-5)
 
 
 def test_gdeval_weighs_losses_against_a_baseline(run, monkeypatch):
     monkeypatch.chdir(PLACE)
     new, old = (rows(run, f"adhoc.txt {name}.run") for name in ("first", "other"))
-    found = rows(run, "-c -baseline other.run -riskAlpha 2 adhoc.txt first.run")
-    assert list(found) == ["1", "3", "4", "6", "2", "amean"]
-    nothing = [0.0, 0.0]
+    values = rows(run, "-c -baseline other.run -riskAlpha 2 adhoc.txt first.run")
+    assert list(values) == ["1", "3", "4", "6", "2", "amean"]
+    zeros = [0.0, 0.0]
     for topic in ("1", "2", "3", "4", "6"):
-        pairs = zip(new.get(topic, nothing), old.get(topic, nothing), strict=True)
+        pairs = zip(new.get(topic, zeros), old.get(topic, zeros), strict=True)
         expected = [(a - b) * (1 if a >= b else 3) for a, b in pairs]
-        assert found[topic] == pytest.approx(expected, abs=5e-5)
+        assert values[topic] == pytest.approx(expected, abs=5e-5)
 
 
 @pytest.mark.parametrize(

@@ -89,24 +89,36 @@ def assert_adds_up(result):
 
 
 def test_the_parts_are_reported_for_most_metrics():
-    apart = {metric.name for metric in CATALOGUE if metric.steps}
-    assert apart >= {"nDCG", "DCG", "CG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "Bpref"}
+    metrics_with_steps = {metric.name for metric in CATALOGUE if metric.steps}
+    assert metrics_with_steps >= {
+        "nDCG",
+        "DCG",
+        "CG",
+        "AP",
+        "RR",
+        "P",
+        "R",
+        "Success",
+        "RBP",
+        "ERR",
+        "Bpref",
+    }
 
 
 def test_the_order_is_that_of_the_convention():
     qrels = {"q": {"a": 1, "b": 0}}
     run = {"q": {"b": 1.0, "u": 1.0, "a": 1.0, "top": 2.0}}
-    for how, order in {
+    for convention_name, order in {
         "trec": ["top", "u", "b", "a"],
         "by id": ["top", "a", "b", "u"],
         "as filed": ["top", "b", "u", "a"],
         "judged": ["b", "a"],
     }.items():
-        result = explain(qrels, run, "q", "AP", HOW[how])
+        result = explain(qrels, run, "q", "AP", HOW[convention_name])
         assert [row.doc_id for row in result.rows] == order
         assert [row.tied for row in result.rows] == [
             row.doc_id != "top" for row in result.rows
-        ] or (how == "judged")
+        ] or (convention_name == "judged")
         assert result.excluded == 4 - len(order)
 
 
@@ -164,13 +176,16 @@ def test_what_matters_is_shown_first():
     run = {"q": {f"d{i}": -i for i in range(1, 10)}}
     shown_at = {1: [2], 2: [2, 3], 3: [1, 2, 3], 5: [1, 2, 3, 4, 5], 6: [1, 2, 3, 4, 5, 8]}
     for depth, ranks in shown_at.items():
-        shown = explain(qrels, run, "q", "P@5", depth=depth).rows
-        assert [row.rank for row in shown] == ranks
+        rows = explain(qrels, run, "q", "P@5", depth=depth).rows
+        assert [row.rank for row in rows] == ranks
     assert [row.rank for row in explain(qrels, run, "q", "P@5").rows] == [1, 2, 3, 4, 5, 8, 9]
 
 
 def others(result):
-    return {(each.convention, each.metric): each.value for each in result.others}
+    return {
+        (alternative.convention, alternative.metric): alternative.value
+        for alternative in result.others
+    }
 
 
 def test_trec_evals_own_value_beside_another_gain_or_denominator():

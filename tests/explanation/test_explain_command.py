@@ -26,8 +26,8 @@ def headphones(tmp_path):
 
 
 def test_the_worked_example_in_full(run, headphones):
-    ended = run("explain", *headphones, "--query", "headphones", "-m", "nDCG(gain='exp')@3")
-    assert ended.out == (
+    result = run("explain", *headphones, "--query", "headphones", "-m", "nDCG(gain='exp')@3")
+    assert result.out == (
         "nDCG(gain='exp')@3 = 0.7272 for query headphones of run esci\n"
         "\n"
         "the ranking, 3 documents\n"
@@ -53,25 +53,25 @@ def test_the_worked_example_in_full(run, headphones):
         "all queries  0.7272 over 1 query\n"
         f"convention   trec ({CONVENTIONS['trec'].hash})\n"
     )
-    assert (ended.code, ended.err) == (0, "")
+    assert (result.code, result.err) == (0, "")
 
 
 def test_every_parameter_is_reported_if_asked_for(run, headphones):
-    words = ("explain", *headphones, "--query", "headphones", "-m")
-    usual = run(*words, "RR").out
+    arguments = ("explain", *headphones, "--query", "headphones", "-m")
+    usual = run(*arguments, "RR").out
     assert "parameters" not in usual
-    result = run(*words, "RR", "--all-parameters").out
+    result = run(*arguments, "RR", "--all-parameters").out
     assert "parameters   cutoff=None, rel=1, target='relevant', offset=0\n" in result
-    assert "target" in run(*words, "RR", "--all-parameters", "--format", "markdown").out
-    listed = json.loads(run(*words, "RR", "--format", "json").out)
-    assert listed["parameters"] == listed["usual"]
-    other = json.loads(run(*words, "RR@3", "--format", "json").out)
-    assert other["parameters"] == {**other["usual"], "cutoff": 3}
+    assert "target" in run(*arguments, "RR", "--all-parameters", "--format", "markdown").out
+    rr_result = json.loads(run(*arguments, "RR", "--format", "json").out)
+    assert rr_result["parameters"] == rr_result["usual"]
+    cutoff_result = json.loads(run(*arguments, "RR@3", "--format", "json").out)
+    assert cutoff_result["parameters"] == {**cutoff_result["usual"], "cutoff": 3}
 
 
 def test_json_keeps_every_digit(run, headphones):
-    words = ("--query", "headphones", "-m", "nDCG(gain='exp')@3", "--format", "json")
-    result = json.loads(run("explain", *headphones, *words).out)
+    arguments = ("--query", "headphones", "-m", "nDCG(gain='exp')@3", "--format", "json")
+    result = json.loads(run("explain", *headphones, *arguments).out)
     assert result["summed"]["value"] == pytest.approx(7 + 3 / log2(3) + 1 / 2, rel=1e-15)
     assert result["norm"]["value"] == pytest.approx(7 + 7 / log2(3) + 3 / 2, rel=1e-15)
     assert result["value"] == result["summed"]["value"] / result["norm"]["value"]
@@ -128,13 +128,13 @@ def test_a_query_that_the_run_lacks(run, small):
 
 @pytest.mark.parametrize("query", ["9", "17", "none"])
 def test_an_unknown_query_is_reported_some_known_ones(run, small, query):
-    ended = run("explain", *small, "--query", query, "-m", "AP")
-    assert_refused(ended, "unknown-query")
+    result = run("explain", *small, "--query", query, "-m", "AP")
+    assert_refused(result, "unknown-query")
 
 
 def test_several_metrics_are_refused(run, small):
-    ended = run("explain", *small, "--query", "1", "-m", "P.5,10")
-    assert_refused(ended, "several-metrics")
+    result = run("explain", *small, "--query", "1", "-m", "P.5,10")
+    assert_refused(result, "several-metrics")
 
 
 def test_a_long_list_says_what_it_leaves_out(run, tmp_path):
@@ -157,8 +157,8 @@ def test_a_long_list_says_what_it_leaves_out(run, tmp_path):
 
 
 def test_markdown(run, headphones):
-    words = ("--query", "headphones", "-m", "nDCG@3", "--format", "markdown")
-    text = run("explain", *headphones, *words).out
+    arguments = ("--query", "headphones", "-m", "nDCG@3", "--format", "markdown")
+    text = run("explain", *headphones, *arguments).out
     assert text.startswith("nDCG@3 = 0.8081 for query headphones of run esci\n\n### the ranking")
     assert "| 2 | bose | 3 | 3 | 0.6309 | 1.8928 | 4.8928 | not retrieved |" in text
     assert "| value | DCG@3 = 3.0000 + 1.2619 + 0.5000 = 4.7619 IDCG@3 = " in text
@@ -177,6 +177,6 @@ def test_long_ids_keep_both_ends(run, tmp_path):
 
 
 def test_output_to_a_file(run, headphones, tmp_path):
-    words = ("explain", *headphones, "--query", "headphones", "-m", "RR")
-    assert run(*words, "-o", tmp_path / "why.txt").out == ""
-    assert (tmp_path / "why.txt").read_text() == run(*words).out
+    arguments = ("explain", *headphones, "--query", "headphones", "-m", "RR")
+    assert run(*arguments, "-o", tmp_path / "why.txt").out == ""
+    assert (tmp_path / "why.txt").read_text() == run(*arguments).out

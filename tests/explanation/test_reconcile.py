@@ -60,13 +60,13 @@ def test_groups_hold_equal_values_and_the_axis_that_separates_them():
 @pytest.mark.parametrize("metric", ["nDCG@2", "AP", "RR", "P@10"])
 def test_every_convention_has_its_own_number(metric):
     result = reconcile_metrics(MANY, RANKED, metric)
-    found = {name: value for group in result.groups for name, value in values_of(group).items()}
-    refused = {each.convention for each in result.refusals}
-    assert {*found, *refused} == {*CONVENTIONS}
-    assert {"trec", "trec9", "pytrec_eval"} <= {*found}
-    for name, value in found.items():
-        own = evaluate(MANY, RANKED, metric, name).runs[0].means[metric]
-        assert number(value) == pytest.approx(own, abs=1e-12, nan_ok=True)
+    values = {name: value for group in result.groups for name, value in values_of(group).items()}
+    refused = {refusal.convention for refusal in result.refusals}
+    assert {*values, *refused} == {*CONVENTIONS}
+    assert {"trec", "trec9", "pytrec_eval"} <= {*values}
+    for name, value in values.items():
+        expected = evaluate(MANY, RANKED, metric, name).runs[0].means[metric]
+        assert number(value) == pytest.approx(expected, abs=1e-12, nan_ok=True)
     for name in refused:
         with pytest.raises((InputError, UsageError)):
             evaluate(MANY, RANKED, metric, name)
@@ -90,7 +90,10 @@ def test_where_all_stop_the_reason_is_the_error():
 @pytest.mark.parametrize("name", ["trec9", "esci", "note", "rre", "opensearch", "elasticsearch"])
 def test_steps_go_from_one_number_to_the_other_without_a_gap(name, metric):
     result = bridge(MANY, RANKED, metric, "trec", name)
-    ends = [evaluate(MANY, RANKED, metric, each).runs[0].means[metric] for each in ("trec", name)]
+    ends = [
+        evaluate(MANY, RANKED, metric, convention).runs[0].means[metric]
+        for convention in ("trec", name)
+    ]
     assert [result.before, result.after] == ends
     means = [result.before, *(step.after for step in result.steps)]
     assert [step.before for step in result.steps] == means[:-1]
@@ -149,17 +152,17 @@ def test_the_way_to_a_convention_that_stops_is_refused():
 )
 def test_a_reported_value_is_found(metric, value, convention):
     result = find_reported(QRELS, RUN, metric, value)
-    found = {name for fit in result.fits if fit.metric == metric for name in fit.conventions}
-    assert {"esci", "esci-code"} & found == {convention}
+    conventions = {name for fit in result.fits if fit.metric == metric for name in fit.conventions}
+    assert {"esci", "esci-code"} & conventions == {convention}
     assert result.tolerance == 0.00005
 
 
 def test_what_is_called_rr_at_10_and_has_no_cutoff_is_found():
     run = {"laptop": {**{f"n{i:02}": 100.0 - i for i in range(10)}, "p1": 1.0}}
     result = find_reported(QRELS, run, "RR", "0.0909")
-    found = {name for fit in result.fits if fit.metric == "RR" for name in fit.conventions}
-    assert "esci-code" in found  # rank 11
-    assert "esci" not in found  # its text cuts at 10
+    conventions = {name for fit in result.fits if fit.metric == "RR" for name in fit.conventions}
+    assert "esci-code" in conventions  # rank 11
+    assert "esci" not in conventions  # its text cuts at 10
 
 
 def test_a_percentage_is_taken_as_one():
@@ -202,24 +205,24 @@ def test_a_duplicate_is_an_error_only_where_the_convention_says_so(tmp_path):
     result = reconcile_metrics(MANY, path, "RR", ["trec", last])
     assert [group.conventions for group in result.groups] == [("trec+",)]
     assert result.groups[0].value == 1 / 2 / 4  # b, then a; four judged queries
-    assert [each.convention for each in result.refusals] == ["trec"]
+    assert [refusal.convention for refusal in result.refusals] == ["trec"]
     assert "ranked twice" in result.refusals[0].reason
 
 
 def test_results_of_two_conventions_are_not_put_together():
-    one = evaluate(MANY, RANKED, "AP")
-    other = evaluate(
+    first_scores = evaluate(MANY, RANKED, "AP")
+    second_scores = evaluate(
         MANY, {"new": RANKED}, "AP", overridden("trec", ["ties=doc_id_asc", "AP.rel=2"])
     )
     with raises("not-comparable", UsageError) as refused:
-        one.joined(other)
+        first_scores.joined(second_scores)
     result = str(refused.value)
     assert "ties (doc_id_desc or doc_id_asc)" in result
     assert "AP.rel" in result
-    same = evaluate(MANY, {"new": RANKED}, "AP")
-    assert [run.run for run in one.joined(same).runs] == ["run1", "new"]
+    comparable = evaluate(MANY, {"new": RANKED}, "AP")
+    assert [run.run for run in first_scores.joined(comparable).runs] == ["run1", "new"]
 
 
 def test_equal_choices_under_two_names_can_be_compared():
-    how = CONVENTIONS["trec"]
-    refuse_mixed({"a": how.to_dict(), "b": {**how.to_dict(), "name": "mine"}})
+    convention = CONVENTIONS["trec"]
+    refuse_mixed({"a": convention.to_dict(), "b": {**convention.to_dict(), "name": "mine"}})

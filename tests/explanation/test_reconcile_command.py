@@ -18,11 +18,11 @@ EXP = (7 + 1 / log2(5)) / (7 + 1 / log2(3)) / 4 + 3 / (3 + 1 / log2(3)) / 4
 def test_all_conventions_are_reported_once(run, small):
     result = json.loads(run("reconcile", *small, "-m", "nDCG@10", "--format", "json").out)
     names = [name for group in result["groups"] for name in group["conventions"]]
-    names += [each["convention"] for each in result["refusals"]]
+    names += [refusal["convention"] for refusal in result["refusals"]]
     assert sorted(names) == sorted(CONVENTIONS)
     assert (result["schema_version"], result["metric"], result["run"]) == (1, "nDCG@10", "bm25")
-    mine = next(group for group in result["groups"] if "trec" in group["conventions"])
-    assert mine["value"] == pytest.approx(LINEAR, rel=1e-15)
+    trec_group = next(group for group in result["groups"] if "trec" in group["conventions"])
+    assert trec_group["value"] == pytest.approx(LINEAR, rel=1e-15)
 
 
 def test_the_text_names_what_separates(run, small):
@@ -34,13 +34,13 @@ def test_the_text_names_what_separates(run, small):
 
 
 def test_from_one_to_another(run, small):
-    words = ("reconcile", *small, "-m", "nDCG@10", "--from", "trec", "--to", "esci")
-    text = run(*words).out
+    arguments = ("reconcile", *small, "-m", "nDCG@10", "--from", "trec", "--to", "esci")
+    text = run(*arguments).out
     assert f"\n{LINEAR:.4f}   trec (" in text
     effect = round(EXP, 4) - round(LINEAR, 4)
     assert f"\n{effect:+.4f}  nDCG.gain: linear → exp; moves 2 queries, most " in text
     assert f"\n{EXP:.4f}   esci (" in text
-    result = json.loads(run(*words, "--format", "json").out)
+    result = json.loads(run(*arguments, "--format", "json").out)
     assert result["begin"]["hash"] == CONVENTIONS["trec"].hash
     assert result["before"] == pytest.approx(LINEAR, rel=1e-15)
     assert result["steps"][0]["effect"] == result["after"] - result["before"]

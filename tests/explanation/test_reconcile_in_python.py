@@ -36,15 +36,15 @@ def test_the_way_from_one_to_another_adds_up():
     assert result.after == pytest.approx((STEEP + 1) / 2)
     effects = [step.effect for step in result.steps if step.moves]
     assert sum(effects) == pytest.approx(result.after - result.before, abs=1e-15)
-    shown = result._repr_html_()
-    assert "&lt;q&gt;" in shown
-    assert "<q>" not in shown
+    html = result._repr_html_()
+    assert "&lt;q&gt;" in html
+    assert "<q>" not in html
     assert "trec" in str(result)
 
 
 def test_conventions_of_one_s_own_can_be_the_ends():
-    mine = rankgate.convention("trec", {"nDCG.gain": "exp"})
-    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", from_="trec", to=mine)
+    custom_convention = rankgate.convention("trec", {"nDCG.gain": "exp"})
+    result = rankgate.reconcile(QRELS, RUN, "nDCG@10", from_="trec", to=custom_convention)
     assert [step.axes for step in result.steps] == [("nDCG.gain",)]
 
 

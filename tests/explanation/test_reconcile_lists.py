@@ -14,16 +14,18 @@ from rankgate.measurement.explanation.reconcile import bridge, find_reported, re
 from support.wording import raises
 
 # the lists [1, 2, 3], [1, 2, 4], [1, 5, 6] and a catalogue of ten
-RUN = {f"u{n}": {str(item): -float(place) for place, item in enumerate(row)}
-       for n, row in enumerate(([1, 2, 3], [1, 2, 4], [1, 5, 6]))}  # fmt: skip
+RUN = {
+    f"u{n}": {str(item): -float(rank) for rank, item in enumerate(row)}
+    for n, row in enumerate(([1, 2, 3], [1, 2, 4], [1, 5, 6]))
+}
 QRELS = {user: {"1": 1} for user in RUN}
 SHOP = Collection(QRELS, items=Items(pl.DataFrame({"item_id": [str(n) for n in range(1, 11)]})))
 
 
 def test_who_gives_which_gini():
     result = reconcile_metrics(SHOP, RUN, "Gini@3")
-    found = {name: group.value for group in result.groups for name in group.conventions}
-    assert found == {
+    values = {name: group.value for group in result.groups for name in group.conventions}
+    assert values == {
         **dict.fromkeys(("trec", "recbole", "lenskit"), pytest.approx(0.5444444, abs=1e-7)),
         "evidently": pytest.approx(0.2888889, abs=1e-7),
     }
@@ -48,15 +50,15 @@ def test_a_reported_number_is_found():
 
 def test_what_cannot_be_had_is_a_refusal():
     result = reconcile_metrics(SHOP, RUN, "Coverage@3")
-    assert {each.convention for each in result.refusals} == {"recommenders", "evidently"}
-    assert all("seen before" in each.reason for each in result.refusals)
+    assert {refusal.convention for refusal in result.refusals} == {"recommenders", "evidently"}
+    assert all("seen before" in refusal.reason for refusal in result.refusals)
 
 
 def test_values_of_single_lists_move():
     train = pl.DataFrame({"user": ["u0", "u1"], "item": ["1", "2"]})
     collection = Collection(QRELS, training=train)
     result = bridge(collection, RUN, "Popularity@3", "evidently", "recbole")
-    (step,) = [each for each in result.steps if each.moves]
+    (step,) = [moving_step for moving_step in result.steps if moving_step.moves]
     assert (step.axes, step.moved) == (("Popularity.unknown",), 3)
     # of three items two were seen once each, then one, one
     assert (result.before, result.after) == (1.0, pytest.approx((2 / 3 + 2 / 3 + 1 / 3) / 3))
@@ -74,13 +76,13 @@ def test_the_command(tmp_path):
     qrels.write_text("query_id,doc_id,grade\nu,a,1\nv,b,1\n")
     ranking.write_text("u Q0 a 1 2 r\nu Q0 b 2 1 r\nv Q0 a 1 2 r\nv Q0 c 2 1 r\n")
     (tmp_path / "items.csv").write_text("item_id\n" + "".join(f"{i}\n" for i in "abcdef"))
-    words = [str(qrels), str(ranking), "-m", "Gini@2", "--items", str(tmp_path / "items.csv")]
-    result = CliRunner().invoke(reconcile_command, words, catch_exceptions=False).output
+    arguments = [str(qrels), str(ranking), "-m", "Gini@2", "--items", str(tmp_path / "items.csv")]
+    result = CliRunner().invoke(reconcile_command, arguments, catch_exceptions=False).output
     assert "2 numbers under 4 conventions" in result
     assert "Gini.over: catalogue → shown" in result
     result = (
         CliRunner()
-        .invoke(reconcile_command, [*words, "--from", "trec", "--to", "evidently"])
+        .invoke(reconcile_command, [*arguments, "--from", "trec", "--to", "evidently"])
         .output
     )
     assert "Gini.divisor: n → n-1\n" in result

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted(each.parent for each in (ROOT / "examples" / "plugins").glob("*/pyproject.toml"))
+EXAMPLES = sorted(path.parent for path in (ROOT / "examples" / "plugins").glob("*/pyproject.toml"))
 BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
 WRONG = {
     "raises": ("", "raise RuntimeError('not today')"),
@@ -24,8 +24,8 @@ WRONG = {
 def installed(tmp_path_factory):
     """A folder with all example plug-ins, installed from their wheels."""
     wheels, site = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
-    for place in EXAMPLES:
-        subprocess.run([sys.executable, "-c", BUILD, str(wheels)], cwd=place, check=True)
+    for project in EXAMPLES:
+        subprocess.run([sys.executable, "-c", BUILD, str(wheels)], cwd=project, check=True)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile"]
     quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     command = [*pip, "--target", str(site), *map(str, wheels.glob("*.whl"))]
@@ -55,7 +55,7 @@ def call(tmp_path):
     def called(*words, sites=(), code="", check=True):
         path = os.pathsep.join(map(str, [ROOT / "src", *sites]))
         command = ["-c", code] if code else ["-m", "rankgate", *map(str, words)]
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, *command],
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
@@ -63,7 +63,7 @@ def call(tmp_path):
             check=False,
             cwd=tmp_path,
         )
-        assert not check or done.returncode == 0, done.stderr
-        return done
+        assert not check or process.returncode == 0, process.stderr
+        return process
 
     return called

@@ -27,8 +27,8 @@ def folder(tmp_path):
 
 
 def test_all_are_listed_with_what_they_add(call, installed):
-    found = json.loads(call("plugins", "--format", "json", sites=[installed]).stdout)
-    assert {(each["adds"], *each["names"]) for each in found["plugins"]} == {
+    listing = json.loads(call("plugins", "--format", "json", sites=[installed]).stdout)
+    assert {(plugin["adds"], *plugin["names"]) for plugin in listing["plugins"]} == {
         ("metric", "TimedGain"),
         ("convention", "msmarco"),
         ("format", "msmarco"),
@@ -37,17 +37,19 @@ def test_all_are_listed_with_what_they_add(call, installed):
         ("report block", "concentration"),
         ("KPI", "deep_click_share"),
     }
-    assert {(*each["versions"], each["status"]) for each in found["plugins"]} == {("1", "works")}
-    assert all(each["place"].startswith(str(installed)) for each in found["plugins"])
+    assert {(*plugin["versions"], plugin["status"]) for plugin in listing["plugins"]} == {
+        ("1", "works")
+    }
+    assert all(plugin["place"].startswith(str(installed)) for plugin in listing["plugins"])
 
 
 def test_a_metric_is_scored_and_reported(call, installed, folder):
-    words = ("qrels.txt", "old.run", "-m", "TimedGain@2")
-    scored = json.loads(call("eval", *words, "--format", "json", sites=[installed]).stdout)
+    arguments = ("qrels.txt", "old.run", "-m", "TimedGain@2")
+    scored = json.loads(call("eval", *arguments, "--format", "json", sites=[installed]).stdout)
     # a is second: behind one document with grade 0
     value = 0.64 * 0.77 * 2 ** (-(4.4 + 0.39 * 25.8) / 224)
     assert scored["runs"][0]["mean"]["TimedGain@2"] == pytest.approx(value)
-    call("report", *words, "-o", "report.html", sites=[installed])
+    call("report", *arguments, "-o", "report.html", sites=[installed])
     assert "TimedGain@2" in (folder / "report.html").read_text()
 
 
@@ -55,8 +57,8 @@ def test_a_convention_and_a_format_of_one_package(call, installed, folder):
     """The script takes ranks as they are written, whatever the order of lines."""
     lines = [f"{q}\t{doc}\t{rank}\n" for q in QUERIES[:15] for rank, doc in ((3, "c"), (2, "a"))]
     (folder / "run.tsv").write_text("".join(lines))
-    words = ("qrels.txt", "msmarco:run.tsv", "-m", "RR@10", "--convention", "msmarco")
-    scored = json.loads(call("eval", *words, "--format", "json", sites=[installed]).stdout)
+    arguments = ("qrels.txt", "msmarco:run.tsv", "-m", "RR@10", "--convention", "msmarco")
+    scored = json.loads(call("eval", *arguments, "--format", "json", sites=[installed]).stdout)
     assert scored["convention"]["name"] == "msmarco"
     assert scored["runs"][0]["mean"]["RR@10"] == 0.5  # a is first in half of the queries
     call("convert", "msmarco:run.tsv", "run.trec", sites=[installed])
@@ -70,8 +72,8 @@ def test_an_engine_is_asked(call, installed, folder):
     (folder / "docs.jsonl").write_text("\n".join(map(json.dumps, documents)))
     (folder / "e.toml").write_text('[engine]\nkind = "bm25"\ndocuments = "docs.jsonl"\n')
     (folder / "queries.tsv").write_text("1\tred shoes\n2\thats\n")
-    found = call("snapshot", "e.toml", "queries.tsv", "-o", "bm25.run", sites=[installed])
-    assert "1 with results, 1 without" in found.stdout
+    process = call("snapshot", "e.toml", "queries.tsv", "-o", "bm25.run", sites=[installed])
+    assert "1 with results, 1 without" in process.stdout
     run = [line.split()[:4] for line in (folder / "bm25.run").read_text().splitlines()]
     assert run == [["1", "Q0", "d1", "1"], ["1", "Q0", "d2", "2"]]
     assert "engine.k1" in call("engines", "show", "bm25", sites=[installed]).stdout
@@ -83,17 +85,17 @@ def test_a_rule_decides(call, installed, folder, at_most, status):
     rule = f'[[rules]]\nkind = "worse_share"\nmetric = "nDCG@10"\nat_most = {at_most}\n'
     (folder / "policy.toml").write_text(rule)
     files = ("qrels.txt", "old.run", "new.run", "--policy", "policy.toml", "--format", "json")
-    done = call("gate", *files, sites=[installed], check=False)
-    assert done.returncode == status, done.stderr
-    assert "26.7% of 30 queries" in json.loads(done.stdout)["rules"][0]["reason"]
+    process = call("gate", *files, sites=[installed], check=False)
+    assert process.returncode == status, process.stderr
+    assert "26.7% of 30 queries" in json.loads(process.stdout)["rules"][0]["reason"]
     assert "worse_share" in call("policy", sites=[installed]).stdout
 
 
 def test_a_block_is_added_to_a_report(call, installed, folder):
-    words = ("report", "qrels.txt", "old.run", "new.run", *ONE_METRIC)
-    call(*words, "--add", "concentration", "-o", "report.html", sites=[installed])
+    arguments = ("report", "qrels.txt", "old.run", "new.run", *ONE_METRIC)
+    call(*arguments, "--add", "concentration", "-o", "report.html", sites=[installed])
     assert "Where the difference comes from" in (folder / "report.html").read_text()
-    call(*words, "-o", "plain.html", sites=[installed])
+    call(*arguments, "-o", "plain.html", sites=[installed])
     assert "Where the difference" not in (folder / "plain.html").read_text()
 
 
@@ -103,15 +105,15 @@ def test_a_kpi_is_computed(call, installed, folder):
         f"s1,u1,2026-01-05T10:00:0{i}Z,{kind},q1,shoes,d{i},{rank}"
         for i, (kind, rank) in enumerate(rows)
     ]
-    head = "session,user,at,kind,query_event_id,query,doc_id,rank"
-    (folder / "log.csv").write_text("\n".join([head, *lines]))
-    columns = {name: name for name in head.split(",")} | {"action": "kind"}
+    header = "session,user,at,kind,query_event_id,query,doc_id,rank"
+    (folder / "log.csv").write_text("\n".join([header, *lines]))
+    columns = {name: name for name in header.split(",")} | {"action": "kind"}
     columns.pop("kind")
     mapping = "\n".join(f'{name} = "{column}"' for name, column in columns.items())
     (folder / "map.toml").write_text(f"[columns]\n{mapping}\n")
-    words = ("online", "kpi", "log.csv", "--mapping", "map.toml", "-k", "deep_click_share")
-    found = json.loads(call(*words, "--format", "json", sites=[installed]).stdout)
-    (total,) = [row for row in found["values"] if row["by"] == "all"]
+    arguments = ("online", "kpi", "log.csv", "--mapping", "map.toml", "-k", "deep_click_share")
+    result = json.loads(call(*arguments, "--format", "json", sites=[installed]).stdout)
+    (total,) = [row for row in result["values"] if row["by"] == "all"]
     assert (total["value"], total["n"]) == (pytest.approx(2 / 3), 3)
 
 
@@ -128,5 +130,5 @@ with extend.using():
     print(rankgate.read_run("msmarco:m.tsv").table.height)
 """
     (folder / "m.tsv").write_text("q0\ta\t1\n")
-    done = call(code=code, sites=[installed])
-    assert done.stdout.split() == ["msmarco", "file", "True", "1"]
+    process = call(code=code, sites=[installed])
+    assert process.stdout.split() == ["msmarco", "file", "True", "1"]

@@ -26,34 +26,34 @@ def test_other_commands_work_as_before(call, broken):
 
 
 def test_the_list_says_what_is_wrong_with_each(call, broken):
-    found = json.loads(call("plugins", "--format", "json", sites=[broken]).stdout)
-    assert {(each["plugin"], each["status"]) for each in found["plugins"]} == {
+    listing = json.loads(call("plugins", "--format", "json", sites=[broken]).stdout)
+    assert {(plugin["plugin"], plugin["status"]) for plugin in listing["plugins"]} == {
         ("wrong-raises 2.0", "fails"),
         ("wrong-future 2.0", "incompatible"),
         ("wrong-empty 2.0", "adds nothing"),
     }
-    assert all(each["plugin"] in each["problem"] for each in found["plugins"])
-    assert any("r = wrong_raises" in each["problem"] for each in found["plugins"])
+    assert all(plugin["plugin"] in plugin["problem"] for plugin in listing["plugins"])
+    assert any("r = wrong_raises" in plugin["problem"] for plugin in listing["plugins"])
 
 
 def test_a_good_plug_in_works_next_to_broken_ones(call, installed, broken):
-    words = ("eval", *FILES, "-m", "TimedGain")
-    assert "TimedGain" in call(*words, sites=[installed, broken]).stdout
+    arguments = ("eval", *FILES, "-m", "TimedGain")
+    assert "TimedGain" in call(*arguments, sites=[installed, broken]).stdout
 
 
 def test_an_unknown_name_says_which_plug_in_failed(call, broken):
-    done = call("eval", *FILES, "-m", "Nothing", sites=[broken], check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "wrong-raises 2.0 (m = wrong_raises)" in done.stderr
-    assert "wrong-future 2.0" in done.stderr
-    assert "imported all the same" not in done.stderr
+    process = call("eval", *FILES, "-m", "Nothing", sites=[broken], check=False)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "wrong-raises 2.0 (m = wrong_raises)" in process.stderr
+    assert "wrong-future 2.0" in process.stderr
+    assert "imported all the same" not in process.stderr
 
 
 def test_what_fails_while_it_works_is_named(run, folder, monkeypatch):
     """A rule that raises: the message has the file and the line, not a fault of ours."""
     monkeypatch.chdir(folder)
-    mine = folder / "mine.py"
-    mine.write_text(
+    plugin_file = folder / "mine.py"
+    plugin_file.write_text(
         "from rankgate.extend import RuleKind\n"
         "def decide(rule, evidence):\n"
         "    return 1 / 0\n"
@@ -61,10 +61,10 @@ def test_what_fails_while_it_works_is_named(run, folder, monkeypatch):
     )
     (folder / "p.toml").write_text('[[rules]]\nkind = "mine"\n')
     (folder / "new.run").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
-    words = ("gate", *FILES, "new.run", "--policy", "p.toml")
-    done = run(*words, "--plugin", mine)
-    assert_refused(done, "plugin-failed")
-    assert f"{mine}:3" in done.err
+    arguments = ("gate", *FILES, "new.run", "--policy", "p.toml")
+    result = run(*arguments, "--plugin", plugin_file)
+    assert_refused(result, "plugin-failed")
+    assert f"{plugin_file}:3" in result.err
 
 
 def test_a_block_that_fails_is_named(run, folder, monkeypatch):
@@ -73,9 +73,9 @@ def test_a_block_that_fails_is_named(run, folder, monkeypatch):
         "from rankgate.extend import ReportBlock\n"
         "B = ReportBlock('mine', ('evaluation',), lambda result: result.nothing, title='mine')\n"
     )
-    words = ("report", *FILES, "-m", "RR", "--add", "mine", "-o", "r.html")
-    assert_refused(run(*words, "--plugin", "mine.py"), "invalid-plugin")
-    assert_refused(run(*words), "unknown-report-block")
+    arguments = ("report", *FILES, "-m", "RR", "--add", "mine", "-o", "r.html")
+    assert_refused(run(*arguments, "--plugin", "mine.py"), "invalid-plugin")
+    assert_refused(run(*arguments), "unknown-report-block")
 
 
 def test_a_block_that_is_about_nothing_in_the_report_is_refused(run, folder, monkeypatch):
@@ -84,8 +84,19 @@ def test_a_block_that_is_about_nothing_in_the_report_is_refused(run, folder, mon
         "from rankgate.extend import ReportBlock\n"
         "B = ReportBlock('mine', ('comparison',), lambda result: ['x'], title='mine')\n"
     )
-    words = ("report", *FILES, "-m", "RR", "--add", "mine", "-o", "r.html", "--plugin", "mine.py")
-    assert_refused(run(*words), "nothing-to-show")
+    arguments = (
+        "report",
+        *FILES,
+        "-m",
+        "RR",
+        "--add",
+        "mine",
+        "-o",
+        "r.html",
+        "--plugin",
+        "mine.py",
+    )
+    assert_refused(run(*arguments), "nothing-to-show")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +109,8 @@ def test_a_block_that_is_about_nothing_in_the_report_is_refused(run, folder, mon
 )
 def test_a_file_that_cannot_be_used_is_refused(run, folder, text, code):
     (folder / "mine.py").write_text(text)
-    words = ("eval", folder / "qrels.txt", folder / "old.run", "-m", "Mine")
-    assert_refused(run(*words, "--plugin", folder / "mine.py"), code)
+    arguments = ("eval", folder / "qrels.txt", folder / "old.run", "-m", "Mine")
+    assert_refused(run(*arguments, "--plugin", folder / "mine.py"), code)
 
 
 def test_a_file_that_is_not_there_is_refused(run):

@@ -26,19 +26,23 @@ def signature(value):
     if not isinstance(value, type):
         function = inspect.isfunction(value)
         return str(inspect.signature(value)) if function else type(value).__name__
-    named = {each.name: str(each.type) for each in fields(value)} if is_dataclass(value) else {}
-    methods = {name: each for name, each in vars(value).items() if inspect.isfunction(each)}
-    public = {name: each for name, each in methods.items() if not name.startswith("_")}
-    return named | {name: str(inspect.signature(each)) for name, each in public.items()}
+    field_types = (
+        {attribute.name: str(attribute.type) for attribute in fields(value)}
+        if is_dataclass(value)
+        else {}
+    )
+    methods = {name: member for name, member in vars(value).items() if inspect.isfunction(member)}
+    public = {name: method for name, method in methods.items() if not name.startswith("_")}
+    return field_types | {name: str(inspect.signature(method)) for name, method in public.items()}
 
 
 @pytest.mark.parametrize(("name", "pinned"), json.loads(PINNED.read_text()).items())
 def test_signatures_are_those_of_the_version(name, pinned):
     """More may be added; what a plug-in would notice makes it version 2, with a new file."""
-    found = signature(getattr(extend, name))
+    actual = signature(getattr(extend, name))
     if isinstance(pinned, dict):
-        found = {key: found.get(key) for key in pinned}
-    assert (found, extend.API_VERSION) == (pinned, 1)
+        actual = {key: actual.get(key) for key in pinned}
+    assert (actual, extend.API_VERSION) == (pinned, 1)
 
 
 def test_every_name_is_pinned():
@@ -61,8 +65,8 @@ def test_each_stable_point_has_a_page_and_an_example(point):
     page = (ROOT / "docs" / point.page).read_text()
     assert point.group in page
     projects = ROOT.glob("examples/plugins/*/pyproject.toml")
-    groups = [tomllib.loads(each.read_text())["project"]["entry-points"] for each in projects]
-    assert any(point.group in each for each in groups)
+    groups = [tomllib.loads(path.read_text())["project"]["entry-points"] for path in projects]
+    assert any(point.group in entry_points for entry_points in groups)
 
 
 @pytest.mark.parametrize(
@@ -70,13 +74,13 @@ def test_each_stable_point_has_a_page_and_an_example(point):
 )
 def test_the_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = doctest.testfile(str(page), module_relative=False)
-    assert (done.failed, done.attempted > 1) == (0, True)
+    result = doctest.testfile(str(page), module_relative=False)
+    assert (result.failed, result.attempted > 1) == (0, True)
 
 
 def test_a_file_adds_to_several_points_for_one_call(run, tmp_path):
-    mine = tmp_path / "mine.py"
-    mine.write_text(
+    plugin_file = tmp_path / "mine.py"
+    plugin_file.write_text(
         "from collections.abc import Sequence\n"
         "from dataclasses import replace\n"
         "from rankgate.extend import metric\n"
@@ -89,21 +93,25 @@ def test_a_file_adds_to_several_points_for_one_call(run, tmp_path):
     )
     (tmp_path / "q").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "r").write_text("1 Q0 b 1 1 t\n1 Q0 a 2 1 t\n")
-    words = ["eval", tmp_path / "q", tmp_path / "r", "-m", "RR", "--convention", "house"]
-    done = run(*words, "-m", "finds@1", "--plugin", mine, "--format", "json")
-    assert json.loads(done.out)["runs"][0]["mean"] == {"RR": 1.0, "finds@1": 1.0}
-    listed = json.loads(run("plugins", "--plugin", mine, "--format", "json").out)["plugins"]
-    assert [(each["adds"], each["names"]) for each in listed if each["plugin"] == str(mine)] == [
+    arguments = ["eval", tmp_path / "q", tmp_path / "r", "-m", "RR", "--convention", "house"]
+    result = run(*arguments, "-m", "finds@1", "--plugin", plugin_file, "--format", "json")
+    assert json.loads(result.out)["runs"][0]["mean"] == {"RR": 1.0, "finds@1": 1.0}
+    plugins = json.loads(run("plugins", "--plugin", plugin_file, "--format", "json").out)["plugins"]
+    assert [
+        (plugin["adds"], plugin["names"])
+        for plugin in plugins
+        if plugin["plugin"] == str(plugin_file)
+    ] == [
         ("metric", ["finds"]),
         ("convention", ["house"]),
     ]
-    assert run(*words).code == 2  # only for one call
+    assert run(*arguments).code == 2  # only for one call
 
 
 def test_python_uses_a_file_for_a_block(tmp_path):
-    mine = tmp_path / "mine.py"
-    mine.write_text("from rankgate.extend import Convention\nhouse = Convention('house')\n")
-    with extend.using(mine):
+    plugin_file = tmp_path / "mine.py"
+    plugin_file.write_text("from rankgate.extend import Convention\nhouse = Convention('house')\n")
+    with extend.using(plugin_file):
         assert rankgate.convention("house").name == "house"
     with raises("unknown-convention", UsageError):
         rankgate.convention("house")

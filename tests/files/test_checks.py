@@ -95,10 +95,18 @@ OF_ONE_FILE = [
         "query_id,text\n1,red shoe\n2,red shoes\n",
         ("warning", None, 2),
     ),
-    ("query-twins", CSV + "Fender,a,1\nfender,a,1\n", CSV + "Fender,a,1\nfend,a,1\n",
-     ("note", None, 2)),
-    ("empty-doc", "query_id,doc_id,score\nq,,1\n", "query_id,doc_id,score\nq,a,1\n",
-     ("error", 2, 1)),
+    (
+        "query-twins",
+        CSV + "Fender,a,1\nfender,a,1\n",
+        CSV + "Fender,a,1\nfend,a,1\n",
+        ("note", None, 2),
+    ),
+    (
+        "empty-doc",
+        "query_id,doc_id,score\nq,,1\n",
+        "query_id,doc_id,score\nq,a,1\n",
+        ("error", 2, 1),
+    ),
     ("ranked-twice", RUN + "1 Q0 a 3 7 x\n", RUN + "2 Q0 a 1 7 x\n", ("error", 3, 1)),
     ("no-score", RUN + "1 Q0 c 3 nan x\n1 Q0 d 4 - x\n", RUN, ("error", 3, 2)),
     (
@@ -115,7 +123,7 @@ OF_ONE_FILE = [
     ("ties", ranked(3, 2, 2, 2), ranked(3, 2, 1), ("note", 3, 2)),
     ("ties", ranked("inf", 2, 2), ranked("inf", "inf"), ("note", 3, 1)),
     ("single-precision", ranked(1.00000002, 1.00000001), ranked(1.1, 1.0), ("note", 2, 1)),
-]  # fmt: skip
+]
 
 # check, run, judgments that go badly with it, judgments that go well, (severity, line, count)
 OF_BOTH = [
@@ -159,7 +167,7 @@ def found(tmp_path):
                 paths.append(tmp_path / name)
                 paths[-1].write_bytes(content.encode())
         result = validate(*paths, **options)
-        return {each.check: each for each in reversed(result.problems)}
+        return {problem.check: problem for problem in reversed(result.problems)}
 
     return look
 
@@ -174,17 +182,23 @@ def test_one_file(found, name, bad, good, expected):
 
 @pytest.mark.parametrize("case", OF_BOTH, ids=lambda case: case[0])
 def test_a_run_against_judgments(found, case):
-    name, run, bad, good, result = case
-    assert name not in found(run, good)
+    name, run, bad, clean, result = case
+    assert name not in found(run, clean)
     problem = found(run, bad)[name]
     assert (problem.severity, problem.line, problem.count) == result
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [("a1 ", "a1"), ("'=x", "=x"), ("A1", "a1"), ("cafe\u0301", "caf\u00e9"), ("7.0", "7"),
-     ("MED-010", "MED-10")],
-)  # fmt: skip
+    [
+        ("a1 ", "a1"),
+        ("'=x", "=x"),
+        ("A1", "a1"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("7.0", "7"),
+        ("MED-010", "MED-10"),
+    ],
+)
 def test_ids_in_other_spellings(found, ours, theirs):
     """Blanks, guards, case, Unicode, numbers that went through a float, zeros."""
     run = f"query_id,doc_id,score\n1,{theirs},2\n1,b,1\n"
@@ -198,7 +212,7 @@ def test_runs_among_each_other(tmp_path):
     for name, text in texts.items():
         paths.append(tmp_path / name)
         paths[-1].write_text(text)
-    result = {each.check: each for each in validate(paths).problems}
+    result = {problem.check: problem for problem in validate(paths).problems}
     assert "flat at 2, deep at 3" in result["depths"].what
     assert result["run-queries"].example == "flat lacks query 2"
     assert not validate([paths[0], paths[0]]).problems
@@ -259,13 +273,13 @@ OF_RATINGS = [
 
 @pytest.mark.parametrize(("name", "bad", "good", "count"), OF_RATINGS)
 def test_ratings_and_what_readers_saw(name, bad, good, count):
-    assert name not in {each.check for each in validate(good).problems}
-    assert {each.check: each.count for each in validate(bad).problems}[name] == count
+    assert name not in {problem.check for problem in validate(good).problems}
+    assert {problem.check: problem.count for problem in validate(bad).problems}[name] == count
 
 
 def test_every_check_is_tested_here():
-    others = {"depths", "run-queries", "query-file", "outside-scale"}
-    tested = {case[0] for case in [*OF_ONE_FILE, *OF_BOTH, *OF_RATINGS]} | others
+    other_checks = {"depths", "run-queries", "query-file", "outside-scale"}
+    tested = {case[0] for case in [*OF_ONE_FILE, *OF_BOTH, *OF_RATINGS]} | other_checks
     assert tested == {check.name for check in CHECKS}
     assert len(CHECKS) == len({check.name for check in CHECKS})
 
@@ -287,8 +301,8 @@ def test_subtopics_are_seen_in_what_stands_twice(found):
 
 
 def test_rows_of_a_query_may_stand_apart(found):
-    apart = "1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n2 Q0 b 2 9.5 x\n"
-    result = found(apart)["rank-order"]
+    run_text = "1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n2 Q0 b 2 9.5 x\n"
+    result = found(run_text)["rank-order"]
     assert (result.line, result.count) == (4, 1)
     ties = found("1 Q0 a 1 9 x\n2 Q0 a 1 9 x\n1 Q0 b 2 8 x\n1 Q0 c 3 9 x\n2 Q0 b 2 8 x\n")["ties"]
     assert (ties.line, ties.count) == (4, 1)
@@ -298,10 +312,10 @@ def test_rows_of_a_query_may_stand_apart(found):
 def test_columns_have_ranks_too(tmp_path, kind):
     """Rows of files without lines are named by their number."""
     rows = [("1", "a", 1, 1.0), ("1", "b", 2, 2.0), ("1", "b", 3, 0.5)]
-    place = tmp_path / "run"
+    path = tmp_path / "run"
     table = pl.DataFrame(rows, ["query_id", "doc_id", "rank", "score"], orient="row")
-    getattr(table, f"write_{kind}")(place)
-    result = {each.check: each for each in validate(place).problems}
+    getattr(table, f"write_{kind}")(path)
+    result = {problem.check: problem for problem in validate(path).problems}
     assert {"ranked-twice", "rank-order"} <= set(result)
     line, row = (3, "") if kind == "ndjson" else (None, " (row 3)")
     assert result["ranked-twice"].line == line
@@ -309,19 +323,19 @@ def test_columns_have_ranks_too(tmp_path, kind):
 
 
 def test_a_grade_is_missing_in_columns(tmp_path):
-    place = tmp_path / "qrels"
+    path = tmp_path / "qrels"
     rows = [("1", "a", 1), ("1", "b", None), ("1", "a", 2)]
     table = pl.DataFrame(rows, ["query_id", "doc_id", "grade"], orient="row")
-    table.write_parquet(place)
-    result = {each.check: each.severity for each in validate(place).problems}
+    table.write_parquet(path)
+    result = {problem.check: problem.severity for problem in validate(path).problems}
     assert result == {"judged-twice": "error", "unrated": "note"}
 
 
 def test_bytes_that_are_no_text_have_no_line_ends(tmp_path):
-    place = tmp_path / "qrels"
+    path = tmp_path / "qrels"
     ids = [f"\r\n{i}" for i in range(99)]
-    pl.DataFrame({"query_id": ids, "doc_id": ids, "grade": [1, 0, 2] * 33}).write_parquet(place)
-    result = {each.check for each in validate(place).problems}
+    pl.DataFrame({"query_id": ids, "doc_id": ids, "grade": [1, 0, 2] * 33}).write_parquet(path)
+    result = {problem.check for problem in validate(path).problems}
     assert result == {"without-positive"}
 
 
@@ -348,4 +362,6 @@ def test_what_a_reader_refuses_is_an_error_here(tmp_path, wrong):
     with pytest.raises(InputError) as refused:
         read_qrels(file)
     problems = validate([file]).problems
-    assert [(each.check, each.line) for each in problems] == [("unreadable", refused.value.line)]
+    assert [(problem.check, problem.line) for problem in problems] == [
+        ("unreadable", refused.value.line)
+    ]

@@ -110,7 +110,7 @@ def test_what_is_beside_a_run_goes_with_it(tmp_path, run):
     (tmp_path / "in.run.meta.jsonl").write_text(meta)
     result = convert(run, tmp_path / "a.run.gz")
     assert result.losses == ()
-    assert [each.count for each in result.notes] == [2]
+    assert [note.count for note in result.notes] == [2]
     assert "a.run.gz.meta.jsonl" in result.notes[0].what
     assert read_run(tmp_path / "a.run.gz").queries.equals(read_run(run).queries)
     result = convert(run, io.BytesIO(), to="trec")
@@ -121,7 +121,7 @@ def test_what_was_beside_the_target_before_is_reported(tmp_path, run):
     """Otherwise the latencies of one run would be taken for those of another."""
     (tmp_path / "a.csv.meta.jsonl").write_text('{"query_id": "1", "latency_ms": 12}\n')
     result = convert(run, tmp_path / "a.csv")
-    assert [each.examples for each in result.notes] == [("a.csv.meta.jsonl",)]
+    assert [note.examples for note in result.notes] == [("a.csv.meta.jsonl",)]
     assert convert(run, tmp_path / "b.csv").notes == ()
     (tmp_path / "q.csv.meta.jsonl").write_text("of a run\n")
     assert convert(read_qrels({"1": {"a": 2}}), tmp_path / "q.csv").notes == ()
@@ -130,9 +130,9 @@ def test_what_was_beside_the_target_before_is_reported(tmp_path, run):
 def test_a_run_goes_before_judgments_that_are_none(tmp_path):
     """A snapshot of a case that nobody has rated: its table is the run."""
     docs = {"5": [{"id": "d", "rated_only": False}, {"id": "e", "rated_only": False}]}
-    asked = [{"query_id": 5, "query_text": "red shoes", "ratings": {}}]
+    queries = [{"query_id": 5, "query_text": "red shoes", "ratings": {}}]
     snapshot = {"id": 1, "name": "n", "time": "2024-04-23T00:00:00Z", "docs": docs}
-    (tmp_path / "a.json").write_text(json.dumps({**snapshot, "queries": asked, "scores": []}))
+    (tmp_path / "a.json").write_text(json.dumps({**snapshot, "queries": queries, "scores": []}))
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         result = convert(tmp_path / "a.json", tmp_path / name)
         assert result.rows == {"runs": 2}
@@ -230,21 +230,23 @@ def long(tmp_path):
 def lags(source, target, monkeypatch):
     """Convert; how much of the source had been read and of the target written, as shares, at
     each chunk that was read."""
-    chunks, found, read = InputFile.chunks, [], 0
+    chunks, progress, read = InputFile.chunks, [], 0
 
     def counted(self, size=1 << 16):  # noqa: ARG001 - the reader's own size
         nonlocal read
         for chunk in chunks(self, 1 << 16):
             read += len(chunk)
             unfinished = target.parent.glob(f".{target.name}*")
-            found.append((read, sum(each.stat().st_size for each in unfinished)))
+            progress.append((read, sum(file.stat().st_size for file in unfinished)))
             yield chunk
 
     with monkeypatch.context() as patch:
         patch.setattr(InputFile, "chunks", counted)
         convert(source, target)
     sizes = source.stat().st_size, target.stat().st_size
-    return [(one / sizes[0], two / sizes[1]) for one, two in found]
+    return [
+        (read_bytes / sizes[0], written_bytes / sizes[1]) for read_bytes, written_bytes in progress
+    ]
 
 
 def test_a_long_run_is_written_while_it_is_read(tmp_path, long, monkeypatch):

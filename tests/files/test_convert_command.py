@@ -33,9 +33,9 @@ def test_the_report_as_json(run, small, tmp_path):
 
 
 def test_standard_streams(small):
-    words = [sys.executable, "-m", "rankgate", "convert", "-", "-", "--to", "csv"]
+    command = [sys.executable, "-m", "rankgate", "convert", "-", "-", "--to", "csv"]
     packed = gzip.compress(small[0].read_bytes())
-    result = subprocess.run(words, input=packed, capture_output=True, check=True)
+    result = subprocess.run(command, input=packed, capture_output=True, check=True)
     assert result.stdout.startswith(b"query_id,doc_id,grade\n1,a,3\n")
     assert b"standard input as trec" in result.stderr
 
@@ -51,8 +51,8 @@ def test_standard_streams(small):
     ],
 )
 def test_bad_words_and_input_end_with_2(run, small, tmp_path, words, code):
-    source, *rest = (str(small[0]) if word == "IN" else word for word in words)
-    assert_refused(run("convert", source, tmp_path / "a.csv", *rest), code)
+    source, *arguments = (str(small[0]) if word == "IN" else word for word in words)
+    assert_refused(run("convert", source, tmp_path / "a.csv", *arguments), code)
     assert not (tmp_path / "a.csv").exists()
 
 
@@ -78,10 +78,10 @@ def test_the_table_of_formats(run):
     assert max(map(len, result.out.splitlines())) <= 80
     _, _, table = result.out.partition("what it is\n")
     names = {line.split()[0] for line in table.splitlines() if not line.startswith(" ")}
-    listed = json.loads(run("formats", "--format", "json").out)["formats"]
-    assert names == {each["name"] for each in listed}
+    formats = json.loads(run("formats", "--format", "json").out)["formats"]
+    assert names == {fmt["name"] for fmt in formats}
     assert {"trec", "csv", "parquet", "jsonl"} <= names
-    one = run("formats", "trec")
-    assert one.out.startswith("trec\n")
-    assert "known by" in one.out
+    details = run("formats", "trec")
+    assert details.out.startswith("trec\n")
+    assert "known by" in details.out
     assert run("formats", "nothing").code == 2

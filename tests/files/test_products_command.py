@@ -72,20 +72,20 @@ def test_all_are_judgments_and_runs(run, tmp_path, name, snapshot):
     (tmp_path / name).write_text(JUDGMENTS[name])
     ranked = tmp_path / "ranked"
     ranked.write_text(json.dumps(SNAPSHOT) if snapshot else RUN)
-    done = run("eval", tmp_path / name, ranked, "-m", "AP", "-m", "RR", "--format", "json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["runs"][0]["mean"] == {
+    result = run("eval", tmp_path / name, ranked, "-m", "AP", "-m", "RR", "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["runs"][0]["mean"] == {
         "AP": pytest.approx((1 + 2 / 3) / 2),
         "RR": 1,
     }
 
 
 def test_the_report_of_a_conversion_names_what_was_seen_and_lost(run, tmp_path):
-    place = tmp_path / "in.csv"
-    place.write_text("rating,docid,query\n3,1,red shoes\n4,1,red shoes\n,2,red shoes\n")
-    done = run("convert", place, tmp_path / "out.qrels")
-    assert done.code == 0
-    result = " ".join(done.err.split())
+    path = tmp_path / "in.csv"
+    path.write_text("rating,docid,query\n3,1,red shoes\n4,1,red shoes\n,2,red shoes\n")
+    conversion = run("convert", path, tmp_path / "out.qrels")
+    assert conversion.code == 0
+    result = " ".join(conversion.err.split())
     assert "as quaerite: the first line is rating,docid,query" in result
     assert "1 judgments that a later line corrects, passed over: red shoes 1 (line 2)" in result
     assert "1 query ids with blanks or signs that TREC cannot hold" in result
@@ -93,10 +93,10 @@ def test_the_report_of_a_conversion_names_what_was_seen_and_lost(run, tmp_path):
 
 
 def test_damage_is_one_line_and_2(run, tmp_path):
-    place = tmp_path / "in.json"
-    place.write_text(JUDGMENTS["rre.json"][:-20])
-    for words in (("convert", place, tmp_path / "out.csv"), ("eval", place, place)):
-        assert_refused(run(*words), "invalid-json", place, 1)
+    path = tmp_path / "in.json"
+    path.write_text(JUDGMENTS["rre.json"][:-20])
+    for arguments in (("convert", path, tmp_path / "out.csv"), ("eval", path, path)):
+        assert_refused(run(*arguments), "invalid-json", path, 1)
 
 
 def test_quepids_party(run, shared):
@@ -104,16 +104,16 @@ def test_quepids_party(run, shared):
     folder = shared / "products" / "quepid"
     case = folder / "haystack_rating_party_case.json"
     snapshot = folder / "haystack_rating_party_snapshot_no-vector.json"
-    done = run("eval", case, snapshot, "-m", "nDCG@10", "--format", "json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["runs"][0]["counts"]["queries"] == 137
+    result = run("eval", case, snapshot, "-m", "nDCG@10", "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["runs"][0]["counts"]["queries"] == 137
 
 
 def test_a_suffix_of_many_is_that_of_the_plain_table(run, tmp_path):
     """A product's format is written when it is asked for; .json alone says nothing."""
-    place = tmp_path / "in.csv"
-    place.write_text(JUDGMENTS["quepid.csv"])
+    path = tmp_path / "in.csv"
+    path.write_text(JUDGMENTS["quepid.csv"])
     for name, result in (("a.ndjson", "as jsonl"), ("a.csv", "as csv"), ("a.txt", "as trec")):
-        assert result in " ".join(run("convert", place, tmp_path / name).err.split())
-    done = run("convert", place, tmp_path / "a.json")
-    assert_refused(done, "ambiguous-input")
+        assert result in " ".join(run("convert", path, tmp_path / name).err.split())
+    conversion = run("convert", path, tmp_path / "a.json")
+    assert_refused(conversion, "ambiguous-input")

@@ -24,7 +24,9 @@ JUDGMENTS = {
     "trec-covid-r1/qrels.covid-round1.txt": ("trec", 30, {0: 6339, 1: 1115, 2: 1237}),
     "dl20-doc/qrels.dl20-doc.txt.gz": ("trec", 45, {0: 7331, 1: 1187, 2: 315, 3: 265}),
     "cast2021/trec-cast-qrels-docs.2021.qrel.gz": (
-        "trec", 158, {0: 13829, 1: 2072, 2: 1710, 3: 1007, 4: 716},
+        "trec",
+        158,
+        {0: 13829, 1: 2072, 2: 1710, 3: 1007, 4: 716},
     ),
     "web-diversity-2009-2010/2009/2009.diversity.qrels.gz": ("trec-subtopics", 50, 27964),
     "web-diversity-2009-2010/2010/2010.diversity.qrels.gz": ("trec-subtopics", 48, {1: 9006}),
@@ -45,17 +47,23 @@ JUDGMENTS = {
     f"{PACK}bright-biology.txt.gz": ("trec", 103, 372),
     f"{PACK}microblog2011.txt.gz": ("trec", 49, 60129),
     "rag25-human-vs-llm/qrels.rag25.test.txt.gz": (
-        "trec", 22, {0: 3619, 1: 1499, 2: 3760, 3: 1318, 4: 88},
+        "trec",
+        22,
+        {0: 3619, 1: 1499, 2: 3760, 3: 1318, 4: 88},
     ),
     "rag25-human-vs-llm/qrels.rag25.test-umbrela2.txt.gz": (
-        "trec", 22, {0: 2524, 1: 2399, 2: 3790, 3: 1263, 4: 308},
+        "trec",
+        22,
+        {0: 2524, 1: 2399, 2: 3790, 3: 1263, 4: 308},
     ),
     "esci-us/esci_us_judgments.json.gz": ("opensearch-judgments", 150, ESCI),
     "esci-us/art_judgments.llm.json.gz": ("opensearch-judgments", 27, 1080),
     "chorus-electronics/Chorus_Electronics_basic.csv": ("quepid-csv", 2, 207),
     "chorus-electronics/Broad_Query_Set_rated.csv": ("quepid-csv", 135, BROAD),
     "tmdb-title-judgments/title_judgments.txt": (
-        "quepid-ltr", 40, {0: 1098, 1: 162, 2: 33, 3: 51, 4: 46},
+        "quepid-ltr",
+        40,
+        {0: 1098, 1: 162, 2: 33, 3: 51, 4: 46},
     ),
     "lightgbm-lambdarank/rank.train.gz": ("svmlight", 201, 3005),
     "lightgbm-lambdarank/rank.test.gz": ("svmlight", 50, 768),
@@ -69,7 +77,7 @@ JUDGMENTS = {
     "products/rankquest/movie-quotes-test-cases.json": ("rankquest", 9, None),
     "products/rre/ratings_example_es.json": ("rre", 6, {3: 9}),
     "products/rre/ratings_example_solr.json": ("rre", 5, {3: 8}),
-}  # fmt: skip
+}
 
 # folder or file: queries, documents of the longest list
 RUNS = {
@@ -84,27 +92,27 @@ RUNS = {
 
 
 def named(problems):
-    return {each.check: each for each in problems}
+    return {problem.check: problem for problem in problems}
 
 
 @pytest.mark.parametrize("file", JUDGMENTS)
 def test_judgments_are_what_the_index_says(shared, file):
     format_, queries, counts = JUDGMENTS[file]
     (result,) = describe(shared / file).files
-    found = result.judgments
-    assert (result.format, found.queries) == (format_, queries)
+    judgments = result.judgments
+    assert (result.format, judgments.queries) == (format_, queries)
     assert result.reason
-    assert found.judgments == sum(count for _, count in found.grades)
+    assert judgments.judgments == sum(count for _, count in judgments.grades)
     if isinstance(counts, dict):
-        assert dict(found.grades) == counts
+        assert dict(judgments.grades) == counts
     elif counts:
-        assert found.judgments == counts
+        assert judgments.judgments == counts
 
 
 @pytest.mark.parametrize("file", JUDGMENTS)
 def test_no_real_judgments_have_an_error(shared, file):
     result = validate(shared / file)
-    assert result.valid, [each for each in result.problems if each.severity == "error"]
+    assert result.valid, [problem for problem in result.problems if problem.severity == "error"]
 
 
 @pytest.mark.slow
@@ -130,28 +138,33 @@ def test_runs_of_trec_covid_know_most_of_their_tops(shared):
     column = lines[0].split(",").index("Judged@10")
     printed = {line.split(",")[0]: float(line.split(",")[column]) for line in lines[1:]}
     runs = sorted((folder / "runs").iterdir())[:4]
-    for each in describe([folder / "qrels.covid-round1.txt", *runs]).holes:
-        assert each.judged == pytest.approx(printed[each.run], abs=1e-9)
+    for hole in describe([folder / "qrels.covid-round1.txt", *runs]).holes:
+        assert hole.judged == pytest.approx(printed[hole.run], abs=1e-9)
 
 
 def test_a_book_s_ratings(shared):
     """2,420 pairs, 137 queries, 1,942 judgements, 13 judges, 562 pairs judged twice, all alike."""
     book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
-    found = describe(book).files[0].ratings
-    assert (found.ratings, found.raters, found.queries, found.shared) == (1942, 13, 137, 562)
+    ratings = describe(book).files[0].ratings
+    assert (ratings.ratings, ratings.raters, ratings.queries, ratings.shared) == (
+        1942,
+        13,
+        137,
+        562,
+    )
     problems = validate(book).problems
     assert named(problems)["copied-ratings"].count == 562
-    seen = [each.count for each in problems if each.check == "seen"]
-    assert 2420 - found.pairs in seen
+    seen_counts = [problem.count for problem in problems if problem.check == "seen"]
+    assert 2420 - ratings.pairs in seen_counts
 
 
 def test_a_snapshot_has_a_run_and_judgments(shared):
     file = shared / "products" / "quepid" / "haystack_rating_party_snapshot_no-vector.json"
-    held = json.loads(file.read_text())
+    snapshot = json.loads(file.read_text())
     (result,) = describe(file).files
     assert result.format == "quepid-snapshot"
-    assert result.runs[0].rows == sum(map(len, held["docs"].values()))
-    assert result.judgments.judgments == sum(len(query["ratings"]) for query in held["queries"])
+    assert result.runs[0].rows == sum(map(len, snapshot["docs"].values()))
+    assert result.judgments.judgments == sum(len(query["ratings"]) for query in snapshot["queries"])
 
 
 def test_metric_stores(shared):
@@ -168,21 +181,21 @@ def original(shared, tmp_path):
     number = {position: original for position, original, _ in rows}
     run = gzip.decompress((shared / "cranfield" / "runs" / "bm25.run.gz").read_bytes()).decode()
     fields = [line.split(" ", 1) for line in run.splitlines()]
-    place, queries = tmp_path / "bm25.run", tmp_path / "queries.tsv"
-    place.write_text("".join(f"{number[query]} {rest}\n" for query, rest in fields))
+    run_path, queries = tmp_path / "bm25.run", tmp_path / "queries.tsv"
+    run_path.write_text("".join(f"{number[query]} {remainder}\n" for query, remainder in fields))
     queries.write_text("query_id\ttext\n" + "".join(f"{n}\t{text}\n" for _, n, text in rows))
-    return place, queries
+    return run_path, queries
 
 
 def test_cranfield_s_queries_are_numbered_differently(shared, original):
     """The trap: joined by the ids, 73 topics have no results and MAP is 0.006 instead of 0.29."""
     run, queries = original
     qrels = shared / "cranfield" / "cranqrel.trec.txt"
-    found = named(validate(run, qrels).problems)
-    assert "numbered differently" in found["numbering"].what
-    assert "3 = 4, 4 = 8" in found["numbering"].mend
-    assert found["numbering"].severity == "warning"
-    assert any(each.count == 73 for each in validate(run, qrels).problems)
+    problems = named(validate(run, qrels).problems)
+    assert "numbered differently" in problems["numbering"].what
+    assert "3 = 4, 4 = 8" in problems["numbering"].mend
+    assert problems["numbering"].severity == "warning"
+    assert any(problem.count == 73 for problem in validate(run, qrels).problems)
     result = named(validate(queries, qrels).problems)["query-file"]
     assert "from 1 to 225" in result.what
     assert "from 1 to 365" in result.what
@@ -200,18 +213,22 @@ def test_cranfield_s_own_file_of_queries(shared, file):
 
 def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):
     folder = shared / "cranfield"
-    found = named(validate(folder / "runs" / "bm25.run.gz", folder / "cranqrel.trec.txt").problems)
-    assert "numbering" not in found
-    assert found["stray-grade"].line == 316
+    problems = named(
+        validate(folder / "runs" / "bm25.run.gz", folder / "cranqrel.trec.txt").problems
+    )
+    assert "numbering" not in problems
+    assert problems["stray-grade"].line == 316
 
 
 def test_cranfield_s_scale_begins_with_the_best(shared):
     """Code 1 is a complete answer, 4 of minimum interest."""
     folder = shared / "cranfield"
-    found = named(validate(folder / "runs" / "bm25.run.gz", folder / "smart" / "cranqrel").problems)
-    assert found["reversed-scale"].severity == "note"
-    assert found["grades-against-ranks"].severity == "warning"
-    assert found["negative-grade"].count == 225
+    problems = named(
+        validate(folder / "runs" / "bm25.run.gz", folder / "smart" / "cranqrel").problems
+    )
+    assert problems["reversed-scale"].severity == "note"
+    assert problems["grades-against-ranks"].severity == "warning"
+    assert problems["negative-grade"].count == 225
 
 
 def test_no_other_real_run_stands_against_its_grades(shared):
@@ -222,8 +239,8 @@ def test_no_other_real_run_stands_against_its_grades(shared):
         "cacm/qrels.cacm.txt": "cacm/runs/bm25.run.gz",
     }
     for qrels, run in pairs.items():
-        found = named(validate(shared / run, shared / qrels).problems)
-        assert not {"grades-against-ranks", "numbering"} & set(found), run
+        problems = named(validate(shared / run, shared / qrels).problems)
+        assert not {"grades-against-ranks", "numbering"} & set(problems), run
 
 
 def test_cacm_s_documents_are_numbered_with_zeros_in_the_runs_only(shared):
@@ -232,23 +249,25 @@ def test_cacm_s_documents_are_numbered_with_zeros_in_the_runs_only(shared):
     lines = (folder / "qrels.cacm.txt").read_text().splitlines()
     short = {line.split()[2] for line in lines if len(line.split()[2]) < len("CACM-0963")}
     result = validate(folder / "runs" / "bm25.run.gz", folder / "qrels.cacm.txt").problems
-    found = named(result)["documents-spelled"]
-    assert found.count == len(short) == 46
-    assert found.example == f"'{min(short)}' in the judgments, 'CACM-0{min(short)[5:]}' in the run"
+    problem = named(result)["documents-spelled"]
+    assert problem.count == len(short) == 46
+    assert (
+        problem.example == f"'{min(short)}' in the judgments, 'CACM-0{min(short)[5:]}' in the run"
+    )
 
 
 def test_esci_s_gains_are_no_grades(shared):
-    found = named(validate(shared / "esci-us" / "esci_us_judgments.json.gz").problems)
-    assert found["huge-grade"].count == 3389
-    assert "2^100 = 1.3e+30" in found["huge-grade"].what
-    assert "0, 1, 10, 100" in found["uneven-scale"].what
-    assert "ESCI" in found["uneven-scale"].what
+    problems = named(validate(shared / "esci-us" / "esci_us_judgments.json.gz").problems)
+    assert problems["huge-grade"].count == 3389
+    assert "2^100 = 1.3e+30" in problems["huge-grade"].what
+    assert "0, 1, 10, 100" in problems["uneven-scale"].what
+    assert "ESCI" in problems["uneven-scale"].what
 
 
 def test_quaerite_s_byte_order_mark(shared):
     file = shared / "products" / "quaerite" / "movie_judgments_train.csv"
-    found = named(validate(file).problems)
-    assert found["byte-order-mark"].line == 1
+    problems = named(validate(file).problems)
+    assert problems["byte-order-mark"].line == 1
     assert describe(file).files[0].judgments.queries == 48
 
 
@@ -258,9 +277,9 @@ def test_chorus_s_empty_ratings_are_unrated(shared):
     empty = sum(line.endswith(",") for line in lines if line)
     result = validate(file)
     assert result.valid
-    assert {empty, 134} <= {each.count for each in result.problems}
-    found = describe(file).files[0].judgments
-    assert (found.queries, found.unjudged, found.judgments) == (1, 134, 6)
+    assert {empty, 134} <= {problem.count for problem in result.problems}
+    judgments = describe(file).files[0].judgments
+    assert (judgments.queries, judgments.unjudged, judgments.judgments) == (1, 134, 6)
 
 
 VARIANTS = [
@@ -281,26 +300,30 @@ def test_marks_and_line_ends_are_reported_and_change_nothing(shared, tmp_path, f
     first, second = describe(places).files
     assert first.judgments.sha256 == second.judgments.sha256
     assert first.format == second.format
-    found = [named(validate(place).problems) for place in places]
-    assert not {"byte-order-mark", "line-ends"} & set(found[0])
-    assert {"byte-order-mark", "line-ends"} <= set(found[1])
+    problems = [named(validate(path).problems) for path in places]
+    assert not {"byte-order-mark", "line-ends"} & set(problems[0])
+    assert {"byte-order-mark", "line-ends"} <= set(problems[1])
 
 
 def test_documents_that_are_only_rated_are_reported(tmp_path):
     """As a snapshot of Quepid has them: appended as they are rated, not retrieved."""
     snapshot = {
-        "id": 1, "name": "s", "time": "2024-04-23T00:00:00.000Z",
-        "docs": {"7": [
-            {"id": "a", "explain": None, "rated_only": False, "fields": {}},
-            {"id": "b", "explain": None, "rated_only": True, "fields": {}},
-        ]},
+        "id": 1,
+        "name": "s",
+        "time": "2024-04-23T00:00:00.000Z",
+        "docs": {
+            "7": [
+                {"id": "a", "explain": None, "rated_only": False, "fields": {}},
+                {"id": "b", "explain": None, "rated_only": True, "fields": {}},
+            ]
+        },
         "queries": [{"query_id": 7, "query_text": "q", "ratings": {"a": 1, "b": 3}}],
         "scores": [],
-    }  # fmt: skip
-    place = tmp_path / "snapshot.json"
-    place.write_text(json.dumps(snapshot))
-    assert named(validate(place).problems)["rated-only"].count == 1
-    assert describe(place).files[0].runs[0].rows == 1
+    }
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(snapshot))
+    assert named(validate(path).problems)["rated-only"].count == 1
+    assert describe(path).files[0].runs[0].rows == 1
     snapshot["docs"]["7"].pop()
-    place.write_text(json.dumps(snapshot))
-    assert "rated-only" not in named(validate(place).problems)
+    path.write_text(json.dumps(snapshot))
+    assert "rated-only" not in named(validate(path).problems)

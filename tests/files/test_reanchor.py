@@ -35,16 +35,16 @@ def statuses(found):
 
 
 def test_the_same_text_is_valid_or_moved():
-    found = carried({"p1": OLD["p1"].upper(), "x": OLD["p2"]}, {"p1": 2, "p2": 0, "p5": 1})
-    assert graded(found) == {"p1": 2, "x": 0}
-    assert statuses(found) == {"p1": "valid", "p2": "moved", "p5": "lost"}
-    assert [notice.code for notice in found.notices] == ["relevant-unjudged"]
+    result = carried({"p1": OLD["p1"].upper(), "x": OLD["p2"]}, {"p1": 2, "p2": 0, "p5": 1})
+    assert graded(result) == {"p1": 2, "x": 0}
+    assert statuses(result) == {"p1": "valid", "p2": "moved", "p5": "lost"}
+    assert [notice.code for notice in result.notices] == ["relevant-unjudged"]
 
 
 def test_an_id_that_is_used_again_is_not_the_same_document():
-    found = carried({"p1": OLD["p2"], "p2": OLD["p1"]}, {"p1": 2, "p2": 0})
-    assert graded(found) == {"p1": 0, "p2": 2}
-    assert set(statuses(found).values()) == {"moved"}
+    result = carried({"p1": OLD["p2"], "p2": OLD["p1"]}, {"p1": 2, "p2": 0})
+    assert graded(result) == {"p1": 0, "p2": 2}
+    assert set(statuses(result).values()) == {"moved"}
 
 
 def test_a_relevant_document_makes_a_longer_one_relevant():
@@ -57,12 +57,12 @@ def test_a_relevant_document_makes_a_longer_one_relevant():
 
 
 def test_parts_of_a_relevant_document_are_unjudged():
-    words = OLD["p3"].split()
-    parts = {"x": " ".join(words[:9]), "y": " ".join(words[9:])}
-    found = carried(parts, {"p3": 2})
-    assert statuses(found) == {"p3": "split"}
-    assert graded(found) == {}
-    assert set(found.decisions["new_doc"]) == {"x", "y"}
+    tokens = OLD["p3"].split()
+    parts = {"x": " ".join(tokens[:9]), "y": " ".join(tokens[9:])}
+    result = carried(parts, {"p3": 2})
+    assert statuses(result) == {"p3": "split"}
+    assert graded(result) == {}
+    assert set(result.decisions["new_doc"]) == {"x", "y"}
     assert graded(carried(parts, {"p3": 0})) == {"x": 0, "y": 0}
 
 
@@ -77,37 +77,37 @@ def test_near_duplicates_must_be_clearly_the_nearest():
     old = {"a": " ".join(base), "b": " ".join([*base[:59], "other"])}
     edited = " ".join([*base[:30], "changed", *base[31:]])
     assert graded(carried({"x": edited}, {"a": 2}, {"a": old["a"]})) == {"x": 2}
-    found = carried({"x": edited}, {"a": 2}, old)
-    assert graded(found) == {}  # it may be an edited b
-    assert statuses(found) == {"a": "ambiguous"}
+    result = carried({"x": edited}, {"a": 2}, old)
+    assert graded(result) == {}  # it may be an edited b
+    assert statuses(result) == {"a": "ambiguous"}
     assert graded(carried({"x": edited, "y": old["b"]}, {"b": 1}, old)) == {"y": 1}
 
 
 def cut(words, size, lap, random):
     """All text as one stream, cut anew; the spans of old documents in each new one."""
-    stream = [(doc, at) for doc in words for at in range(len(words[doc]))]
+    stream = [(doc, position) for doc in words for position in range(len(words[doc]))]
     new, spans = {}, {}
     for number, begin in enumerate(random.permutation(np.arange(0, len(stream), size - lap))):
-        part = stream[begin : begin + size]
-        new[f"n{number}"] = " ".join(words[doc][at] for doc, at in part)
-        names, counts = np.unique([doc for doc, _ in part], return_counts=True)
+        window = stream[begin : begin + size]
+        new[f"n{number}"] = " ".join(words[doc][position] for doc, position in window)
+        names, counts = np.unique([doc for doc, _ in window], return_counts=True)
         shares = zip(names, counts.tolist(), strict=True)
-        spans[f"n{number}"] = {doc: (n / len(words[doc]), n / len(part)) for doc, n in shares}
+        spans[f"n{number}"] = {doc: (n / len(words[doc]), n / len(window)) for doc, n in shares}
     return new, spans
 
 
 def known(grades, spans):
     """What is known of new documents by the spans."""
-    found = {}
+    new_grades = {}
     for name, parts in spans.items():
-        own = [(grades[doc], *shares) for doc, shares in parts.items() if doc in grades]
-        whole = max((grade for grade, share, _ in own if share >= 0.9), default=0)
-        partly = max((grade for grade, share, _ in own if share < 0.9), default=0)
-        if whole > 0 and partly <= whole:
-            found[name] = whole
-        elif max(whole, partly) == 0 and sum(share for *_, share in own) >= 0.9:
-            found[name] = 0
-    return found
+        judged_parts = [(grades[doc], *shares) for doc, shares in parts.items() if doc in grades]
+        whole_grade = max((grade for grade, share, _ in judged_parts if share >= 0.9), default=0)
+        partly = max((grade for grade, share, _ in judged_parts if share < 0.9), default=0)
+        if whole_grade > 0 and partly <= whole_grade:
+            new_grades[name] = whole_grade
+        elif max(whole_grade, partly) == 0 and sum(share for *_, share in judged_parts) >= 0.9:
+            new_grades[name] = 0
+    return new_grades
 
 
 @pytest.mark.parametrize(("size", "lap"), [(80, 0), (250, 50)])
@@ -122,15 +122,20 @@ def test_cranfield_cut_anew(shared, size, lap):
         if doc in docs and int(grade) >= 0:
             qrels.setdefault(query, {})[doc] = int(grade)
     for grades in qrels.values():
-        others = random.choice(list(docs), 20, replace=False)
-        grades.update({doc: grades.get(doc, 0) for doc in others.tolist()})
+        extra_docs = random.choice(list(docs), 20, replace=False)
+        grades.update({doc: grades.get(doc, 0) for doc in extra_docs.tolist()})
     new, spans = cut(Texts.from_texts(docs).words, size, lap, random)
-    found = rankgate.reanchor(qrels, docs, new).judgments
-    got = {(query, doc): grade for query, doc, grade in found.iter_rows()}
-    expected = {(query, name): grade for query, grades in qrels.items()
-                for name, grade in known(grades, spans).items()}  # fmt: skip
-    assert sum(got.get(pair) == grade for pair, grade in expected.items()) >= 0.95 * len(expected)
-    for (query, name), grade in got.items():
+    judgments = rankgate.reanchor(qrels, docs, new).judgments
+    actual_grades = {(query, doc): grade for query, doc, grade in judgments.iter_rows()}
+    expected = {
+        (query, name): grade
+        for query, grades in qrels.items()
+        for name, grade in known(grades, spans).items()
+    }
+    assert sum(actual_grades.get(pair) == grade for pair, grade in expected.items()) >= 0.95 * len(
+        expected
+    )
+    for (query, name), grade in actual_grades.items():
         shares = {doc: share for doc, (share, _) in spans[name].items() if doc in qrels[query]}
         if grade > 0:
             assert any(share >= 0.8 and qrels[query][doc] == grade for doc, share in shares.items())
@@ -144,10 +149,10 @@ def test_files_and_the_command(run, tmp_path):
     (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, new)) + "\n")
     (tmp_path / "qrels.txt").write_text("q 0 p1 2\nq 0 p2 1\nq 0 p5 -1\n")
     paths = [str(tmp_path / name) for name in ("qrels.txt", "old.csv", "new.jsonl", "new.txt")]
-    done = run("reanchor", *paths[:3], "--judgments", paths[3], "--format", "json")
-    assert done.code == 0, done.err
+    result = run("reanchor", *paths[:3], "--judgments", paths[3], "--format", "json")
+    assert result.code == 0, result.err
     assert (tmp_path / "new.txt").read_text() == "q 0 x 2\n"
-    assert json.loads(done.out)["negative"] == 1
+    assert json.loads(result.out)["negative"] == 1
 
 
 def test_bad_input(tmp_path):
@@ -162,9 +167,9 @@ def test_bad_input(tmp_path):
 
 
 def test_a_judged_document_without_a_text_is_lost_and_named():
-    found = carried({"x": OLD["p2"]}, {"p1": 1, "p2": 0, "p9": 0}, OLD | {"p1": " … "})
-    assert statuses(found) == {"p1": "lost", "p2": "moved", "p9": "lost"}
-    assert [notice.code for notice in found.notices] == ["relevant-unjudged", "missing-texts"]
+    result = carried({"x": OLD["p2"]}, {"p1": 1, "p2": 0, "p9": 0}, OLD | {"p1": " … "})
+    assert statuses(result) == {"p1": "lost", "p2": "moved", "p9": "lost"}
+    assert [notice.code for notice in result.notices] == ["relevant-unjudged", "missing-texts"]
 
 
 PASSAGE = (
@@ -180,15 +185,15 @@ def test_a_repeated_phrase_is_not_the_whole_passage():
     result = carried({"x": repeating}, {"p": 2}, {"p": PASSAGE})
     assert graded(result) == {}
     assert result.relevant == (1, 0)
-    other = f"a licence of another kind says {repeating} and ends"
-    old = {"p": PASSAGE, "licence": other}
-    new = {"p": PASSAGE, "licence": other.replace("kind", "sort")}
+    licence = f"a licence of another kind says {repeating} and ends"
+    old = {"p": PASSAGE, "licence": licence}
+    new = {"p": PASSAGE, "licence": licence.replace("kind", "sort")}
     assert graded(carried(new, {"p": 2}, old)) == {"p": 2}
 
 
 def test_a_lost_judgment_is_not_one_that_holds():
-    words = OLD["p3"].split()
-    new = {"x": f"{OLD['p1']} {' '.join(words[:6])}"}
+    tokens = OLD["p3"].split()
+    new = {"x": f"{OLD['p1']} {' '.join(tokens[:6])}"}
     result = carried(new, {"p1": 2, "p3": 2})
     assert graded(result) == {"x": 2}
     assert result.counts["merged"] == (1, 1)
@@ -220,12 +225,12 @@ def test_texts_that_look_alike_are_the_same(before, after):
 
 
 def test_pieces_may_have_the_grade_of_what_they_were_cut_from():
-    words = OLD["p3"].split()
-    parts = {"x": " ".join(words[:9]), "y": " ".join(words[9:])}
+    tokens = OLD["p3"].split()
+    parts = {"x": " ".join(tokens[:9]), "y": " ".join(tokens[9:])}
     result = rankgate.reanchor({"q": {"p3": 2}}, OLD, parts, pieces="inherit")
     assert graded(result) == {"x": 2, "y": 2}
     assert result.relevant == (1, 1)
-    joined = {"x": f"{OLD['p1']} {' '.join(words[:13])}"}  # the more relevant one is not all in it
+    joined = {"x": f"{OLD['p1']} {' '.join(tokens[:13])}"}  # the more relevant one is not all in it
     grades = {"p1": 1, "p3": 2}
     assert graded(carried(joined, grades)) == {}
     result = rankgate.reanchor({"q": grades}, OLD, joined, pieces="inherit")
@@ -244,7 +249,7 @@ def test_counts_are_on_the_terminal_where_decisions_go_to_a_file(run, tmp_path):
     pl.DataFrame({"id": list(OLD), "text": list(OLD.values())}).write_csv(tmp_path / "old.csv")
     (tmp_path / "qrels.txt").write_text("q 0 p1 2\n")
     paths = [str(tmp_path / name) for name in ("qrels.txt", "old.csv", "old.csv")]
-    done = run("reanchor", *paths, "-o", str(tmp_path / "decisions.csv"))
-    assert done.code == 0, done.err
-    assert done.err.startswith("1 of 1 relevant judgment (100.0%) reached a new document")
-    assert done.out == ""
+    result = run("reanchor", *paths, "-o", str(tmp_path / "decisions.csv"))
+    assert result.code == 0, result.err
+    assert result.err.startswith("1 of 1 relevant judgment (100.0%) reached a new document")
+    assert result.out == ""

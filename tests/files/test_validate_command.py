@@ -11,16 +11,16 @@ from support.command import assert_refused
 @pytest.fixture
 def wrong(tmp_path):
     """Judgments with two errors and a note."""
-    place = tmp_path / "wrong.qrels"
-    place.write_text("1 0 a 1\n1 0 a 2\n1 0 b nan\n1 0 c -1\n")
-    return place
+    path = tmp_path / "wrong.qrels"
+    path.write_text("1 0 a 1\n1 0 a 2\n1 0 b nan\n1 0 c -1\n")
+    return path
 
 
 def test_errors_exit_with_2_and_all_are_reported(run, wrong):
-    done = run("validate", wrong)
-    assert done.code == 2
-    assert not done.err
-    assert done.out == (
+    result = run("validate", wrong)
+    assert result.code == 2
+    assert not result.err
+    assert result.out == (
         "2 errors, 1 note\n\n"
         f"{wrong}: read as trec, 4 judgments\n"
         "error  line 2: 1 row judging a document again for the same query, 1 document\n"
@@ -41,28 +41,30 @@ def test_errors_exit_with_2_and_all_are_reported(run, wrong):
 
 def test_warnings_exit_with_0(run, small):
     qrels, ranking = small
-    done = run("validate", ranking, "--against", qrels)
-    assert done.code == 0
-    assert "1 of 4 judged queries is not in the run [queries-in-common]" in done.out
-    assert "1 of 4 queries of the run without judgments" in done.out
-    assert "without a document of a positive grade" in done.out.replace("\n", " ").replace("  ", "")
-    assert done.out.startswith("2 warnings, 2 notes\n")
-    assert max(len(line) for line in done.out.splitlines() if line[0:1] != "/") <= 80
+    result = run("validate", ranking, "--against", qrels)
+    assert result.code == 0
+    assert "1 of 4 judged queries is not in the run [queries-in-common]" in result.out
+    assert "1 of 4 queries of the run without judgments" in result.out
+    assert "without a document of a positive grade" in result.out.replace("\n", " ").replace(
+        "  ", ""
+    )
+    assert result.out.startswith("2 warnings, 2 notes\n")
+    assert max(len(line) for line in result.out.splitlines() if line[0:1] != "/") <= 80
 
 
 def test_nothing_wrong(run, tmp_path):
-    place = tmp_path / "q.qrels"
-    place.write_text("1 0 a 1\n1 0 b 0\n")
-    assert run("validate", place).out == (
+    path = tmp_path / "q.qrels"
+    path.write_text("1 0 a 1\n1 0 b 0\n")
+    assert run("validate", path).out == (
         "no errors, no warnings, nothing to note\n\n"
-        f"{place}: read as trec, 2 judgments\n  no problems found\n"
+        f"{path}: read as trec, 2 judgments\n  no problems found\n"
     )
 
 
 def test_for_programs(run, wrong):
-    done = run("validate", wrong, "--format", "json")
-    assert done.code == 2
-    result = json.loads(done.out)
+    outcome = run("validate", wrong, "--format", "json")
+    assert outcome.code == 2
+    result = json.loads(outcome.out)
     assert result["schema_version"] == 1
     assert result["valid"] is False
     assert result["counts"] == {"error": 2, "warning": 0, "note": 1}
@@ -91,24 +93,24 @@ def test_for_pages(run, wrong):
     "content", [b"\x00\x01\x02\x03" * 99, b"", b"{", b"1 0 \xff 1\n", b"x,y\n1"]
 )
 def test_what_cannot_be_read_is_an_error_in_the_list(run, tmp_path, content):
-    place = tmp_path / "x"
-    place.write_bytes(content)
-    done = run("validate", place, "--format", "json")
-    assert done.code == 2
-    assert json.loads(done.out)["problems"][0]["check"] == "unreadable"
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    result = run("validate", path, "--format", "json")
+    assert result.code == 2
+    assert json.loads(result.out)["problems"][0]["check"] == "unreadable"
 
 
 def test_no_such_file_among_others(run, small, tmp_path):
-    done = run("validate", small[0], tmp_path / "none", small[1])
-    assert done.code == 2
-    assert "no such file; check the path [unreadable]" in done.out
-    assert "bm25.run: read as trec, 8 ranked documents" in done.out
+    result = run("validate", small[0], tmp_path / "none", small[1])
+    assert result.code == 2
+    assert "no such file; check the path [unreadable]" in result.out
+    assert "bm25.run: read as trec, 8 ranked documents" in result.out
 
 
 def test_judgments_are_needed_to_hold_against(run, small):
-    done = run("validate", small[1], "--against", small[1])
-    assert done.code == 2
-    assert "it has no judgments to compare the others with" in done.out
+    result = run("validate", small[1], "--against", small[1])
+    assert result.code == 2
+    assert "it has no judgments to compare the others with" in result.out
 
 
 def test_the_list_has_every_check(run):
@@ -116,8 +118,8 @@ def test_the_list_has_every_check(run):
     assert [check.name for check in CHECKS] == [
         line.split()[0] for line in table.splitlines() if line[0] != " "
     ]
-    listed = json.loads(run("validate", "--list", "--format", "json").out)["checks"]
-    assert listed[0] == {
+    checks = json.loads(run("validate", "--list", "--format", "json").out)["checks"]
+    assert checks[0] == {
         "name": "byte-order-mark",
         "severity": "note",
         "needs": "bytes",
@@ -130,10 +132,10 @@ def test_something_is_needed(run):
 
 
 def test_standard_input_and_format(run):
-    done = run("validate", "-", stdin=b"1 0 a 1\n1 0 a 1\n")
-    assert "standard input: read as trec, 2 judgments" in done.out
-    done = run("validate", "-", "--from", "csv", stdin=b"1 0 a 1\n")
-    assert done.code == 2
+    result = run("validate", "-", stdin=b"1 0 a 1\n1 0 a 1\n")
+    assert "standard input: read as trec, 2 judgments" in result.out
+    result = run("validate", "-", "--from", "csv", stdin=b"1 0 a 1\n")
+    assert result.code == 2
     assert "nFDG" not in run("validate", "-", "--from", "nFDG", stdin=b"1").out
 
 
@@ -146,9 +148,9 @@ def test_three_columns_may_be_said_to_be_a_run(run):
 def test_describe(run, small, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")  # paths of any length
     qrels, ranking = small
-    done = run("describe", qrels, ranking, "-k", "2")
-    assert done.code == 0
-    out = done.out
+    result = run("describe", qrels, ranking, "-k", "2")
+    assert result.code == 0
+    out = result.out
     assert "judgments  7 of 5 documents for 4 queries; a query has 1 to 3, the middle" in out
     assert "grades     0: 2, 1: 3, 2: 1, 3: 1; queries without a positive grade: 1" in out
     assert "8 rows of 7 documents for 4 queries" in out

@@ -11,28 +11,28 @@ import rankgate
 def runs(tmp_path):
     places = []
     for name, docs in {"bm25": "abc", "dense": "cab"}.items():
-        place = tmp_path / f"{name}.run"
+        path = tmp_path / f"{name}.run"
         lines = [f"1 Q0 {doc} {i} {9 - i} {name}\n" for i, doc in enumerate(docs, 1)]
-        place.write_text("".join(lines))
-        places.append(str(place))
+        path.write_text("".join(lines))
+        places.append(str(path))
     return places
 
 
 def test_the_run_goes_to_standard_output_and_the_report_to_standard_error(run, runs):
-    ended = run("fuse", *runs)
-    assert ended.code == 0
-    assert [line.split()[2] for line in ended.out.splitlines()] == ["a", "c", "b"]
-    assert "bm25" in ended.err
-    assert "dense" in ended.err
+    result = run("fuse", *runs)
+    assert result.code == 0
+    assert [line.split()[2] for line in result.out.splitlines()] == ["a", "c", "b"]
+    assert "bm25" in result.err
+    assert "dense" in result.err
 
 
 @pytest.mark.parametrize("suffix", ["run", "csv", "parquet", "jsonl", "run.gz"])
 def test_a_file_is_written_in_the_format_of_its_suffix(run, runs, tmp_path, suffix):
-    place = tmp_path / f"fused.{suffix}"
-    ended = run("fuse", *runs, "--method", "borda", "-o", place, "--format", "json")
-    assert ended.code == 0
-    assert json.loads(ended.out)["documents"] == 3
-    assert rankgate.read_run(place).table["doc_id"].to_list() == ["a", "c", "b"]
+    path = tmp_path / f"fused.{suffix}"
+    result = run("fuse", *runs, "--method", "borda", "-o", path, "--format", "json")
+    assert result.code == 0
+    assert json.loads(result.out)["documents"] == 3
+    assert rankgate.read_run(path).table["doc_id"].to_list() == ["a", "c", "b"]
 
 
 def test_a_result_can_be_put_into_a_report(run, runs, tmp_path):
@@ -52,8 +52,8 @@ def test_a_result_can_be_put_into_a_report(run, runs, tmp_path):
     ],
 )
 def test_bad_words_end_with_2_and_write_nothing(run, runs, words):
-    ended = run("fuse", *runs, *words)
-    assert (ended.code, ended.out) == (2, "")
+    result = run("fuse", *runs, *words)
+    assert (result.code, result.out) == (2, "")
 
 
 @pytest.mark.parametrize(

@@ -14,22 +14,27 @@ from rankgate.measurement.fusion.trained_methods import METHODS
 def world(queries=40, seed=0):
     """Judgments, a good run, and a run of noise, which ranks more documents."""
     rng = np.random.default_rng(seed)
-    qrels, good, noise = {}, {}, {}
+    qrels, good_run, noise = {}, {}, {}
     for q in range(queries):
         docs = [f"d{i}" for i in range(30)]
         grades = dict(zip(docs, (rng.random(30) < 0.2).astype(int).tolist(), strict=True))
         qrels[f"q{q}"] = grades
-        good[f"q{q}"] = {doc: grades[doc] + float(rng.normal(0, 0.6)) for doc in docs[:20]}
+        good_run[f"q{q}"] = {doc: grades[doc] + float(rng.normal(0, 0.6)) for doc in docs[:20]}
         noise[f"q{q}"] = {doc: float(rng.random()) for doc in docs}
-    return qrels, {"good": good, "noise": noise}
+    return qrels, {"good": good_run, "noise": noise}
 
 
 def test_a_document_of_one_run_and_queries_of_one_run_are_kept():
     fused = rankgate.fuse([{"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"c": 1.0}, "q2": {"d": 1.0}}])
     assert fused.run.table.rows() == [
-        ("q1", "c", 1 / 61), ("q1", "a", 1 / 61), ("q1", "b", 1 / 62), ("q2", "d", 1 / 61),
-    ]  # fmt: skip
-    assert [(each.code, each.subject) for each in fused.notices] == [("missing-queries", "run1")]
+        ("q1", "c", 1 / 61),
+        ("q1", "a", 1 / 61),
+        ("q1", "b", 1 / 62),
+        ("q2", "d", 1 / 61),
+    ]
+    assert [(notice.code, notice.subject) for notice in fused.notices] == [
+        ("missing-queries", "run1")
+    ]
 
 
 def test_depth_and_keep_cut_lists_before_and_after():
@@ -48,7 +53,7 @@ def test_tuned_weights_prefer_the_good_run_on_queries_that_they_have_not_seen():
     assert value == pytest.approx(learned.held_out)
 
 
-@pytest.mark.parametrize("method", [name for name, each in METHODS.items() if each.train])
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.train])
 def test_a_trained_method_trusts_the_better_run(method):
     qrels, runs = world()
     fused = rankgate.fuse(runs, method, learning=rankgate.FusionLearning(qrels))
@@ -58,22 +63,22 @@ def test_a_trained_method_trusts_the_better_run(method):
 def test_judgments_of_a_query_never_decide_its_own_list():
     """Other judgments of one fold change lists of the other folds only."""
     qrels, runs = world(queries=12)
-    before = rankgate.fuse(
+    table_before = rankgate.fuse(
         runs, "posfuse", learning=rankgate.FusionLearning(qrels, folds=12)
     ).run.table
-    turned = qrels | {"q3": {doc: 1 - grade for doc, grade in qrels["q3"].items()}}
-    after = rankgate.fuse(
-        runs, "posfuse", learning=rankgate.FusionLearning(turned, folds=12)
+    flipped_qrels = qrels | {"q3": {doc: 1 - grade for doc, grade in qrels["q3"].items()}}
+    table_after = rankgate.fuse(
+        runs, "posfuse", learning=rankgate.FusionLearning(flipped_qrels, folds=12)
     ).run.table
-    own = pl.col("query_id") == "q3"
-    assert before.filter(own).equals(after.filter(own))
-    assert not before.filter(~own).equals(after.filter(~own))
+    is_changed = pl.col("query_id") == "q3"
+    assert table_before.filter(is_changed).equals(table_after.filter(is_changed))
+    assert not table_before.filter(~is_changed).equals(table_after.filter(~is_changed))
 
 
 def test_queries_without_judgments_are_fused_by_what_all_teach():
     qrels, runs = world()
-    some = {query: docs for query, docs in qrels.items() if query != "q7"}
-    fused = rankgate.fuse(runs, "mapfuse", learning=rankgate.FusionLearning(some))
+    partial_qrels = {query: docs for query, docs in qrels.items() if query != "q7"}
+    fused = rankgate.fuse(runs, "mapfuse", learning=rankgate.FusionLearning(partial_qrels))
     assert fused.learned.unjudged == 1
     assert fused.run.table["query_id"].unique(maintain_order=True).to_list() == list(qrels)
 
@@ -122,9 +127,9 @@ def test_learning_that_cannot_be_is_one_error():
         with pytest.raises(rankgate.UsageError) as error:
             rankgate.FusionLearning(**fields)
         assert error.value.code == code
-    same = rankgate.FusionLearning(JUDGED, tune=True)
-    assert same == rankgate.FusionLearning({"q": {"a": 1}}, tune=True)
-    assert same != rankgate.FusionLearning({"q": {"a": 2}}, tune=True)
+    learning = rankgate.FusionLearning(JUDGED, tune=True)
+    assert learning == rankgate.FusionLearning({"q": {"a": 1}}, tune=True)
+    assert learning != rankgate.FusionLearning({"q": {"a": 2}}, tune=True)
 
 
 def test_a_collection_says_how_judgments_are_read():
@@ -132,18 +137,19 @@ def test_a_collection_says_how_judgments_are_read():
     qrels, runs = world(queries=30)
     rows = [
         {"term": query, "sku": doc, "label": f"grade {grade}"}
-        for query, docs in qrels.items() for doc, grade in docs.items()
-    ]  # fmt: skip
+        for query, docs in qrels.items()
+        for doc, grade in docs.items()
+    ]
     grades = {row["label"]: float(row["label"].split()[1]) for row in rows}
     shop = rankgate.Collection(
         pl.DataFrame(rows), columns="query=term,doc=sku,grade=label", grades=grades
     )
-    one, other = (
+    first, second = (
         rankgate.fuse(runs, "linear", learning=rankgate.FusionLearning(judged, tune=True))
         for judged in (qrels, shop)
     )
-    assert one.learned.setting == other.learned.setting
-    assert one.learned.held_out == other.learned.held_out
+    assert first.learned.setting == second.learned.setting
+    assert first.learned.held_out == second.learned.held_out
 
 
 def test_a_method_with_nothing_to_tune_says_so():

@@ -22,14 +22,27 @@ from rankgate.measurement.scoring.alignment.top_documents import read_named_runs
 RANX = json.loads((Path(__file__).parent / "ranx.json").read_text())
 WEIGHTS = (0.2, 0.5, 0.3)
 OURS = {
-    "sum": "combsum", "mnz": "combmnz", "anz": "combanz", "max": "combmax", "min": "combmin",
-    "med": "combmed", "gmnz": "combgmnz", "wsum": "linear", "log_isr": "logisr",
-    "logn_isr": "lognisr", "bordafuse": "borda", "w_bordafuse": "borda",
-}  # fmt: skip
+    "sum": "combsum",
+    "mnz": "combmnz",
+    "anz": "combanz",
+    "max": "combmax",
+    "min": "combmin",
+    "med": "combmed",
+    "gmnz": "combgmnz",
+    "wsum": "linear",
+    "log_isr": "logisr",
+    "logn_isr": "lognisr",
+    "bordafuse": "borda",
+    "w_bordafuse": "borda",
+}
 PARAMETERS = {
-    "gmnz": {"gamma": 0.7}, "rrf": {"k": 17.0}, "logn_isr": {"sigma": 0.02},
-    "rbc": {"phi": 0.85}, "slidefuse": {"width": 4}, "probfuse": {"segments": 7},
-}  # fmt: skip
+    "gmnz": {"gamma": 0.7},
+    "rrf": {"k": 17.0},
+    "logn_isr": {"sigma": 0.02},
+    "rbc": {"phi": 0.85},
+    "slidefuse": {"width": 4},
+    "probfuse": {"segments": 7},
+}
 WEIGHTED = {"wsum", "wmnz", "mixed", "w_bordafuse"}
 NORMS = {"zmuv": "z-score", "None": "none"}
 
@@ -38,8 +51,8 @@ def fuser(runs, method, norm="none"):
     systems = read_named_runs(runs)
     queries = pl.concat([run.table["query_id"] for run in systems]).unique(maintain_order=True)
     numbered = pl.DataFrame({"query_id": queries}).with_row_index("query")
-    laid = tuple(RankedRun.index(run, numbered) for run in systems)
-    return Fuser(laid, queries, METHODS[method], NORMALISATIONS[norm]), numbered
+    ranked_runs = tuple(RankedRun.index(run, numbered) for run in systems)
+    return Fuser(ranked_runs, queries, METHODS[method], NORMALISATIONS[norm]), numbered
 
 
 def values(table):
@@ -48,20 +61,20 @@ def values(table):
 
 @pytest.mark.parametrize("key", RANX["fused"])
 def test_scores_equal_those_of_ranx(key):
-    theirs, norm = key.split("|")
-    name = OURS.get(theirs, theirs)
-    made, numbered = fuser(RANX["runs"], name, NORMS.get(norm, norm))
-    trained, given_ = None, PARAMETERS.get(theirs, {})
+    peer_name, norm = key.split("|")
+    name = OURS.get(peer_name, peer_name)
+    fusion, numbered = fuser(RANX["runs"], name, NORMS.get(norm, norm))
+    trained, parameters = None, PARAMETERS.get(peer_name, {})
     if METHODS[name].train:
         judged = [(q, d, g) for q, docs in RANX["qrels"].items() for d, g in docs.items()]
         schema = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
         table = pl.DataFrame(judged, schema, orient="row")
         trained = METHODS[name].learned(
-            TrainingData.from_lists(made.runs, numbered, table, 1), given_
+            TrainingData.from_lists(fusion.runs, numbered, table, 1), parameters
         )
-    setting = Setting(given_, WEIGHTS if theirs in WEIGHTED else None)
+    setting = Setting(parameters, WEIGHTS if peer_name in WEIGHTED else None)
     expected = {(q, d): s for q, docs in RANX["fused"][key].items() for d, s in docs.items()}
-    assert values(made.fuse(setting, trained).table) == pytest.approx(expected, abs=1e-10)
+    assert values(fusion.fuse(setting, trained).table) == pytest.approx(expected, abs=1e-10)
 
 
 SLOW = {  # of scores and ranks of the runs that have the document
@@ -95,29 +108,29 @@ def ranked(docs):
 def test_scores_equal_the_formulas_read_slowly(method, runs):
     expected = {}
     for query in {query for run in runs for query in run}:
-        own = [run[query] for run in runs if query in run]
-        for doc in {doc for docs in own for doc in docs}:
-            scores = [docs[doc] for docs in own if doc in docs]
-            ranks = [ranked(docs).index(doc) + 1 for docs in own if doc in docs]
+        query_runs = [run[query] for run in runs if query in run]
+        for doc in {doc for docs in query_runs for doc in docs}:
+            scores = [docs[doc] for docs in query_runs if doc in docs]
+            ranks = [ranked(docs).index(doc) + 1 for docs in query_runs if doc in docs]
             expected[query, doc] = SLOW[method](scores, ranks)
-    made, _ = fuser(runs, method)
-    assert values(made.fuse(Setting({})).table) == pytest.approx(expected)
+    fusion, _ = fuser(runs, method)
+    assert values(fusion.fuse(Setting({})).table) == pytest.approx(expected)
 
 
 @pytest.mark.hypothesis
 @given(runs=systems, weighted=st.booleans())
 def test_no_majority_turns_two_neighbours_of_condorcet(runs, weighted):
     weights = tuple(range(1, len(runs) + 1)) if weighted else (1,) * len(runs)
-    made, _ = fuser(runs, "condorcet")
-    table = made.fuse(Setting({}, weights)).table
+    fusion, _ = fuser(runs, "condorcet")
+    table = fusion.fuse(Setting({}, weights)).table
     for (query,), rows in table.group_by("query_id"):
         docs = rows["doc_id"].to_list()
         orders = [ranked(run.get(query, {})) for run in runs]
         for first, second in pairwise(docs):
             balance = 0.0
             for order, weight in zip(orders, weights, strict=True):
-                place = {doc: i for i, doc in enumerate(order)}
-                a, b = place.get(first, math.inf), place.get(second, math.inf)
+                positions = {doc: i for i, doc in enumerate(order)}
+                a, b = positions.get(first, math.inf), positions.get(second, math.inf)
                 balance += weight * ((b < a) - (a < b))
             assert balance <= 0
 
@@ -126,10 +139,10 @@ def test_no_majority_turns_two_neighbours_of_condorcet(runs, weighted):
 @pytest.mark.parametrize("name", NORMALISATIONS)
 @given(docs=lists.map(lambda docs: {doc: score + 5 for doc, score in docs.items()}))
 def test_a_normalisation_keeps_the_order_and_its_range(name, docs):
-    made, _ = fuser([{"q": docs}, {"q": docs}], "combmax", name)
-    table = made.fuse(Setting({})).table
-    before = [docs[doc] for doc in table["doc_id"]]
-    assert before == sorted(before, reverse=name != "min-max-inverted")
+    fusion, _ = fuser([{"q": docs}, {"q": docs}], "combmax", name)
+    table = fusion.fuse(Setting({})).table
+    original_scores = [docs[doc] for doc in table["doc_id"]]
+    assert original_scores == sorted(original_scores, reverse=name != "min-max-inverted")
     if name in {"min-max", "min-max-inverted", "tanh", "rank", "borda", "sum", "max"}:
         assert table["score"].is_between(0, 1 + 1e-12).all()
 
@@ -137,10 +150,10 @@ def test_a_normalisation_keeps_the_order_and_its_range(name, docs):
 def test_a_normalisation_by_median_is_not_moved_by_an_outlier():
     plain = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0, "e": -1.0}}
     spiked = {"q": plain["q"] | {"a": 1e9}}
-    made = [
+    tables = [
         fuser([run, run], "combmax", "robust")[0].fuse(Setting({})).table for run in (plain, spiked)
     ]
-    assert values(made[0])["q", "b"] == values(made[1])["q", "b"] == pytest.approx(1 / 1.4826)
+    assert values(tables[0])["q", "b"] == values(tables[1])["q", "b"] == pytest.approx(1 / 1.4826)
 
 
 def test_the_maximum_of_scores_below_zero_is_refused():
@@ -156,9 +169,11 @@ def test_blocks_do_not_change_scores(monkeypatch):
         {f"q{q}": {f"d{d}": float(rng.random()) for d in rng.choice(40, 20)} for q in range(30)}
         for _ in range(3)
     ]
-    whole = {name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")}
+    expected = {
+        name: rankgate.fuse(runs, name) for name in ("rrf", "combmed", "borda", "condorcet")
+    }
     monkeypatch.setattr("rankgate.measurement.fusion.candidate_blocks._ROWS_OF_BLOCK", 100)
-    for name, fused in whole.items():
+    for name, fused in expected.items():
         assert fused.run.table.equals(rankgate.fuse(runs, name).run.table), name
 
 
@@ -167,5 +182,5 @@ def test_the_page_shows_every_method_and_normalisation_as_declared():
     for method in METHODS.values():
         assert f"| `{method.name}` | {method.title} | {method.formula} | " in page
         assert method.source in page
-    for each in NORMALISATIONS.values():
-        assert f"| `{each.name}` | {each.title} | " in page
+    for normalisation in NORMALISATIONS.values():
+        assert f"| `{normalisation.name}` | {normalisation.title} | " in page

@@ -21,31 +21,52 @@ POLICY = (
 
 def script(step):
     """What a step runs."""
-    found = re.search(rf"    - id: {step}\n.*?      run: \|\n((?:        [^\n]*\n|\n)+)",
-                      ACTION.read_text(), re.DOTALL)  # fmt: skip
-    return textwrap.dedent(found[1])
+    match = re.search(
+        rf"    - id: {step}\n.*?      run: \|\n((?:        [^\n]*\n|\n)+)",
+        ACTION.read_text(),
+        re.DOTALL,
+    )
+    return textwrap.dedent(match[1])
 
 
 def inputs_of(step):
     """The names of the environment of a step."""
-    found = re.search(rf"    - id: {step}\n.*?      env:\n((?:        [^\n]*\n)+)",
-                      ACTION.read_text(), re.DOTALL)  # fmt: skip
-    return re.findall(r"^ +([A-Z_]+):", found[1], re.MULTILINE)
+    match = re.search(
+        rf"    - id: {step}\n.*?      env:\n((?:        [^\n]*\n)+)", ACTION.read_text(), re.DOTALL
+    )
+    return re.findall(r"^ +([A-Z_]+):", match[1], re.MULTILINE)
 
 
 def acted(folder, step="gate", **inputs):
     """Run a step with these inputs, as a runner would."""
-    place = {name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    output_paths = {
+        name: str(folder / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+    }
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     names = dict.fromkeys(inputs_of(step), "")
     temporary = folder.with_name(f"{folder.name}-runner")
     temporary.mkdir(exist_ok=True)
-    env = {**os.environ, **names, **place, "PATH": path, "RUNNER_TEMP": str(temporary), **inputs}
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script(step)], env=env, cwd=folder,
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    result = {name: Path(each).read_text() if Path(each).exists() else ""
-            for name, each in place.items()}  # fmt: skip
-    return done, result["GITHUB_OUTPUT"], result["GITHUB_STEP_SUMMARY"]
+    env = {
+        **os.environ,
+        **names,
+        **output_paths,
+        "PATH": path,
+        "RUNNER_TEMP": str(temporary),
+        **inputs,
+    }
+    process = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script(step)],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    result = {
+        name: Path(file).read_text() if Path(file).exists() else ""
+        for name, file in output_paths.items()
+    }
+    return process, result["GITHUB_OUTPUT"], result["GITHUB_STEP_SUMMARY"]
 
 
 @pytest.fixture
@@ -72,9 +93,16 @@ def data(tmp_path):
     [("same.run", 0, "pass"), ("mostly.run", 3, "inconclusive"), ("wrong.run", 1, "fail")],
 )
 def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
-    done, output, summary = acted(data, QRELS="qrels", BASELINE="right.run", CANDIDATE=candidate,
-                                  POLICY="p.toml", JUNIT="gate.xml", HTML="gate.html")  # fmt: skip
-    assert done.returncode == code, done.stderr
+    process, output, summary = acted(
+        data,
+        QRELS="qrels",
+        BASELINE="right.run",
+        CANDIDATE=candidate,
+        POLICY="p.toml",
+        JUNIT="gate.xml",
+        HTML="gate.html",
+    )
+    assert process.returncode == code, process.stderr
     assert f"exit-code={code}\n" in output
     assert f"verdict={verdict}\n" in output
     assert verdict.upper() in summary.upper()
@@ -84,9 +112,11 @@ def test_the_step_ends_as_the_gate_does(data, candidate, code, verdict):
 
 @pytest.mark.bash
 def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
-    done, output, summary = acted(data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="same.run")
-    assert (done.returncode, output) == (2, "exit-code=2\n")
-    (line,) = done.stdout.splitlines()
+    process, output, summary = acted(
+        data, QRELS="no%\nne", BASELINE="right.run", CANDIDATE="same.run"
+    )
+    assert (process.returncode, output) == (2, "exit-code=2\n")
+    (line,) = process.stdout.splitlines()
     assert line.startswith("::error title=rankgate::rankgate: no%25")
     assert "exit code 2" in summary
     assert "    rankgate: no%" in summary
@@ -94,9 +124,9 @@ def test_wrong_input_is_2_with_an_annotation_and_a_summary(data):
 
 @pytest.mark.bash
 def test_files_are_written_into_folders_that_are_missing(data):
-    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
-    done, output, _ = acted(data, **words, JUNIT="out/a/gate.xml")
-    assert done.returncode == 0, done.stderr
+    inputs = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
+    process, output, _ = acted(data, **inputs, JUNIT="out/a/gate.xml")
+    assert process.returncode == 0, process.stderr
     assert "verdict=pass" in output
     assert (data / "out/a/gate.xml").is_file()
 
@@ -104,32 +134,36 @@ def test_files_are_written_into_folders_that_are_missing(data):
 @pytest.mark.bash
 @pytest.mark.parametrize("also", ["csv=a.csv", "json=none/a.json", "json=qrels"])
 def test_a_file_that_cannot_be_written_leaves_no_verdict(data, also):
-    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
-    done, output, _ = acted(data, **words, ALSO=also)
-    assert (done.returncode, output) == (2, "exit-code=2\n")
+    inputs = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "same.run"}
+    process, output, _ = acted(data, **inputs, ALSO=also)
+    assert (process.returncode, output) == (2, "exit-code=2\n")
 
 
 @pytest.mark.bash
 def test_lists_of_inputs_are_one_a_line(data):
-    words = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "mostly.run"}
+    inputs = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "mostly.run"}
     noise = "right.run\nwrong.run\n"
-    done, _, summary = acted(data, **words, NOISE=noise, POLICY="p.toml")
-    assert done.returncode in {2, 3}, done.stderr  # the margin is below the noise floor
+    process, _, summary = acted(data, **inputs, NOISE=noise, POLICY="p.toml")
+    assert process.returncode in {2, 3}, process.stderr  # the margin is below the noise floor
     assert "noise" in summary
-    done, _, summary = acted(data, **words, NOISE="right.run\nnone.run\n", POLICY="p.toml")
-    assert done.returncode == 2
+    process, _, summary = acted(data, **inputs, NOISE="right.run\nnone.run\n", POLICY="p.toml")
+    assert process.returncode == 2
     assert "none.run" in summary
 
 
 INPUTS = {
-    "directions": "direction", "training": "train", "reference": "obvious",
-    "candidate_items": "candidates", "log": "record", "from_format": "from",
-}  # fmt: skip
+    "directions": "direction",
+    "training": "train",
+    "reference": "obvious",
+    "candidate_items": "candidates",
+    "log": "record",
+    "from_format": "from",
+}
 """Inputs of the action that are not called as the parameter of the command."""
 
 
 def test_every_option_of_gate_is_an_input():
-    options = {each.name for each in gate.params} - {
+    options = {parameter.name for parameter in gate.params} - {
         "form",
         "output",
         "checked",
@@ -145,10 +179,10 @@ def test_every_option_of_gate_is_an_input():
     ("record", "said"), [("true", "true"), ("False", "false"), ("TRUE", "true"), ("no", None)]
 )
 def test_record_is_true_or_false(data, record, said):
-    done, output, _ = acted(data, "looks", RECORD=record)
+    process, output, _ = acted(data, "looks", RECORD=record)
     if said is None:
-        assert done.returncode == 2
-        assert done.stdout.startswith("::error")
+        assert process.returncode == 2
+        assert process.stdout.startswith("::error")
     else:
         assert f"record={said}\n" in output
 
@@ -156,8 +190,8 @@ def test_record_is_true_or_false(data, record, said):
 @pytest.fixture
 def saved(data):
     """A saved baseline, and the options of a gate with it."""
-    words = ["baseline", "save", "main", "qrels", "right.run", "-m", "P@1"]
-    subprocess.run([sys.executable, "-m", "rankgate", *words], cwd=data, check=True)
+    arguments = ["baseline", "save", "main", "qrels", "right.run", "-m", "P@1"]
+    subprocess.run([sys.executable, "-m", "rankgate", *arguments], cwd=data, check=True)
     return {"QRELS": "qrels", "BASELINE": "main", "POLICY": "p.toml"}
 
 
@@ -177,13 +211,13 @@ def test_committed_and_cached_looks_are_put_together(data, saved):
     _, output, _ = acted(data, "looks", RECORD="true")  # one look is committed
     committed = re.search(r"committed=(.*)", output)[1]
     first = log.read_text()
-    other = first.replace('{"at": "2', '{"at": "1')
-    log.write_text(other + first)  # the cache has it, and an earlier one
+    earlier_look = first.replace('{"at": "2', '{"at": "1')
+    log.write_text(earlier_look + first)  # the cache has it, and an earlier one
     assert acted(data, "merge", COMMITTED=committed)[0].returncode == 0
-    assert log.read_text() == other + first
-    log.write_text(other)
+    assert log.read_text() == earlier_look + first
+    log.write_text(earlier_look)
     acted(data, "merge", COMMITTED=committed)
-    assert log.read_text() == other + first
+    assert log.read_text() == earlier_look + first
 
 
 @pytest.mark.bash
@@ -207,11 +241,12 @@ def test_what_is_installed(data, install, requirements, words):
     python.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{data}/words"\n')
     python.chmod(0o755)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    done, _, _ = acted(data, "install", INSTALL=install, REQUIREMENTS=requirements,
-                       ACTION="/the action", PATH=path)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    given = (data / "words").read_text().splitlines() if words else None
-    assert given == (["-m", "pip", "install", "--quiet", *words] if words else None)
+    process, _, _ = acted(
+        data, "install", INSTALL=install, REQUIREMENTS=requirements, ACTION="/the action", PATH=path
+    )
+    assert process.returncode == 0, process.stderr
+    arguments = (data / "words").read_text().splitlines() if words else None
+    assert arguments == (["-m", "pip", "install", "--quiet", *words] if words else None)
 
 
 def test_inputs_are_never_pasted_into_the_shell():
@@ -233,9 +268,15 @@ def test_all_steps_work_in_the_working_directory():
 
 def test_the_log_of_looks_is_restored_before_the_gate_and_kept_after_a_fail_too():
     text = ACTION.read_text()
-    restore, merge, gate_, keep = (text.index(words) for words in (
-        "actions/cache/restore@", "- id: merge", "- id: gate", "actions/cache/save@",
-    ))  # fmt: skip
+    restore, merge, gate_, keep = (
+        text.index(fragment)
+        for fragment in (
+            "actions/cache/restore@",
+            "- id: merge",
+            "- id: gate",
+            "actions/cache/save@",
+        )
+    )
     assert restore < merge < gate_ < keep
     assert "key: ${{ steps.restore.outputs.cache-primary-key }}" in text[keep:]
     assert "if: always() && steps.restore.outcome == 'success'" in text[gate_:keep]

@@ -28,8 +28,10 @@ def test_without_spread_nothing_passes_by_an_interval_of_no_width(interval):
 
 def test_without_spread_many_queries_pass_as_far_as_unseen_ones_may_matter():
     # rule of three: 30 equal values leave room for 1 − 0.05^(1/30) = 9.5 % of others, 300 for 1 %
-    few, many = (check_bound(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300))
-    assert (few.status, many.status) == ("inconclusive", "pass")
+    small_sample, large_sample = (
+        check_bound(np.full(n, 0.0144), -0.02, Terms(), GAINS) for n in (30, 300)
+    )
+    assert (small_sample.status, large_sample.status) == ("inconclusive", "pass")
 
 
 def test_rounding_is_no_spread():
@@ -63,9 +65,9 @@ def test_many_samples_are_decided_as_each_is(interval, anytime):
     terms = Terms(alpha=0.2, tests=2, interval=interval, anytime=anytime)
     bound = np.linspace(-0.1, 0.1, 30)
     result = decide_statuses(table, bound, terms, GAINS)
-    each = [check_bound(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
-    assert list(result) == each
-    assert len(set(each)) == 3
+    statuses = [check_bound(table[:, i], bound[i], terms, GAINS).status for i in range(30)]
+    assert list(result) == statuses
+    assert len(set(statuses)) == 3
 
 
 def test_the_advised_number_of_queries_has_the_power_asked_for():

@@ -28,8 +28,10 @@ margin = {margin}
 def _scores(values, base=0.5):
     systems = {"old": np.full(len(values), base), "new": np.asarray(values)}
     ids = [f"q{i}" for i in range(len(values))]
-    return [pl.DataFrame({"query_id": ids, "run": run, "nDCG@10": own})
-            for run, own in systems.items()]  # fmt: skip
+    return [
+        pl.DataFrame({"query_id": ids, "run": run, "nDCG@10": run_values})
+        for run, run_values in systems.items()
+    ]
 
 
 def _tags(clusters):
@@ -54,8 +56,8 @@ CODES = np.tile(np.arange(30), 5)
 
 @pytest.mark.parametrize("interval", ["t", "guaranteed"])
 def test_five_copies_of_each_query_decide_what_one_decides(decided, interval):
-    one, copies = decided(SINGLE, None, interval), decided(COPIES, _tags(CODES), interval)
-    (first,), (second,) = one.rules, copies.rules
+    single, copies = decided(SINGLE, None, interval), decided(COPIES, _tags(CODES), interval)
+    (first,), (second,) = single.rules, copies.rules
     assert (second.outcome.n, second.outcome.status) == (30, first.outcome.status)
     assert (second.outcome.low, second.outcome.high) == pytest.approx(
         (first.outcome.low, first.outcome.high)
@@ -68,11 +70,13 @@ def test_five_copies_of_each_query_decide_what_one_decides(decided, interval):
     "test", ["t", "randomization", Test(interval="bca"), Test(interval="simultaneous")]
 )
 def test_compare_counts_clusters(test):
-    one = compare(read_scores(*_scores(SINGLE)), metrics="nDCG@10", test=test).metrics
+    single = compare(read_scores(*_scores(SINGLE)), metrics="nDCG@10", test=test).metrics
     tags = _tags(CODES)
     copies = compare(read_scores(*_scores(COPIES), tags=tags), metrics="nDCG@10", test=test)
     names = ["n", "delta", "low", "high", "p_raw", "wins"]
-    assert copies.metrics.select(names).row(0) == pytest.approx(one.select(names).row(0), abs=0.01)
+    assert copies.metrics.select(names).row(0) == pytest.approx(
+        single.select(names).row(0), abs=0.01
+    )
     assert len(copies.only.queries) == 150
 
 
@@ -110,10 +114,10 @@ def test_guaranteed_bounds_of_unequal_clusters_are_of_the_mean_over_queries(deci
 
 
 def test_clusters_of_one_query_change_nothing(decided):
-    plain, own = decided(SINGLE), decided(SINGLE, _tags(np.arange(30)))
-    assert plain.rules[0].outcome == own.rules[0].outcome
-    assert plain.again == own.again
-    assert plain.notes == own.notes
+    plain, clustered = decided(SINGLE), decided(SINGLE, _tags(np.arange(30)))
+    assert plain.rules[0].outcome == clustered.rules[0].outcome
+    assert plain.again == clustered.again
+    assert plain.notes == clustered.notes
 
 
 def test_near_copies_are_found_by_their_words():
@@ -164,8 +168,12 @@ def test_a_models_judgments_of_copies_are_those_of_one():
     def estimate(copies):
         ids = [f"{i}.{j}" for i in range(200) for j in range(copies)]
         values = np.repeat(people, copies)
-        table = {"query_id": ids, "metric": "m", "baseline": 0.0,
-                 "candidate": values + np.repeat(noise, copies)}  # fmt: skip
+        table = {
+            "query_id": ids,
+            "metric": "m",
+            "baseline": 0.0,
+            "candidate": values + np.repeat(noise, copies),
+        }
         clusters = {query: query.partition(".")[0] for query in ids} if copies > 1 else {}
         design = Design(Sample("random"), pl.DataFrame(table), clusters=clusters)
         return design.estimate(ids[: 40 * copies], values[: 40 * copies], "m", np.subtract)
@@ -184,11 +192,14 @@ def test_compare_with_a_model_counts_clusters():
 
     def inputs(copies):
         def table(values, rows=range(60)):
-            return {f"{row}.{copy}": dict(zip(docs, values[row].tolist(), strict=True))
-                    for row in rows for copy in range(copies)}  # fmt: skip
+            return {
+                f"{row}.{copy}": dict(zip(docs, values[row].tolist(), strict=True))
+                for row in rows
+                for copy in range(copies)
+            }
 
         model = np.clip(np.round(grades + noise[2]), 0, 3).astype(int)
-        runs = [table(grades + each) for each in noise[:2]]
+        runs = [table(grades + errors) for errors in noise[:2]]
         ids = [f"{row}.{copy}" for row in range(60) for copy in range(copies)]
         tags = pl.DataFrame({"query_id": ids, "cluster": [i.partition(".")[0] for i in ids]})
         collection = Collection(
@@ -196,7 +207,7 @@ def test_compare_with_a_model_counts_clusters():
         )
         return compare(collection, *runs, ["nDCG@5"]).only
 
-    one, copies = inputs(1), inputs(4)
+    single, copies = inputs(1), inputs(4)
     names = ["n", "delta", "low", "high", "wins"]
-    assert copies.metrics.select(names).row(0) == pytest.approx(one.metrics.select(names).row(0))
+    assert copies.metrics.select(names).row(0) == pytest.approx(single.metrics.select(names).row(0))
     assert copies.represented["queries"][0] == 30

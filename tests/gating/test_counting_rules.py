@@ -33,8 +33,9 @@ def test_what_stands_above_passes_and_what_does_not_fails():
     assert ended(order("good", "bad")).status == "pass"
     result = ended(order("bad", "good"))
     assert (result.status, result.next) == (
-        "fail", "look at it side by side (rankgate compare --query q03)",
-    )  # fmt: skip
+        "fail",
+        "look at it side by side (rankgate compare --query q03)",
+    )
     assert result.reason == "for q03 bad is at rank 2 and good is at rank 1; bad must be above"
 
 
@@ -66,27 +67,30 @@ def test_a_query_that_is_not_compared_leaves_it_open():
 
 def test_what_nobody_judged_can_be_demanded_too():
     """As a behavioural test does: a query, and what it must find."""
-    more = LONG | {"aside": {"x": 3.0, "y": 2.0, "z": 1.0}}
+    extended_run = LONG | {"aside": {"x": 3.0, "y": 2.0, "z": 1.0}}
     rule = 'kind = "must_have"\nquery = "aside"\ndoc = "{}"\nwithin = 2'
-    assert ended(rule.format("y"), more).status == "pass"
-    result = ended(rule.format("z"), more)
+    assert ended(rule.format("y"), extended_run).status == "pass"
+    result = ended(rule.format("z"), extended_run)
     assert result.reason == "z is at rank 3 for aside; it must be within 2"
     assert result.status == "fail"
-    above = 'kind = "order"\nquery = "aside"\nabove = "{}"\nbelow = "{}"'
-    assert ended(above.format("x", "z"), more).status == "pass"
-    assert ended(above.format("z", "x"), more).status == "fail"
+    order_rule = 'kind = "order"\nquery = "aside"\nabove = "{}"\nbelow = "{}"'
+    assert ended(order_rule.format("x", "z"), extended_run).status == "pass"
+    assert ended(order_rule.format("z", "x"), extended_run).status == "fail"
     assert ended(rule.format("y")).status == "inconclusive"
 
 
 def test_states_are_counted_of_so_many():
-    less = {query: ranked for query, ranked in LONG.items() if query > "q02"}
-    head = 'unequal = "zero"'
-    result = ended('kind = "states"\nstate = "not_run"\nat_most = 0.2', less, head)
+    partial_run = {query: ranked for query, ranked in LONG.items() if query > "q02"}
+    policy_head = 'unequal = "zero"'
+    result = ended('kind = "states"\nstate = "not_run"\nat_most = 0.2', partial_run, policy_head)
     assert result.status == "fail"
     assert result.reason.startswith(
         "3 of the candidate's 12 queries (25.0%) were not run, 0 of the baseline's 12 (0.0%); at"
     )
-    assert ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', less, head).status == "pass"
+    assert (
+        ended('kind = "states"\nstate = "not_run"\nat_most = 0.25', partial_run, policy_head).status
+        == "pass"
+    )
 
 
 DROP = 'kind = "per_query"\nmetric = "AP"\nmax_drop = 0.1\n'
@@ -105,17 +109,17 @@ def sliced(rule, candidate, baseline=LONG, head="", band="tail"):
 
 def test_what_is_judged_and_seen_of_a_slice():
     """Where the tail shows an unjudged document first, only a rule of the tail sees it."""
-    other = {
+    changed_run = {
         query: {"new": 10.0, **ranked} if query > "q05" else ranked
         for query, ranked in LONG.items()
     }
     judged = 'kind = "judged"\nk = 1\nat_least = 0.5'
-    assert ended(judged, other).status == "pass"
-    result = sliced(judged, other)
+    assert ended(judged, changed_run).status == "pass"
+    result = sliced(judged, changed_run)
     assert result.status == "fail"
     assert result.reason.startswith("judged@1 for band=tail is below 0.5: candidate 0.000")
     unseen = 'kind = "unseen"\nat_most = 0.0'
-    assert sliced(unseen, other).n == 6
+    assert sliced(unseen, changed_run).n == 6
     assert sliced(unseen, LONG).reason == "no list changed in its first 10 documents"
 
 
@@ -149,25 +153,25 @@ def test_a_drop_at_its_bound_is_not_beyond_it():
     new = {query: dict.fromkeys([*NAMES[:5], "x", "y", "z", "v", "w"], 9.0) for query in qrels}
     text = '[[rules]]\nkind = "per_query"\nmetric = "P@10"\nmax_drop = {}'
     ends = [
-        gate(qrels, old, new, parse_policy(text.format(most), "policy")).rules[0].outcome.status
-        for most in (0.3, 0.299)
+        gate(qrels, old, new, parse_policy(text.format(max_drop), "policy")).rules[0].outcome.status
+        for max_drop in (0.3, 0.299)
     ]
     assert ends == ["pass", "fail"]
 
 
 def test_states_are_counted_of_a_slice():
     """Three of twelve queries are lacking, all of them of the six in the tail."""
-    less = {query: ranked for query, ranked in LONG.items() if query < "q09"}
-    head, rule = 'unequal = "zero"', 'kind = "states"\nstate = "not_run"\nat_most = 0.25'
-    assert ended(rule, less, head).status == "pass"
-    assert sliced(rule, less, head=head, band="head").status == "pass"
-    result = sliced(rule, less, head=head)
+    partial_run = {query: ranked for query, ranked in LONG.items() if query < "q09"}
+    policy_head, rule = 'unequal = "zero"', 'kind = "states"\nstate = "not_run"\nat_most = 0.25'
+    assert ended(rule, partial_run, policy_head).status == "pass"
+    assert sliced(rule, partial_run, head=policy_head, band="head").status == "pass"
+    result = sliced(rule, partial_run, head=policy_head)
     assert (result.status, result.n) == ("fail", 6)
     assert result.reason == (
         "3 of the candidate's 6 queries for band=tail (50.0%) were not run, 0 of the baseline's 6 "
         "(0.0%); at most 25% may"
     )
-    result = sliced(rule, less, head=head, band="body")
+    result = sliced(rule, partial_run, head=policy_head, band="body")
     assert (result.status, result.n) == ("inconclusive", 0)
     assert result.reason == "the baseline has no query for band=body"
 
@@ -176,11 +180,11 @@ def test_latencies_are_those_of_a_slice(here):
     """The last three of twelve queries take 110 ms: half of the tail, none of the head."""
 
     def timed(slow, names=tuple(QRELS)):
-        place = here / f"{slow}-{len(names)}.run"
-        place.write_text((here / "old.run").read_text())
+        path = here / f"{slow}-{len(names)}.run"
+        path.write_text((here / "old.run").read_text())
         took = [{"query_id": q, "latency_ms": slow if q > "q08" else 10} for q in names]
-        place.with_name(f"{place.name}.meta.jsonl").write_text("\n".join(map(json.dumps, took)))
-        return str(place)
+        path.with_name(f"{path.name}.meta.jsonl").write_text("\n".join(map(json.dumps, took)))
+        return str(path)
 
     rule = 'kind = "latency"\nquantile = "p50"\nmax_ms = 50'
     assert ended(rule, timed(110)).status == "pass"
@@ -215,7 +219,7 @@ def test_states_of_a_slice_against_a_saved_baseline(here):
         f'{DROP}allow = [{{query = "q01", until = "soon"}}]',
         f'{DROP}allow = [{{query = "q01", until = "2026-02-30"}}]',
     ],
-)  # fmt: skip
+)
 def test_what_no_rule_can_say_is_reported_by_line(rule):
     with raises("invalid-policy", InputError) as result:
         parse_policy(f"[[rules]]\n{rule}", "policy")

@@ -23,15 +23,22 @@ RULE = "[[rules]]\nid = 'same'\nkind = 'equivalence'\nmetric = 'AP'\n"
 
 
 def outcome(delta, head="", more="margin = 0.05"):
-    (ended,) = decide(compared(delta), parse_policy(f"{head}\n{RULE}{more}\n", "p")).rules
-    return ended.outcome
+    (rule_result,) = decide(compared(delta), parse_policy(f"{head}\n{RULE}{more}\n", "p")).rules
+    return rule_result.outcome
 
 
 @pytest.mark.parametrize(
     ("mean", "status"),
-    [(0.0, "pass"), (0.01, "pass"), (-0.01, "pass"), (0.05, "inconclusive"),
-     (-0.04, "inconclusive"), (0.15, "fail"), (-0.15, "fail")],
-)  # fmt: skip
+    [
+        (0.0, "pass"),
+        (0.01, "pass"),
+        (-0.01, "pass"),
+        (0.05, "inconclusive"),
+        (-0.04, "inconclusive"),
+        (0.15, "fail"),
+        (-0.15, "fail"),
+    ],
+)
 def test_passes_within_the_margin_and_fails_beyond_it_either_way(mean, status):
     assert outcome(spread(mean)).status == status
 
@@ -48,19 +55,22 @@ def test_passes_where_two_one_sided_tests_do():
 
 def test_shows_the_bounds_of_both_tests_and_the_margin():
     delta = np.concatenate([np.linspace(0, 0.3, 20), -np.linspace(0, 0.3, 20)])
-    found, peer = outcome(delta, more="margin = 0.1"), tost(delta, 0.1)
-    assert (found.low, found.high) == pytest.approx((peer.low[0], peer.high[0]))
-    assert (found.margin, found.n, found.status) == (0.1, 40, "pass")
+    result, peer = outcome(delta, more="margin = 0.1"), tost(delta, 0.1)
+    assert (result.low, result.high) == pytest.approx((peer.low[0], peer.high[0]))
+    assert (result.margin, result.n, result.status) == (0.1, 40, "pass")
 
 
 def test_a_relative_margin_is_a_share_of_the_baseline():
     """The baseline has .5 everywhere: 10 % of it is .05."""
     for mean in (0.0, 0.04, -0.15):
-        one, two = (
-            outcome(spread(mean), more=each) for each in ("margin = 0.05", "relative = 0.1")
+        absolute, relative = (
+            outcome(spread(mean), more=margin) for margin in ("margin = 0.05", "relative = 0.1")
         )
-        assert (one.status, one.margin) == (two.status, pytest.approx(two.margin))
-        assert (one.low, one.high) == pytest.approx((two.low, two.high))
+        assert (absolute.status, absolute.margin) == (
+            relative.status,
+            pytest.approx(relative.margin),
+        )
+        assert (absolute.low, absolute.high) == pytest.approx((relative.low, relative.high))
 
 
 def test_what_is_equal_everywhere_is_equivalent_where_lists_are_too():
@@ -68,8 +78,8 @@ def test_what_is_equal_everywhere_is_equivalent_where_lists_are_too():
     run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     policy = parse_policy(f"{RULE}margin = 0.01\n", "p")
     assert gate(qrels, run, run, policy).verdict == "pass"
-    few = dict(list(qrels.items())[:5])
-    assert gate(few, run | {"q1": {"b": 1.0}}, run, policy).verdict == "inconclusive"
+    few_qrels = dict(list(qrels.items())[:5])
+    assert gate(few_qrels, run | {"q1": {"b": 1.0}}, run, policy).verdict == "inconclusive"
 
 
 def test_a_margin_or_a_share_is_needed(tmp_path, run):
@@ -88,9 +98,9 @@ def test_one_bad_query_of_n_is_missing_from_as_many_resamples_as_chance_says():
     """(1 − 1/n)ⁿ of them do not have it, and then the gate passes."""
     delta = np.zeros(40)
     delta[7], delta[8] = -0.5, 0.1
-    found = again(delta, PER_QUERY)
-    assert found.share == pytest.approx((1 - 1 / 40) ** 40, abs=0.03)
-    assert found.verdicts["pass"] == found.share
+    flip_rate = again(delta, PER_QUERY)
+    assert flip_rate.share == pytest.approx((1 - 1 / 40) ** 40, abs=0.03)
+    assert flip_rate.verdicts["pass"] == flip_rate.share
     excused = again(delta, f"{PER_QUERY}allow = ['q007']\n")
     assert (excused.share, excused.fixed) == (0, ())
 
@@ -99,9 +109,9 @@ def test_rules_of_the_same_queries_get_the_same_resamples():
     """Two rules that say the same change together: no draw fails one of them alone."""
     delta = np.zeros(40)
     delta[7], delta[8] = -0.5, 0.1
-    both = again(delta, PER_QUERY + PER_QUERY.replace("drop'", "two'"))
-    assert both.share == pytest.approx((1 - 1 / 40) ** 40, abs=0.03)
-    assert both.rules == {"drop": both.share, "two": both.share}
+    flip_rate = again(delta, PER_QUERY + PER_QUERY.replace("drop'", "two'"))
+    assert flip_rate.share == pytest.approx((1 - 1 / 40) ** 40, abs=0.03)
+    assert flip_rate.rules == {"drop": flip_rate.share, "two": flip_rate.share}
 
 
 def test_a_clear_difference_decides_the_same_and_a_close_one_does_not():
@@ -122,8 +132,8 @@ def test_rules_that_look_at_no_values_keep_their_outcome():
     result = gate(qrels, old, new)
     assert result.again.fixed == ("sees-the-change", "judged")
     assert list(result.again.rules) == ["no-worse"]
-    again = Verdict.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.again == result.again
+    restored = Verdict.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.again == result.again
     assert gate(qrels, old, new, redraws=0).again is None
     assert gate(qrels, new, new).again is None  # nothing moved
 
@@ -131,10 +141,10 @@ def test_rules_that_look_at_no_values_keep_their_outcome():
 def test_what_takes_too_long_is_drawn_less_often_or_not_at_all():
     delta = spread(0.02, n=1000)
     evidence = Evidence(compared(delta), Terms(interval="bca"), Inputs())
-    ended = decide(compared(delta), parse_policy(f"{RULE}margin = 0.1\n", "p")).rules
-    assert compute_flip_rate(ended, evidence, 400) is None
+    rule_results = decide(compared(delta), parse_policy(f"{RULE}margin = 0.1\n", "p")).rules
+    assert compute_flip_rate(rule_results, evidence, 400) is None
     fewer = Evidence(compared(delta[:100]), Terms(interval="bca"), Inputs())
-    assert compute_flip_rate(ended, fewer, 400).draws == 100
+    assert compute_flip_rate(rule_results, fewer, 400).draws == 100
 
 
 def test_slices_keep_their_numbers_of_queries():
@@ -146,16 +156,16 @@ def test_slices_keep_their_numbers_of_queries():
         "[[rules]]\nid = '{0}'\nkind = 'floor'\nmetric = 'RR'\nat_least = 0.4\nslice = 'part={0}'\n"
     )
     policy = parse_policy(rule.format("x") + rule.format("y"), "p")
-    found = gate(Collection(qrels, tags=tags), old, new, policy).again
-    assert set(found.rules) == {"x", "y"}
+    flip_rate = gate(Collection(qrels, tags=tags), old, new, policy).again
+    assert set(flip_rate.rules) == {"x", "y"}
 
 
 def test_the_command_shows_it_in_every_form(tmp_path, run):
     lines = [f"q{i} 0 {doc} {grade}\n" for i in range(20) for doc, grade in (("a", 1), ("b", 0))]
     (tmp_path / "qrels.txt").write_text("".join(lines))
-    for name, first, other in (("old", 1, 2), ("new", 2, 1)):
+    for name, first, second in (("old", 1, 2), ("new", 2, 1)):
         (tmp_path / f"{name}.run").write_text(
-            "".join(f"q{i} Q0 a 1 {first} t\nq{i} Q0 b 2 {other + i % 3} t\n" for i in range(20))
+            "".join(f"q{i} Q0 a 1 {first} t\nq{i} Q0 b 2 {second + i % 3} t\n" for i in range(20))
         )
     files = [str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run")]
     for form in ("text", "markdown", "html"):

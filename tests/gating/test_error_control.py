@@ -31,9 +31,9 @@ margin = 0.05
 
 
 def low_of(looks, policy, delta):
-    place = LookNumber(looks, looks) if looks else None
-    (ended,) = decide(compared(delta), policy, looks=place).rules
-    return ended.outcome.low
+    look_number = LookNumber(looks, looks) if looks else None
+    (rule_result,) = decide(compared(delta), policy, looks=look_number).rules
+    return rule_result.outcome.low
 
 
 def bound(delta, alpha):
@@ -42,13 +42,13 @@ def bound(delta, alpha):
     Hall's is taken with the skewness as the sample shows it, and with that of a Pearson III law
     which shows so much on average: γ − γ(21/4 + 27γ²/16)/n, and no root of less than 0.05.
     """
-    n, shown = len(delta), skew(delta, bias=False)
+    n, sample_skew = len(delta), skew(delta, bias=False)
     reach, error = student.ppf(1 - alpha, n - 1), delta.std(ddof=1) / sqrt(n)
     reaches = [reach]
-    less = shown + shown * (21 / 4 + 27 / 16 * shown**2) / n
-    for gamma, least in ((shown, -np.inf), (less, 0.05)):
+    corrected_skew = sample_skew + sample_skew * (21 / 4 + 27 / 16 * sample_skew**2) / n
+    for gamma, minimum in ((sample_skew, -np.inf), (corrected_skew, 0.05)):
         slope = gamma / sqrt(n)
-        root = cbrt(max(1 + slope * (reach - slope / 6), least))
+        root = cbrt(max(1 + slope * (reach - slope / 6), minimum))
         reaches.append(3 / slope * (root - 1))
     return delta.mean() - error * max(reaches)
 
@@ -90,9 +90,10 @@ def test_few_queries_decide_nothing(n):
 
 def test_a_false_pass_at_the_margin_is_no_more_frequent_than_alpha():
     policy = parse_policy(POLICY.format(looks=""), "p.toml")
-    drawn = np.random.default_rng(7)
+    generator = np.random.default_rng(7)
     passed = sum(
-        decide(compared(drawn.normal(-0.05, 0.1, 30)), policy).verdict == "pass" for _ in range(300)
+        decide(compared(generator.normal(-0.05, 0.1, 30)), policy).verdict == "pass"
+        for _ in range(300)
     )
     assert passed / 300 <= 0.05 + 3 * sqrt(0.05 * 0.95 / 300)
 
@@ -106,8 +107,8 @@ def test_few_losses_of_many_queries_do_not_let_the_end_leap():
 
 @pytest.mark.parametrize("n", [25, 50, 100])
 def test_a_false_pass_is_no_more_frequent_where_losses_are_skewed(n):
-    drawn = np.random.default_rng(n)
-    delta = 0.05 - drawn.exponential(0.05, (n, 40_000))
+    generator = np.random.default_rng(n)
+    delta = 0.05 - generator.exponential(0.05, (n, 40_000))
     low = guarded_interval(delta, 1 - 2 * 0.05).low
     assert (low > 0).mean() <= 0.05 + 3 * sqrt(0.05 * 0.95 / 40_000)
 
@@ -115,10 +116,12 @@ def test_a_false_pass_is_no_more_frequent_where_losses_are_skewed(n):
 @pytest.mark.parametrize("shape", [1.0, 4.0])
 def test_the_skewness_of_few_from_a_pearson_iii_law_is_that_of_many_on_average(shape):
     # of Γ(a) it is 2 / √a; the bias that is left is of the order 1/n²
-    shown, less = corrected_skewness(np.random.default_rng(3).gamma(shape, size=(100, 20_000)))
+    sample_skew, corrected_skew = corrected_skewness(
+        np.random.default_rng(3).gamma(shape, size=(100, 20_000))
+    )
     true = 2 / sqrt(shape)
-    assert abs(less.mean() - true) < 0.04 * true
-    assert shown.mean() < true - 0.05 * true
+    assert abs(corrected_skew.mean() - true) < 0.04 * true
+    assert sample_skew.mean() < true - 0.05 * true
 
 
 def test_a_rule_that_warns_decides_nothing():

@@ -13,9 +13,12 @@ from rankgate.decisions.gating.policy import parse_policy
 
 QUERIES = [f"q{i:02}" for i in range(60)]
 HOLED = QUERIES[:20]
-TAGS = pl.DataFrame({
-    "query_id": QUERIES, "part": ["holed"] * 20 + ["whole"] * 40,
-})  # fmt: skip
+TAGS = pl.DataFrame(
+    {
+        "query_id": QUERIES,
+        "part": ["holed"] * 20 + ["whole"] * 40,
+    }
+)
 
 
 def outcome(rule, head="", *, candidate="y"):
@@ -54,8 +57,10 @@ def test_a_slice_is_checked_by_its_own_queries():
     """At least 0.2: of all queries hardly in doubt, but 20 of them show only unjudged ones."""
     rule = 'kind = "floor"\nat_least = 0.2\nby = "mean"\n'
     everywhere = outcome(rule)
-    whole, holed = (outcome(f'{rule}slice = "part={each}"') for each in ("whole", "holed"))
-    assert (everywhere.status, whole.status) == ("pass", "pass")
+    complete, holed = (
+        outcome(f'{rule}slice = "part={slice_name}"') for slice_name in ("whole", "holed")
+    )
+    assert (everywhere.status, complete.status) == ("pass", "pass")
     assert holed.status == "inconclusive"
     assert "(the value could be from 0.0000 to +1.0000)" in holed.reason
 

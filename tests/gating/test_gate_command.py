@@ -30,9 +30,9 @@ tier = "warn"
 def ranked(places, name):
     """A run in which the good document of query i is at the i-th place."""
     lines = []
-    for i, place in enumerate(places):
+    for i, rank in enumerate(places):
         docs = [f"x{j}" for j in range(1, 10)]
-        docs.insert(place - 1, "good")
+        docs.insert(rank - 1, "good")
         lines += [f"q{i} Q0 {doc} {r} {20 - r} {name}" for r, doc in enumerate(docs, 1)]
     return "\n".join(lines) + "\n"
 
@@ -51,8 +51,11 @@ def place(here):
     (here / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(40)))
     (here / "rankgate.toml").write_text(POLICY)
     for name, places in {
-        "old": [2] * 40, "same": [1] * 40, "worse": [5] * 40, "unclear": [1, 10, 10, 2] * 10,
-    }.items():  # fmt: skip
+        "old": [2] * 40,
+        "same": [1] * 40,
+        "worse": [5] * 40,
+        "unclear": [1, 10, 10, 2] * 10,
+    }.items():
         (here / f"{name}.run").write_text(ranked(places, name))
     return here
 
@@ -121,8 +124,8 @@ class _Words(HTMLParser):
 def test_names_in_the_page_are_escaped(run, place):
     (place / "qrels.txt").write_text("".join(f"<script>{i} 0 good 1\n" for i in range(12)))
     for name in ("old", "worse"):
-        found = [name == "old" or i == 11 for i in range(12)]  # a run without any is refused
-        lines = [f"<script>{i} Q0 {'good' if found[i] else 'x'} 1 1 t\n" for i in range(12)]
+        hits = [name == "old" or i == 11 for i in range(12)]  # a run without any is refused
+        lines = [f"<script>{i} Q0 {'good' if hits[i] else 'x'} 1 1 t\n" for i in range(12)]
         (place / f"{name}.run").write_text("".join(lines))
     result = run("gate", "qrels.txt", "old.run", "worse.run", "--format", "html")
     assert "&lt;script&gt;0" in result.out
@@ -135,10 +138,10 @@ def test_a_saved_baseline_needs_no_run(run, place):
     result = run("gate", "qrels.txt", "main", "worse.run", "--format", "json")
     assert result.code == 1
     assert json.loads(result.out)["looks"] == 1
-    (shown,) = json.loads(run("baseline", "show", "main", "--format", "json").out)["baselines"]
-    (look,) = shown["looks"]
+    (baseline,) = json.loads(run("baseline", "show", "main", "--format", "json").out)["baselines"]
+    (look,) = baseline["looks"]
     assert (look["candidate"], look["verdict"]) == ("worse", "fail")
-    assert shown["means"] == {"RR": 0.5}
+    assert baseline["means"] == {"RR": 0.5}
     assert "main" in run("baseline", "list").out
 
 
@@ -147,10 +150,10 @@ def test_a_stale_baseline_decides_nothing(run, place):
     (place / "qrels.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(5, 42)))
     result = run("gate", "qrels.txt", "main", "same.run")
     assert result.code == 3
-    words = " ".join(result.out.split())
-    assert "scored by other judgments" in words
-    assert "5 of its 40 queries were removed, 2 queries were added" in words
-    assert "rankgate baseline save main" in words
+    text = " ".join(result.out.split())
+    assert "scored by other judgments" in text
+    assert "5 of its 40 queries were removed, 2 queries were added" in text
+    assert "rankgate baseline save main" in text
     policy = POLICY + '[[rules]]\nid = "pinned"\nkind = "drift"\n'
     (place / "rankgate.toml").write_text(policy)
     result = run("gate", "qrels.txt", "main", "same.run", "--format", "json")
@@ -209,9 +212,9 @@ def test_what_is_wrong_is_reported_with_its_place(run, place, change, code, line
 )
 @pytest.mark.usefixtures("here")
 def test_pairs_of_trec_covid(run, shared, pair, code):
-    place = shared / "trec-covid-r1"
-    runs = [place / "runs" / f"{name}.gz" for name in pair]
-    assert run("gate", place / "qrels.covid-round1.txt", *runs).code == code
+    folder = shared / "trec-covid-r1"
+    runs = [folder / "runs" / f"{name}.gz" for name in pair]
+    assert run("gate", folder / "qrels.covid-round1.txt", *runs).code == code
 
 
 @pytest.mark.parametrize(
@@ -224,9 +227,9 @@ def test_pairs_of_trec_covid(run, shared, pair, code):
 )
 @pytest.mark.usefixtures("here")
 def test_pairs_of_cast(run, shared, pair, code):
-    place = shared / "cast2021"
-    runs = [place / "runs" / f"org_{name}.run.gz" for name in pair]
-    assert run("gate", place / "trec-cast-qrels-docs.2021.qrel.gz", *runs).code == code
+    folder = shared / "cast2021"
+    runs = [folder / "runs" / f"org_{name}.run.gz" for name in pair]
+    assert run("gate", folder / "trec-cast-qrels-docs.2021.qrel.gz", *runs).code == code
 
 
 def looks(run, name, *more):
@@ -236,13 +239,16 @@ def looks(run, name, *more):
 
 def test_every_look_is_logged_and_the_same_run_is_the_same_look(run, place):
     run("baseline", "save", "main", "qrels.txt", "old.run", "-m", "RR")
-    kept = (place / "rankgate/baselines/main.json").read_bytes()
+    baseline_bytes = (place / "rankgate/baselines/main.json").read_bytes()
     assert [looks(run, name) for name in ("same", "worse", "same", "unclear")] == [1, 2, 1, 3]
     lines = (place / "rankgate/baselines/main.looks.jsonl").read_text().splitlines()
     assert [json.loads(line)["verdict"] for line in lines] == [
-        "pass", "fail", "pass", "inconclusive",
-    ]  # fmt: skip
-    assert (place / "rankgate/baselines/main.json").read_bytes() == kept
+        "pass",
+        "fail",
+        "pass",
+        "inconclusive",
+    ]
+    assert (place / "rankgate/baselines/main.json").read_bytes() == baseline_bytes
     assert looks(run, "old", "--no-log") == 4
     assert looks(run, "old", "--no-log") == 4
 
@@ -286,10 +292,15 @@ def test_a_candidate_with_more_queries_is_the_same_candidate(run, place):
     for count, name in ((20, "same"), (30, "same"), (40, "same"), (40, "worse")):
         (place / "some.txt").write_text("".join(f"q{i} 0 good 1\n" for i in range(count)))
         run("baseline", "save", "main", "some.txt", "old.run", "-m", "RR", "--force")
-        found = json.loads(run("gate", "some.txt", "main", f"{name}.run", "--format", "json").out)
-        result += [(found["looks"], note) for note in found["notes"] if "at these queries" in note]
+        verdict = json.loads(run("gate", "some.txt", "main", f"{name}.run", "--format", "json").out)
+        result += [
+            (verdict["looks"], note) for note in verdict["notes"] if "at these queries" in note
+        ]
     assert [look for look, _ in result] == [1, 2, 3, 4]
     assert [note[:19] for _, note in result] == [
-        "candidate 1, look 1", "candidate 1, look 2", "candidate 1, look 3", "candidate 2, look 4",
-    ]  # fmt: skip
+        "candidate 1, look 1",
+        "candidate 1, look 2",
+        "candidate 1, look 3",
+        "candidate 2, look 4",
+    ]
     assert "alpha is 0.03 instead of 0.05" in result[0][1]

@@ -39,7 +39,9 @@ DRAWN = [
 
 def rule(kind, metric, **says):
     lines = [f'[[rules]]\nid = "r"\nkind = "{kind}"\nmetric = "{metric}"']
-    return "\n".join([*lines, *(f"{name} = {json.dumps(each)}" for name, each in says.items())])
+    return "\n".join(
+        [*lines, *(f"{name} = {json.dumps(setting)}" for name, setting in says.items())]
+    )
 
 
 def ended(baseline, candidate, text, **facts):
@@ -94,15 +96,16 @@ def test_lists_that_are_turned_show_nothing_new():
     _, outcome = ended(POPULAR, TURNED, rule("noninferiority", "Coverage@5", margin=0.01))
     assert outcome.status == "inconclusive"
     assert "Coverage@5 did not move, though" in outcome.reason
-    _, same = ended(POPULAR, POPULAR, rule("noninferiority", "Coverage@5", margin=0.01))
-    assert same.status == "pass"
+    _, unchanged = ended(POPULAR, POPULAR, rule("noninferiority", "Coverage@5", margin=0.01))
+    assert unchanged.status == "pass"
 
 
 def test_values_of_users_are_held_as_those_of_queries():
     import polars as pl
 
-    train = pl.DataFrame({"user": ["x"] * 40 + ["y"] * 5,
-                          "item": [f"i{i:02}" for i in [*range(40), *range(5)]]})  # fmt: skip
+    train = pl.DataFrame(
+        {"user": ["x"] * 40 + ["y"] * 5, "item": [f"i{i:02}" for i in [*range(40), *range(5)]]}
+    )
     text = rule("improvement", "Novelty@5", by=0.1)
     assert ended(POPULAR, WIDE, text, training=train)[0].verdict == "pass"
     with raises("missing-input", UsageError):
@@ -112,13 +115,13 @@ def test_values_of_users_are_held_as_those_of_queries():
 def test_less_is_better_of_rankings_too():
     """Missed@k of judged irrelevant documents and their like: a rise is the loss."""
     qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(30)}
-    good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
-    bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
+    good_run = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
+    bad_run = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
     text = rule("noninferiority", "Fallout@1", margin=0.1)
-    fine = rankgate.gate(qrels, bad, good, parse_policy(text, "p"))
+    fine = rankgate.gate(qrels, bad_run, good_run, parse_policy(text, "p"))
     assert fine.verdict == "pass"
     assert fine.queries == []
-    worse = rankgate.gate(qrels, good, bad, parse_policy(text, "p"))
+    worse = rankgate.gate(qrels, good_run, bad_run, parse_policy(text, "p"))
     assert worse.verdict == "fail"
     assert worse.rules[0].outcome.delta == 1
     assert "(less is better)" in worse.rules[0].outcome.reason
@@ -143,9 +146,9 @@ def test_what_can_end_one_way_only_is_refused():
 
 def test_noise_of_the_same_system_is_a_floor():
     text = rule("noninferiority", "Coverage@5", margin=0.0001)
-    again = shown(lambda u: [(u + j) % ITEMS for j in range(5)])
+    noise_run = shown(lambda u: [(u + j) % ITEMS for j in range(5)])
     with raises("margin-below-noise", UsageError):
-        ended(rankgate.read_run(DRAWN[0], noise=[again]), DRAWN[1], text)
+        ended(rankgate.read_run(DRAWN[0], noise=[noise_run]), DRAWN[1], text)
 
 
 @pytest.fixture
@@ -185,23 +188,23 @@ def test_the_command_in_every_form_and_with_a_saved_baseline(place):
         assert "None" not in text
     saved = run("baseline", "save", "main", "qrels.txt", "popular.run", "-m", "nDCG@10")
     assert saved.exit_code == 0, saved.output
-    again = run("gate", "qrels.txt", "main", "wide.run")
-    assert again.exit_code == 0, again.output
-    assert "Coverage@5 +0.875" in again.output
+    baseline_result = run("gate", "qrels.txt", "main", "wide.run")
+    assert baseline_result.exit_code == 0, baseline_result.output
+    assert "Coverage@5 +0.875" in baseline_result.output
     policy = place / "rankgate.toml"
     policy.write_text(policy.read_text().replace("Coverage@5", "Coverage@20"))
     deep = run("gate", "qrels.txt", "main", "wide.run")
     assert "the first 10 documents of the lists of judged queries; save it" in str(deep.exception)
     policy.write_text(policy.read_text().replace('items = "items.csv"\n', ""))
-    given = run("gate", "qrels.txt", "popular.run", "wide.run", "--items", "items.csv")
-    assert given.exit_code == 0, given.output
+    items_result = run("gate", "qrels.txt", "popular.run", "wide.run", "--items", "items.csv")
+    assert items_result.exit_code == 0, items_result.output
 
 
 def test_a_query_is_won_where_less_is_better_and_it_fell():
     qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(12)}
-    good = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
-    bad = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
-    result = rankgate.compare(qrels, bad, good, ["Fallout@1", "P@1"])
+    good_run = {query: {"good": 2.0, "bad": 1.0} for query in qrels}
+    bad_run = {query: {"good": 1.0, "bad": 2.0} for query in qrels}
+    result = rankgate.compare(qrels, bad_run, good_run, ["Fallout@1", "P@1"])
     counts = result.metrics.select("metric", "wins", "ties", "losses").rows()
     assert counts == [("Fallout@1", 12, 0, 0), ("P@1", 12, 0, 0)]
 
@@ -228,11 +231,13 @@ def test_slices_hold_users_without_judgments(tmp_path, saved):
     import polars as pl
 
     tags = pl.DataFrame({"query_id": list(TAGGED), "half": list(TAGGED.values())})
-    before = {user: {f"i{i:02}": 9.0 - i for i in range(5)} for user in SERVED}
-    baseline, candidate = {**POPULAR, **before}, {**WIDE, **SERVED}
+    old_lists = {user: {f"i{i:02}": 9.0 - i for i in range(5)} for user in SERVED}
+    baseline, candidate = {**POPULAR, **old_lists}, {**WIDE, **SERVED}
     rules = "\n".join(
-        rule("noninferiority", metric, margin=0.5, slice=f"half={half}").replace('"r"', f'"{at}"')
-        for at, (metric, half) in enumerate(
+        rule("noninferiority", metric, margin=0.5, slice=f"half={half}").replace(
+            '"r"', f'"{number}"'
+        )
+        for number, (metric, half) in enumerate(
             (("Coverage@5", "a"), ("Coverage@5", "b"), ("ListLength@5", "b"))
         )
     )
@@ -246,17 +251,17 @@ def test_slices_hold_users_without_judgments(tmp_path, saved):
         file.write_text(dump_baseline(Baseline("main", scorer.scored(baseline))))
         baseline = str(file)
     result = rankgate.gate(Collection(QRELS, tags=tags), baseline, candidate, policy, log=False)
-    assert [each.outcome.n for each in result.rules] == [USERS + 15, 15, 15]
-    shown = {item for user in SERVED if TAGGED[user] == "b" for item in SERVED[user]}
-    deltas = [each.outcome.delta for each in result.rules]
-    assert deltas == pytest.approx([(ITEMS - 5) / ITEMS, (len(shown) - 5) / ITEMS, 0])
+    assert [rule_result.outcome.n for rule_result in result.rules] == [USERS + 15, 15, 15]
+    shown_items = {item for user in SERVED if TAGGED[user] == "b" for item in SERVED[user]}
+    deltas = [rule_result.outcome.delta for rule_result in result.rules]
+    assert deltas == pytest.approx([(ITEMS - 5) / ITEMS, (len(shown_items) - 5) / ITEMS, 0])
 
 
 def test_users_without_judgments_are_active_or_new_too():
     import polars as pl
 
     train = pl.DataFrame({"user": ["v00", "v01", "v01"], "item": ["i00", "i00", "i01"]})
-    for part, n in (("new", USERS + 28), ("light", 1), ("heavy", 1)):
-        text = rule("floor", "Coverage@5", at_least=0, slice=f"activity={part}")
+    for activity, n in (("new", USERS + 28), ("light", 1), ("heavy", 1)):
+        text = rule("floor", "Coverage@5", at_least=0, slice=f"activity={activity}")
         outcome = ended({**POPULAR, **SERVED}, {**WIDE, **SERVED}, text, training=train)[1]
         assert outcome.n == n

@@ -44,10 +44,12 @@ def collection():
     import polars as pl
 
     rng = np.random.default_rng(5)
-    met = [(f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in rng.choice(ITEMS, 4)]
+    interactions = [
+        (f"u{user:02}", f"i{item:02}") for user in range(USERS) for item in rng.choice(ITEMS, 4)
+    ]
     table = [(f"i{item:02}", float(item % 3)) for item in range(ITEMS)]
     items = pl.DataFrame(table, schema=["item_id", "kind"], orient="row")
-    training = pl.DataFrame(met, schema=["user_id", "item_id"], orient="row").unique()
+    training = pl.DataFrame(interactions, schema=["user_id", "item_id"], orient="row").unique()
     return Collection(QRELS, training=training, items=Items(items, features=["kind"]))
 
 
@@ -58,8 +60,8 @@ def numbers(collection):
     compared = rankgate.compare(collection, OLD, {"new": NEW}, METRICS).metrics
     card = rankgate.scorecard(collection, runs, METRICS, resamples=5).figures
     verdict = rankgate.gate(collection, OLD, NEW, parse_policy(POLICY, "p.toml"))
-    both = dict(card.select("metric", "value").rows())
-    assert len(both) == len(METRICS)
+    card_values = dict(card.select("metric", "value").rows())
+    assert len(card_values) == len(METRICS)
     of_card = {(s, m): v for s, m, v in card.select("system", "metric", "value").rows()}
     for name, table in (("compare", compared), ("gate", verdict.comparison.metrics)):
         rows = {row["metric"]: row for row in table.iter_rows(named=True)}
@@ -79,23 +81,25 @@ def numbers(collection):
 )
 def test_four_verbs_give_one_number(collection, protocol, catalogue):
     items = replace(collection.items, catalogue=catalogue)
-    found = dict(numbers(replace(collection, items=items, **protocol)))
-    wanted = np.array(found.pop("eval"))
-    assert np.isfinite(wanted).all()
-    for name, values in found.items():
-        np.testing.assert_allclose(np.array(values, float), wanted, rtol=1e-12, err_msg=name)
+    values_by_verb = dict(numbers(replace(collection, items=items, **protocol)))
+    expected = np.array(values_by_verb.pop("eval"))
+    assert np.isfinite(expected).all()
+    for name, values in values_by_verb.items():
+        np.testing.assert_allclose(np.array(values, float), expected, rtol=1e-12, err_msg=name)
 
 
 def test_every_served_user_counts_and_is_reported(collection):
-    every, judged = (
-        rankgate.compare(replace(collection, judged_users_only=only), OLD, NEW, METRICS).only
-        for only in (False, True)
+    all_users, judged = (
+        rankgate.compare(replace(collection, judged_users_only=judged_only), OLD, NEW, METRICS).only
+        for judged_only in (False, True)
     )
-    counts = [dict(each.metrics.select("metric", "n").rows()) for each in (every, judged)]
-    assert [each["Novelty@5"] for each in counts] == [USERS, JUDGED]
-    assert [each["Coverage@5"] for each in counts] == [USERS, JUDGED]
-    assert [each["P@5"] for each in counts] == [JUDGED, JUDGED]
-    assert [any(str(USERS - JUDGED) in w for w in e.warnings) for e in (every, judged)] == [
+    counts = [
+        dict(comparison.metrics.select("metric", "n").rows()) for comparison in (all_users, judged)
+    ]
+    assert [count["Novelty@5"] for count in counts] == [USERS, JUDGED]
+    assert [count["Coverage@5"] for count in counts] == [USERS, JUDGED]
+    assert [count["P@5"] for count in counts] == [JUDGED, JUDGED]
+    assert [any(str(USERS - JUDGED) in w for w in e.warnings) for e in (all_users, judged)] == [
         True,
         False,
     ]
@@ -103,43 +107,45 @@ def test_every_served_user_counts_and_is_reported(collection):
 
 def test_a_guessed_catalogue_is_reported_everywhere(collection):
     training = Collection(QRELS, training=collection.training)
-    some = ["P@5", "Gini@5"]
+    metric_names = ["P@5", "Gini@5"]
     policy = parse_policy('[gate]\nmetrics = ["P@5", "Gini@5"]\n' + RULE, "p.toml")
     policy_warnings = rankgate.gate(training, OLD, NEW, policy).comparison.warnings
     results = [
-        [notice.text for notice in rankgate.evaluate(training, OLD, some).notices],
-        rankgate.compare(training, OLD, NEW, some).only.warnings,
-        rankgate.scorecard(training, OLD, some, resamples=5).warnings,
+        [notice.text for notice in rankgate.evaluate(training, OLD, metric_names).notices],
+        rankgate.compare(training, OLD, NEW, metric_names).only.warnings,
+        rankgate.scorecard(training, OLD, metric_names, resamples=5).warnings,
         policy_warnings,
     ]
-    for each in results:
-        assert any("guessed" in words for words in each)
+    for texts in results:
+        assert any("guessed" in text for text in texts)
     sized = replace(training, items=Items(catalogue=40))
-    stated = rankgate.compare(sized, OLD, NEW, some).only.warnings
-    assert not any("guessed" in words for words in stated)
-    assert any("not in the" in words for words in stated)
+    stated = rankgate.compare(sized, OLD, NEW, metric_names).only.warnings
+    assert not any("guessed" in text for text in stated)
+    assert any("not in the" in text for text in stated)
 
 
 def test_disliked_items_that_count_are_reported_everywhere():
-    given = {"convention": "recommenders"}
+    options = {"convention": "recommenders"}
     rule = '[[rules]]\nid = "r"\nkind = "noninferiority"\nmetric = "P@5"\nmargin = 0.4'
     policy = parse_policy(f'[gate]\nconvention = "recommenders"\n{rule}', "p.toml")
     results = [
-        [notice.text for notice in rankgate.evaluate(QRELS, OLD, ["P@5"], **given).notices],
-        rankgate.compare(QRELS, OLD, NEW, ["P@5"], **given).only.warnings,
-        rankgate.scorecard(QRELS, OLD, ["P@5"], resamples=5, **given).warnings,
+        [notice.text for notice in rankgate.evaluate(QRELS, OLD, ["P@5"], **options).notices],
+        rankgate.compare(QRELS, OLD, NEW, ["P@5"], **options).only.warnings,
+        rankgate.scorecard(QRELS, OLD, ["P@5"], resamples=5, **options).warnings,
         rankgate.gate(QRELS, OLD, NEW, policy).comparison.warnings,
     ]
-    for each in results:
-        assert any("judgments of grade 0 count as relevant" in words for words in each)
+    for texts in results:
+        assert any("judgments of grade 0 count as relevant" in text for text in texts)
 
 
 def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypatch, collection):
     monkeypatch.chdir(tmp_path)
     for name, run in (("old", OLD), ("new", NEW)):
-        lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, own in run.items() for i, s in own.items()]
+        lines = [
+            f"{u} Q0 {i} 1 {s} {name}\n" for u, scores in run.items() for i, s in scores.items()
+        ]
         (tmp_path / f"{name}.run").write_text("".join(lines))
-    lines = [f"{u} 0 {i} {g}\n" for u, own in QRELS.items() for i, g in own.items()]
+    lines = [f"{u} 0 {i} {g}\n" for u, grades in QRELS.items() for i, g in grades.items()]
     (tmp_path / "q.qrels").write_text("".join(lines))
     collection.training.write_csv("train.csv")
     collection.items.table.write_csv("items.csv")
@@ -148,9 +154,9 @@ def test_a_saved_baseline_holds_the_lists_of_all_served_users(tmp_path, monkeypa
     )
     result = CliRunner().invoke(program, ["baseline", "save", "main", "q.qrels", "old.run"])
     assert result.exit_code == 0, result.output
-    wanted = rankgate.gate("q.qrels", "old.run", "new.run").comparison.metrics
-    found = rankgate.gate("q.qrels", "main", "new.run").comparison.metrics
-    assert found.equals(wanted)
+    expected = rankgate.gate("q.qrels", "old.run", "new.run").comparison.metrics
+    actual = rankgate.gate("q.qrels", "main", "new.run").comparison.metrics
+    assert actual.equals(expected)
     file = tmp_path / "rankgate/baselines/main.json"
     old = json.loads(file.read_text())
     assert len(old["served"]) == USERS - JUDGED
@@ -168,10 +174,12 @@ def test_metrics_of_whole_lists_are_refused_where_lists_are_cut():
 
 def test_earlier_lists_are_named_or_of_every_system(tmp_path):
     for name, run in (("old", OLD), ("new", NEW)):
-        lines = [f"{u} Q0 {i} 1 {s} {name}\n" for u, own in run.items() for i, s in own.items()]
+        lines = [
+            f"{u} Q0 {i} 1 {s} {name}\n" for u, scores in run.items() for i, s in scores.items()
+        ]
         (tmp_path / f"{name}.run").write_text("".join(lines))
     (tmp_path / "q.qrels").write_text(
-        "".join(f"{u} 0 {i} {g}\n" for u, own in QRELS.items() for i, g in own.items())
+        "".join(f"{u} 0 {i} {g}\n" for u, grades in QRELS.items() for i, g in grades.items())
     )
     files = [str(tmp_path / name) for name in ("q.qrels", "old.run", "new.run")]
     metric = ["-m", "TemporalDiversity@5", "--format", "json"]
@@ -179,10 +187,13 @@ def test_earlier_lists_are_named_or_of_every_system(tmp_path):
     def means(*words: str) -> list[float]:
         result = CliRunner().invoke(program, ["eval", *files, *metric, *words])
         assert result.exit_code == 0, result.output
-        return [each["mean"]["TemporalDiversity@5"] for each in json.loads(result.stdout)["runs"]]
+        return [
+            run_result["mean"]["TemporalDiversity@5"]
+            for run_result in json.loads(result.stdout)["runs"]
+        ]
 
-    same = means("--earlier", f"old={files[1]}", "--earlier", f"new={files[2]}")
-    assert same == [0.0, 0.0]
+    diversity = means("--earlier", f"old={files[1]}", "--earlier", f"new={files[2]}")
+    assert diversity == [0.0, 0.0]
     assert means("--earlier", files[1])[0] == 0
     assert means("--earlier", files[1])[1] > 0.3
     wrong = ["--earlier", files[1], "--earlier", files[2]]

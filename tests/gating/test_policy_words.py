@@ -93,9 +93,9 @@ def test_the_pages_say_what_the_program_says():
 
 
 def test_a_policy_is_checked_and_shown(tmp_path):
-    place = tmp_path / "ours.toml"
-    place.write_text(GOOD["every kind"])
-    result = CliRunner().invoke(program, ["policy", str(place)]).output
+    path = tmp_path / "ours.toml"
+    path.write_text(GOOD["every kind"])
+    result = CliRunner().invoke(program, ["policy", str(path)]).output
     assert "16 rules" in result
     assert re.search(
         r"per_query +per_query-5 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result

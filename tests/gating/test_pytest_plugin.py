@@ -29,11 +29,11 @@ def trec(ranked):
 @pytest.fixture(scope="module", autouse=True)
 def imported():
     """Import what a gate needs, which pytester would remove after each of its runs."""
-    one, two = (
+    first, second = (
         {f"q{i}": {"good": 1.0 + (i % odd > 0), "x": 1.5} for i in range(12)} for odd in (2, 3)
     )
-    qrels = {query: {"good": 1} for query in one}
-    for verdict in (rankgate.gate(qrels, one, two), rankgate.gate(qrels, two, one)):
+    qrels = {query: {"good": 1} for query in first}
+    for verdict in (rankgate.gate(qrels, first, second), rankgate.gate(qrels, second, first)):
         str(verdict)
 
 
@@ -146,7 +146,7 @@ def test_a_call_that_says_too_little_names_what_is_missing(project):
 
 
 def test_verdicts_of_workers_are_summarised(project):
-    done = result(
+    pytest_run = result(
         project,
         """
         import pytest
@@ -155,10 +155,13 @@ def test_verdicts_of_workers_are_summarised(project):
         def test_ranking(rankgate_gate, name):
             rankgate_gate("qrels.txt", "old.run", f"{name}.run")
     """,
-        "-p", "xdist", "-n", "2",
-    )  # fmt: skip
-    done.assert_outcomes(passed=1, failed=1)
-    text = done.stdout.str()
+        "-p",
+        "xdist",
+        "-n",
+        "2",
+    )
+    pytest_run.assert_outcomes(passed=1, failed=1)
+    text = pytest_run.stdout.str()
     summary = text[text.index("ranking gates") : text.index("short test summary")]
     assert "PASS: same against old (" in summary
     assert "FAIL: worse against old (" in summary
@@ -168,32 +171,37 @@ def test_verdicts_of_workers_are_summarised(project):
 def test_an_error_is_printed_once(project, monkeypatch, ci):
     monkeypatch.setenv("CI", ci)  # pytest's short summary is longer there
     (project.path / "broken.run").write_text("q0 Q0 good\n")
-    done = result(
+    pytest_run = result(
         project,
         """
         def test_ranking(rankgate_gate):
             rankgate_gate("qrels.txt", "old.run", "broken.run")
     """,
     )
-    text = done.stdout.str().split("short test summary")[0]
+    text = pytest_run.stdout.str().split("short test summary")[0]
     assert text.count("broken.run:1") == 1
     assert "another exception" not in text
-    done = result(
+    pytest_run = result(
         project,
         """
         def test_ranking(rankgate_gate):
             rankgate_gate("qrels.txt", "old.run", "worse.run")
     """,
     )
-    assert done.stdout.str().count("worst queries (") == 1
+    assert pytest_run.stdout.str().count("worst queries (") == 1
 
 
 def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):
     root = project.path
     (root / "main").mkdir()
-    saved_baselines.save("main", str(root / "qrels.txt"), str(root / "old.run"), ["RR"],
-                   folder=root / saved_baselines.FOLDER)  # fmt: skip
-    done = result(
+    saved_baselines.save(
+        "main",
+        str(root / "qrels.txt"),
+        str(root / "old.run"),
+        ["RR"],
+        folder=root / saved_baselines.FOLDER,
+    )
+    pytest_run = result(
         project,
         """
         import pytest
@@ -204,4 +212,4 @@ def test_a_folder_with_the_name_of_the_baseline_and_one_run_twice(project):
             assert verdict.looks == 1
     """,
     )
-    done.assert_outcomes(passed=2)
+    pytest_run.assert_outcomes(passed=2)

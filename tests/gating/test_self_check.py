@@ -37,14 +37,14 @@ def test_the_rates_are_those_of_verdicts_about_every_pair(tmp_path):
     runs, rules = snapshots(5, 0.6), policy(tmp_path, 0.03)
     result = rankgate.self_check(QRELS, runs, rules)
     verdicts = [
-        rankgate.gate(QRELS, one, two, rules).verdict
-        for one, two in itertools.permutations(runs, 2)
+        rankgate.gate(QRELS, baseline, candidate, rules).verdict
+        for baseline, candidate in itertools.permutations(runs, 2)
     ]
     assert result.verdicts["verdict"].to_list() == verdicts
     assert len(set(verdicts)) > 1  # the margin is about as large as the noise
-    most = max(verdicts, key=verdicts.count)
+    common_verdict = max(verdicts, key=verdicts.count)
     rates = {row["event"]: row for row in result.rates.iter_rows(named=True)}
-    assert rates["flip"]["pairs"] == sum(verdict != most for verdict in verdicts)
+    assert rates["flip"]["pairs"] == sum(verdict != common_verdict for verdict in verdicts)
     assert rates["false fail"]["pairs"] == verdicts.count("fail")
     share = rates["flip"]["share"]
     low, high = wilson_interval(np.array([share * 2]), np.array([2.0]))
@@ -70,8 +70,8 @@ def test_a_deterministic_system_never_flips(tmp_path):
 
 def test_an_improvement_of_a_system_over_itself_is_false(tmp_path):
     worse = {query: {doc: -score for doc, score in docs.items()} for query, docs in QRELS.items()}
-    more = '[[rules]]\nkind = "improvement"\nmetric = "nDCG@10"\ntier = "warn"\n'
-    result = rankgate.self_check(QRELS, [QRELS, worse], policy(tmp_path, 0.9, more))
+    extra_rule = '[[rules]]\nkind = "improvement"\nmetric = "nDCG@10"\ntier = "warn"\n'
+    result = rankgate.self_check(QRELS, [QRELS, worse], policy(tmp_path, 0.9, extra_rule))
     rates = {row["event"]: row["pairs"] for row in result.rates.iter_rows(named=True)}
     assert rates["false improvement"] == 1
     assert not result.passed
@@ -109,12 +109,12 @@ def test_the_command_says_how_often_the_verdict_flips(run, tmp_path):
     qrels.write_text(
         "".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items())
     )
-    words = ["gate", "--self-check", str(qrels), *files[:2], "--noise", files[2]]
-    assert run(*words, "--policy", str(policy(tmp_path, 0.0001))).code in (1, 3)
-    words += ["--policy", str(policy(tmp_path, 0.2))]
-    done = run(*words)
-    assert done.code == 0
-    assert "6 pass" in done.out
-    assert json.loads(run(*words, "--format", "json").out)["kind"] == "gate_check"
-    assert run(*words, "--format", "junit").code == 2
+    arguments = ["gate", "--self-check", str(qrels), *files[:2], "--noise", files[2]]
+    assert run(*arguments, "--policy", str(policy(tmp_path, 0.0001))).code in (1, 3)
+    arguments += ["--policy", str(policy(tmp_path, 0.2))]
+    result = run(*arguments)
+    assert result.code == 0
+    assert "6 pass" in result.out
+    assert json.loads(run(*arguments, "--format", "json").out)["kind"] == "gate_check"
+    assert run(*arguments, "--format", "junit").code == 2
     assert not (tmp_path / "rankgate").exists()  # nothing is logged

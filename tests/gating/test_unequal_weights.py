@@ -13,8 +13,10 @@ from rankgate.decisions.comparison.reported_systems import read_scores
 def _scores(n=40, seed=1, loss=0.0):
     new = np.random.default_rng(seed).normal(0.5 - loss, 0.1, n)
     systems = {"old": np.full(n, 0.5), "new": new}
-    return [pl.DataFrame({"query_id": _ids(n), "run": run, "nDCG@10": values})
-            for run, values in systems.items()]  # fmt: skip
+    return [
+        pl.DataFrame({"query_id": _ids(n), "run": run, "nDCG@10": values})
+        for run, values in systems.items()
+    ]
 
 
 def _ids(n):
@@ -90,6 +92,6 @@ def test_eval_has_no_interval_and_says_why():
     qrels = {query: {"a": row % 2, "b": 1} for row, query in enumerate(ids)}
     result = evaluate(Collection(qrels, sample=_one(0.61)), {"run": run}, ["P@1"])
     assert result.weighted.select("low", "high").row(0) == (None, None)
-    (notice,) = (each for each in result.notices if each.code == "few-effective-queries")
+    (notice,) = (entry for entry in result.notices if entry.code == "few-effective-queries")
     assert "of equal weight, or their heaviest ones may be missing" in notice.text
     assert notice.text.partition(":")[0] in str(result)

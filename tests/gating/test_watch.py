@@ -78,26 +78,26 @@ def test_a_harmless_candidate_goes_up_the_ramp():
     late = watched(text, events)
     assert (late.verdict, late.allowed, late.status) == ("pass", 1.0, 0)
     assert late.steps["status"].to_list() == ["pass", "pass"]
-    assert [each.outcome.status for each in late.rules] == ["pass", "pass"]
+    assert [rule_result.outcome.status for rule_result in late.rules] == ["pass", "pass"]
     assert late.experiment.variants["planned"].to_list() == [0.5, 0.5]
 
 
 def test_a_bad_candidate_is_stopped():
-    found = watched(HEAD + STEPS.format(SECOND) + CTR, ramped((-0.3, -0.3)))
-    assert (found.verdict, found.allowed, found.status) == ("fail", 0.0, 1)
-    assert "Stop" in str(found)
+    result = watched(HEAD + STEPS.format(SECOND) + CTR, ramped((-0.3, -0.3)))
+    assert (result.verdict, result.allowed, result.status) == ("fail", 0.0, 1)
+    assert "Stop" in str(result)
 
 
 def test_a_failed_step_is_not_forgotten():
-    found = watched(HEAD + STEPS.format(SECOND) + CTR, ramped((-0.4, 0.1)))
-    assert found.steps["status"].to_list()[0] == "fail"
-    assert (found.verdict, found.allowed) == ("fail", 0.0)
+    result = watched(HEAD + STEPS.format(SECOND) + CTR, ramped((-0.4, 0.1)))
+    assert result.steps["status"].to_list()[0] == "fail"
+    assert (result.verdict, result.allowed) == ("fail", 0.0)
 
 
 def test_few_users_are_inconclusive():
-    found = watched(HEAD + STEPS.format(SECOND) + CTR.replace("0.2", "0.01"), ramped(users=300))
-    assert (found.verdict, found.allowed, found.status) == ("inconclusive", 0.5, 3)
-    assert found.steps["why"][1] == "not passed yet: ctr"
+    result = watched(HEAD + STEPS.format(SECOND) + CTR.replace("0.2", "0.01"), ramped(users=300))
+    assert (result.verdict, result.allowed, result.status) == ("inconclusive", 0.5, 3)
+    assert result.steps["why"][1] == "not passed yet: ctr"
 
 
 def test_named_rules_must_pass_before_the_next_step():
@@ -117,9 +117,9 @@ def test_improvement():
 
 def test_rules_that_warn_do_not_decide():
     text = HEAD + STEPS.format(SECOND) + CTR.replace("relative", 'tier = "warn"\nrelative')
-    found = watched(text + LATENCY, ramped((-0.3, -0.3)))
-    assert [each.outcome.status for each in found.rules] == ["fail", "pass"]
-    assert found.verdict == "pass"
+    result = watched(text + LATENCY, ramped((-0.3, -0.3)))
+    assert [rule_result.outcome.status for rule_result in result.rules] == ["fail", "pass"]
+    assert result.verdict == "pass"
 
 
 # what must never pass
@@ -132,17 +132,25 @@ def test_rules_that_warn_do_not_decide():
             (pl.col("variant") == "old") | (pl.col("user").hash() % 4 > 0)
         ),
         "no users": lambda rows: rows.filter(pl.col("variant") == "old"),
-        "two arms": lambda rows: rows.with_columns(
-            variant=pl.when((pl.col("user") == "u1") & (pl.col("at").dt.day() > 2))
-            .then(pl.lit("new"))
-            .when(pl.col("user") == "u1")
-            .then(pl.lit("old"))
-            .otherwise("variant")
-        ).vstack(rows.filter(pl.col("user") == "u1").with_columns(
-            variant=pl.lit("new"), event_id=pl.lit("x") + pl.col("event_id")
-        )).vstack(rows.filter(pl.col("user") == "u1").with_columns(
-            variant=pl.lit("old"), event_id=pl.lit("y") + pl.col("event_id")
-        )),
+        "two arms": lambda rows: (
+            rows.with_columns(
+                variant=pl.when((pl.col("user") == "u1") & (pl.col("at").dt.day() > 2))
+                .then(pl.lit("new"))
+                .when(pl.col("user") == "u1")
+                .then(pl.lit("old"))
+                .otherwise("variant")
+            )
+            .vstack(
+                rows.filter(pl.col("user") == "u1").with_columns(
+                    variant=pl.lit("new"), event_id=pl.lit("x") + pl.col("event_id")
+                )
+            )
+            .vstack(
+                rows.filter(pl.col("user") == "u1").with_columns(
+                    variant=pl.lit("old"), event_id=pl.lit("y") + pl.col("event_id")
+                )
+            )
+        ),
         "started twice": lambda rows: rows.filter(
             (pl.col("at").dt.day() < 3) | (pl.col("at").dt.day() > 6)
         ),
@@ -152,39 +160,45 @@ def test_rules_that_warn_do_not_decide():
         "null KPI": lambda rows: rows.filter(pl.col("kind") != "click"),
     }.items(),
     ids=lambda each: each[0],
-)  # fmt: skip
+)
 def test_bad_data_never_pass(spoil):
     events = spoil[1](log(1500, 8, 0.2))
-    found = watched(HEAD + CTR, events)
-    assert (found.verdict, found.status) == ("inconclusive", 3)
-    assert found.rules[0].outcome.status == "inconclusive"
-    assert found.allowed <= 0.5
+    result = watched(HEAD + CTR, events)
+    assert (result.verdict, result.status) == ("inconclusive", 3)
+    assert result.rules[0].outcome.status == "inconclusive"
+    assert result.allowed <= 0.5
 
 
 def test_before_the_first_step_only_earlier_stages_decide(tmp_path):
     text = HEAD + '[[ramp]]\nshare = 0.01\n[earlier]\ngate = "gate.json"\n' + CTR
-    place = tmp_path / "launch.toml"
-    place.write_text(text)
-    missing = online.watch(str(place), log(50))
+    policy_path = tmp_path / "launch.toml"
+    policy_path.write_text(text)
+    missing = online.watch(str(policy_path), log(50))
     assert (missing.verdict, missing.allowed) == ("inconclusive", 0.0)
     assert missing.experiment is None
-    digest = read(place).sha256
+    digest = read(policy_path).sha256
     for verdict, allowed in (("pass", 0.01), ("fail", 0.0)):
         values = {"verdict": verdict, "hashes": {"policy": digest}}
         (tmp_path / "gate.json").write_text(json.dumps(values))
-        found = online.watch(str(place), log(50))
-        assert (found.verdict, found.allowed) == (verdict, allowed)
+        result = online.watch(str(policy_path), log(50))
+        assert (result.verdict, result.allowed) == (verdict, allowed)
     (tmp_path / "gate.json").write_text('{"verdict": "pass", "hashes": {"policy": "other"}}')
-    assert online.watch(str(place), log(50)).verdict == "inconclusive"
+    assert online.watch(str(policy_path), log(50)).verdict == "inconclusive"
     for bad in ("{", "[]", '{"verdict": "yes"}'):
         (tmp_path / "gate.json").write_text(bad)
         with raises("invalid-result", InputError):
-            online.watch(str(place), log(50))
+            online.watch(str(policy_path), log(50))
 
 
 def interleaved(low, high, *, level=0.95, test="sign", p_teams=0.5, names=("old", "new")):
-    pair = {"one": names[0], "other": names[1], "low": low, "high": high,
-            "credit_low": low, "credit_high": high}  # fmt: skip
+    pair = {
+        "one": names[0],
+        "other": names[1],
+        "low": low,
+        "high": high,
+        "credit_low": low,
+        "credit_high": high,
+    }
     return {"kind": "preference", "level": level, "test": test, "p_teams": p_teams, "pairs": [pair]}
 
 
@@ -196,8 +210,13 @@ def lists_replayed(low, high):
 
 def replayed(low, high, estimator="snips"):
     row = {"estimator": "snips", "delta_low": low, "delta_high": high}
-    return {"kind": "off_policy_estimate", "level": 0.95, "logged": 0.5, "estimator": estimator,
-            "estimates": [row]}  # fmt: skip
+    return {
+        "kind": "off_policy_estimate",
+        "level": 0.95,
+        "logged": 0.5,
+        "estimator": estimator,
+        "estimates": [row],
+    }
 
 
 @pytest.mark.parametrize(
@@ -222,32 +241,36 @@ def replayed(low, high, estimator="snips"):
 )
 def test_results_of_interleaving_and_replay(tmp_path, name, values, status):
     (tmp_path / "result.json").write_text(json.dumps(values))
-    place = tmp_path / "launch.toml"
-    place.write_text(
+    policy_path = tmp_path / "launch.toml"
+    policy_path.write_text(
         HEAD + f'[earlier]\n{name} = "result.json"\n{name}_margin = 0.05\n'
         "[budget]\nalpha = 0.1\n" + CTR
     )
-    (stage,) = (each for each in read_earlier_stages(read(place)) if each.name == name)
+    (stage,) = (
+        earlier_stage
+        for earlier_stage in read_earlier_stages(read(policy_path))
+        if earlier_stage.name == name
+    )
     assert stage.status == status, stage
 
 
 def test_a_result_of_other_systems_is_refused(tmp_path):
     (tmp_path / "r.json").write_text(json.dumps(interleaved(0.1, 0.2, names=("bm25", "new"))))
-    place = tmp_path / "launch.toml"
-    place.write_text(HEAD + '[earlier]\ninterleaving = "r.json"\n' + CTR)
+    policy_path = tmp_path / "launch.toml"
+    policy_path.write_text(HEAD + '[earlier]\ninterleaving = "r.json"\n' + CTR)
     with raises("invalid-result", InputError):
-        read_earlier_stages(read(place))
+        read_earlier_stages(read(policy_path))
 
 
 def test_one_budget_of_errors_over_all_stages():
     budget = "[budget]\nalpha = 0.04\ngate = 0.5\nreplay = 0\ninterleaving = 0\nramp = 0.5\n"
     text = HEAD + STEPS.format(SECOND) + budget + CTR
     assert parse_policy(text, "p")["alpha"] == pytest.approx(0.02)
-    found = watched(text, ramped())
-    assert found.steps["alpha"].to_list() == pytest.approx([0.01, 0.01])
-    spent = found.stages.filter(pl.col("stage") == "ramp")["alpha"].item()
-    assert spent == pytest.approx(found.steps["alpha"].sum())
-    assert found.stages["alpha"].sum() == pytest.approx(0.04)
+    result = watched(text, ramped())
+    assert result.steps["alpha"].to_list() == pytest.approx([0.01, 0.01])
+    spent = result.stages.filter(pl.col("stage") == "ramp")["alpha"].item()
+    assert spent == pytest.approx(result.steps["alpha"].sum())
+    assert result.stages["alpha"].sum() == pytest.approx(0.04)
 
 
 OFFLINE = '[[rules]]\nid = "relevance"\nkind = "floor"\nmetric = "nDCG@10"\nat_least = 0.1\n'
@@ -278,17 +301,17 @@ def test_one_policy_for_the_gate_and_the_ramp(tmp_path):
     qrels = {f"q{i}": {"a": 1} for i in range(30)}
     run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     offline = '[[rules]]\nkind = "noninferiority"\nmetric = "nDCG@10"\nmargin = 0.02\n'
-    place = tmp_path / "launch.toml"
-    place.write_text(HEAD + '[earlier]\ngate = "gate.json"\n' + CTR + offline)
-    verdict = gate(qrels, run, run, policy=place)
-    assert [each.rule.kind for each in verdict.rules] == ["noninferiority"]
+    policy_path = tmp_path / "launch.toml"
+    policy_path.write_text(HEAD + '[earlier]\ngate = "gate.json"\n' + CTR + offline)
+    verdict = gate(qrels, run, run, policy=policy_path)
+    assert [rule_result.rule.kind for rule_result in verdict.rules] == ["noninferiority"]
     (tmp_path / "gate.json").write_text(json.dumps(verdict.to_dict()))
-    found = online.watch(place, log(1500))
-    assert found.stages["status"].to_list() == ["pass", None, None, "pass"]
-    assert found.verdict == "pass"
-    place.write_text(HEAD + CTR)
+    result = online.watch(policy_path, log(1500))
+    assert result.stages["status"].to_list() == ["pass", None, None, "pass"]
+    assert result.verdict == "pass"
+    policy_path.write_text(HEAD + CTR)
     with raises("invalid-policy", InputError):
-        gate(qrels, run, run, policy=place)
+        gate(qrels, run, run, policy=policy_path)
 
 
 @pytest.mark.parametrize(
@@ -338,23 +361,23 @@ def test_bad_words():
 
 def test_the_command(run, tmp_path):
     log(1500).write_parquet(tmp_path / "log.parquet")
-    place = tmp_path / "launch.toml"
-    place.write_text(HEAD.replace("control", 'events = "log.parquet"\ncontrol', 1) + CTR)
-    done = run("online", "watch", str(place), "--format", "json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["exit_code"] == 0
+    policy_path = tmp_path / "launch.toml"
+    policy_path.write_text(HEAD.replace("control", 'events = "log.parquet"\ncontrol', 1) + CTR)
+    result = run("online", "watch", str(policy_path), "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["exit_code"] == 0
     log(800, effect=-0.3).write_parquet(tmp_path / "log.parquet")
-    assert run("online", "watch", str(place)).code == 1
+    assert run("online", "watch", str(policy_path)).code == 1
     log(60).write_parquet(tmp_path / "log.parquet")
-    assert run("online", "watch", str(place)).code == 3
-    place.write_text(place.read_text().replace("search_ctr", "no_kpi"))
-    assert run("online", "watch", str(place)).code == 2
+    assert run("online", "watch", str(policy_path)).code == 3
+    policy_path.write_text(policy_path.read_text().replace("search_ctr", "no_kpi"))
+    assert run("online", "watch", str(policy_path)).code == 2
     assert policy().rules
 
 
 def test_the_day_is_that_of_the_log():
-    found = watched(HEAD + CTR, log(300, 4))
-    assert found.day == str((START + timedelta(days=3)).date())
+    result = watched(HEAD + CTR, log(300, 4))
+    assert result.day == str((START + timedelta(days=3)).date())
 
 
 def test_an_experiment_of_a_policy_is_a_design_and_a_test():

@@ -24,10 +24,10 @@ QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}
 def ended(rule, gains, head=""):
     """How a rule on P@1 ended, and what the verdict notes: so many queries gain, lose."""
     won, lost = gains
-    first, then = {"good": 2.0, "bad": 1.0}, {"good": 1.0, "bad": 2.0}
+    first, reversed_scores = {"good": 2.0, "bad": 1.0}, {"good": 1.0, "bad": 2.0}
     names = list(QRELS)
-    old = {q: then if i < won else first for i, q in enumerate(names)}
-    new = {q: then if won <= i < won + lost else first for i, q in enumerate(names)}
+    old = {q: reversed_scores if i < won else first for i, q in enumerate(names)}
+    new = {q: reversed_scores if won <= i < won + lost else first for i, q in enumerate(names)}
     text = f"[gate]\nholes = 'ignore'\n{head}\n[[rules]]\n{rule}\nmetric = 'P@1'\n"
     result = gate(QRELS, old, new, parse_policy(text, "p"))
     return result.rules[0].outcome, result.notes
@@ -91,20 +91,22 @@ def test_errors_are_promised_where_rules_infer_and_only_there():
     """One of two rules blocks and infers: a fail needs 95 %; both: 97.5 %."""
     rule = 'kind = "noninferiority"\nmargin = 0.1'
     second = f"{rule}\nmetric = 'P@1'\n[[rules]]\n{rule}\n"
-    _, one = ended(rule, (0, 4))
-    _, two = ended(second, (0, 4))
+    _, one_rule = ended(rule, (0, 4))
+    _, two_rules = ended(second, (0, 4))
     _, none = ended('kind = "per_query"\nmax_drop = 0.5', (0, 4))
     assert [
         sum("false-pass and false-fail rates" in note for note in notes)
-        for notes in (one, two, none)
+        for notes in (one_rule, two_rules, none)
     ] == [
         1,
         1,
         0,
     ]
-    assert one[1] == "bounds: one-sided 95% confidence bounds"
-    assert two[1] == "bounds: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
-    assert "over the 2 blocking rules that infer" in two[0]
+    assert one_rule[1] == "bounds: one-sided 95% confidence bounds"
+    assert (
+        two_rules[1] == "bounds: one-sided confidence bounds, 95% for a pass and 97.5% for a fail"
+    )
+    assert "over the 2 blocking rules that infer" in two_rules[0]
 
 
 @pytest.mark.parametrize("value", np.linspace(0.6999, 0.7001, 41))
@@ -122,14 +124,14 @@ def test_no_number_looks_like_a_bound_that_it_is_not_at(value):
 def test_a_slice_of_too_few_queries_is_named():
     tags = pl.DataFrame({"query_id": ["q00"], "band": ["head"]})
     run = {query: {"good": 2.0, "bad": 1.0} for query in QRELS}
-    other = run | {"q00": {"good": 1.0, "bad": 2.0}}
+    new_run = run | {"q00": {"good": 1.0, "bad": 2.0}}
     rules = ('kind = "floor"\nat_least = 0.1', 'kind = "improvement"')
     text = "".join(f"[[rules]]\n{rule}\nmetric = 'P@1'\nslice = 'band=head'\n" for rule in rules)
     result = gate(
         Collection(QRELS, tags=tags),
         run,
-        other,
+        new_run,
         parse_policy(f"[gate]\nholes = 'ignore'\n{text}", "p"),
     )
     says = "band=head: 1 query has a value on both sides; fewer than 10 decide nothing"
-    assert [each.outcome.reason for each in result.rules] == [says, says]
+    assert [rule_result.outcome.reason for rule_result in result.rules] == [says, says]

@@ -41,26 +41,26 @@ OF_LISTS = {metric.name for metric in LIST_METRICS}
 
 def choices(how):
     """Every choice of a convention with the convention that lacks it."""
-    found = {}
-    for each in fields(Convention):
-        value = getattr(how, each.name)
-        if each.name not in (*DESCRIPTIVE_FIELDS, *MAPS) and value != getattr(PLAIN, each.name):
-            found[each.name] = replace(how, **{each.name: getattr(PLAIN, each.name)})
+    variants = {}
+    for field in fields(Convention):
+        value = getattr(how, field.name)
+        if field.name not in (*DESCRIPTIVE_FIELDS, *MAPS) and value != getattr(PLAIN, field.name):
+            variants[field.name] = replace(how, **{field.name: getattr(PLAIN, field.name)})
     for table in MAPS:
-        for metric, chosen in getattr(how, table).items():
-            for key in () if metric in OF_LISTS else chosen:
-                left = {name: value for name, value in chosen.items() if name != key}
-                tables = {**getattr(how, table), metric: left}
-                found[f"{table}.{metric}.{key}"] = replace(how, **{table: tables})
-    return found
+        for metric, settings in getattr(how, table).items():
+            for key in () if metric in OF_LISTS else settings:
+                remaining = {name: value for name, value in settings.items() if name != key}
+                tables = {**getattr(how, table), metric: remaining}
+                variants[f"{table}.{metric}.{key}"] = replace(how, **{table: tables})
+    return variants
 
 
 def written_out():
     """By convention the values that ``test_ir_tools`` writes out."""
-    found = defaultdict(list)
+    cases = defaultdict(list)
     for name, metric, qrels, run, value in test_ir_tools.CHOICES:
-        found[name].append(((qrels, run), {metric: (float(value), 1e-9)}))
-    return found
+        cases[name].append(((qrels, run), {metric: (float(value), 1e-9)}))
+    return cases
 
 
 def numbers(text, sign):
@@ -78,14 +78,17 @@ def numbers(text, sign):
 
 def collections():
     """By convention and collection the rows with a number, those with most metrics first."""
-    found = defaultdict(lambda: defaultdict(dict))
+    by_convention = defaultdict(lambda: defaultdict(dict))
     for row in rows():
         plain = "[" not in row["metric"] and not row["value"].startswith("error")
         if plain and row["value"] != "null":
-            given = (row["qrels"], row["run"])
+            collection = (row["qrels"], row["run"])
             tolerance = float(row["tolerance"] or 0)
-            found[row["convention"]][given][row["metric"]] = float(row["value"]), tolerance
-    return found
+            by_convention[row["convention"]][collection][row["metric"]] = (
+                float(row["value"]),
+                tolerance,
+            )
+    return by_convention
 
 
 ROWS = collections()
@@ -120,22 +123,25 @@ def agrees(got, wanted):
 
 def unnoticed(name):
     """The choices of a convention that no row notices."""
-    how = CONVENTIONS[name]
-    left = choices(how)
+    convention = CONVENTIONS[name]
+    remaining = choices(convention)
     groups = sorted(ROWS[name].items(), key=lambda group: -len(group[1]))
-    for given, wanted in [*written_out()[name], *groups[:MOST]]:
-        if not left:
+    for collection, expected in [*written_out()[name], *groups[:MOST]]:
+        if not remaining:
             break
-        now = values(how, given, wanted)
+        now = values(convention, collection, expected)
         if now is None:
             continue
-        kept = {each: pair for each, pair in wanted.items() if agrees(now, {each: pair})}
-        left = {
-            key: other
-            for key, other in left.items()
-            if not (some := touched(key, kept, how)) or agrees(values(other, given, some), some)
+        matching = {
+            metric: pair for metric, pair in expected.items() if agrees(now, {metric: pair})
         }
-    return sorted(left)
+        remaining = {
+            key: variant
+            for key, variant in remaining.items()
+            if not (touched_metrics := touched(key, matching, convention))
+            or agrees(values(variant, collection, touched_metrics), touched_metrics)
+        }
+    return sorted(remaining)
 
 
 def touched(choice, wanted, how):
@@ -159,8 +165,8 @@ def test_a_choice_that_nothing_notices_is_listed(name):
 
 
 def test_most_choices_are_noticed():
-    every = sum(len(choices(how)) for how in CONVENTIONS.values())
-    assert len(listed()) < 0.6 * every
+    total = sum(len(choices(convention)) for convention in CONVENTIONS.values())
+    assert len(listed()) < 0.6 * total
 
 
 if __name__ == "__main__":

@@ -30,18 +30,23 @@ def numbers(table, kind=float):
 
 def outcome(metric):
     """A metric of the table as name, parameters, and what is in brackets behind it."""
-    name, _, inside = metric.removesuffix("]").partition("[")
+    name, _, options = metric.removesuffix("]").partition("[")
     match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(.*))?", name.strip())
-    name, given, cut = match.groups() if match else (name.strip(), None, None)
-    return name, dict(each.split("=") for each in (given or "").split(",") if each), cut, inside
+    name, parameters, cutoff = match.groups() if match else (name.strip(), None, None)
+    return (
+        name,
+        dict(pair.split("=") for pair in (parameters or "").split(",") if pair),
+        cutoff,
+        options,
+    )
 
 
 def word_of(name, given, cut):
     """The metric as trec_eval spells it."""
     if name == "RBP":
         return f"rbp.p={given['p']}"
-    whole, at = SPELLED.get(name, (name, name))
-    return whole if cut is None else f"{at}.{cut}"
+    plain_name, cutoff_name = SPELLED.get(name, (name, name))
+    return plain_name if cut is None else f"{cutoff_name}.{cut}"
 
 
 SPELLED = {
@@ -63,9 +68,9 @@ SPELLED = {
 
 def texts_of(row):
     """The two files that a row was made from."""
-    found = FILE.search(row["note"])
-    if found and "[file" in row["metric"]:
-        return [ast.literal_eval(text) for text in found.groups()]
+    match = FILE.search(row["note"])
+    if match and "[file" in row["metric"]:
+        return [ast.literal_eval(text) for text in match.groups()]
     qrels, run = parsed(row["qrels"], "="), parsed(row["run"], "@")
     return [
         "".join(f"{query} 0 {name} {grade}\n" for query in qrels for name, grade in qrels[query]),
@@ -85,65 +90,71 @@ def joined(words):
     for word in dict.fromkeys(words):
         name, _, cutoff = word.partition(".")
         cutoffs[name].append(cutoff)
-    alone = [name for name, given in cutoffs.items() if "" in given]
-    return alone + [
-        f"{name}.{','.join(filter(None, given))}" for name, given in cutoffs.items() if any(given)
+    plain_names = [name for name, name_cutoffs in cutoffs.items() if "" in name_cutoffs]
+    return plain_names + [
+        f"{name}.{','.join(filter(None, name_cutoffs))}"
+        for name, name_cutoffs in cutoffs.items()
+        if any(name_cutoffs)
     ]
 
 
 def by_trec_eval(rows, folder):
     """The values of rows that share files and options, read from files as trec_eval is."""
     row = rows[0]
-    _, given, _, options = outcome(row["metric"])
-    paths = [folder / f"{row['id']}.{part}" for part in ("qrels", "run")]
+    _, parameters, _, options = outcome(row["metric"])
+    paths = [folder / f"{row['id']}.{suffix}" for suffix in ("qrels", "run")]
     for path, text in zip(paths, texts_of(row), strict=True):
         path.write_bytes(text.encode())
-    level = 2 if "-l2" in options or given.get("rel") == "2" else 1
+    level = 2 if "-l2" in options or parameters.get("rel") == "2" else 1
     te9 = row["convention"] == "trec9"
-    words = {each["id"]: word_of(*outcome(each["metric"])[:3]) for each in rows}
+    spellings = {case["id"]: word_of(*outcome(case["metric"])[:3]) for case in rows}
     result = trec_eval(
         *paths,
-        joined(words.values()),
+        joined(spellings.values()),
         complete="-c" in options.split(),
-        judged_only="-J" in options or "judged_only" in given,
+        judged_only="-J" in options or "judged_only" in parameters,
         level=level,
         depth=10 if "-M 10" in options else None,
         te9=te9,
     )
-    return {name: result.mean(column(word, level, te9).label) for name, word in words.items()}
+    return {name: result.mean(column(word, level, te9).label) for name, word in spellings.items()}
 
 
 def by_pytrec_eval(rows, _):
     """The values of rows that share dictionaries and options."""
     row = rows[0]
-    _, given, _, options = outcome(row["metric"])
+    _, parameters, _, options = outcome(row["metric"])
     if "[file" in row["metric"] or "abc" in row["run"]:
         lines = [text.splitlines(keepends=True) for text in texts_of(row)]
         qrels, run = pytrec_eval.parse_qrel(lines[0]), pytrec_eval.parse_run(lines[1])
     else:
-        whole = lambda text: float(text) if "." in text else int(text)  # noqa: E731
+        parse_grade = lambda text: float(text) if "." in text else int(text)  # noqa: E731
         score = np.float32 if "float32" in options else float
-        grade = np.int64 if "numpy int" in options else whole
+        grade = np.int64 if "numpy int" in options else parse_grade
         qrels, run = (
             numbers(parsed(row["qrels"], "="), grade),
             numbers(parsed(row["run"], "@"), score),
         )
-    level = 2 if "relevance_level=2" in options or given.get("rel") == "2" else 1
-    words = {each["id"]: word_of(*outcome(each["metric"])[:3]) for each in rows}
+    level = 2 if "relevance_level=2" in options or parameters.get("rel") == "2" else 1
+    spellings = {case["id"]: word_of(*outcome(case["metric"])[:3]) for case in rows}
     evaluator = pytrec_eval.RelevanceEvaluator(
-        qrels, joined(words.values()), level, "judged_only" in given
+        qrels, joined(spellings.values()), level, "judged_only" in parameters
     )
     evaluator.evaluate(run)  # a second call is as good as the first
-    found = evaluator.evaluate(run)
-    if not found:
-        return dict.fromkeys(words, "empty result")
+    result = evaluator.evaluate(run)
+    if not result:
+        return dict.fromkeys(spellings, "empty result")
     names = {}
-    for name, word in words.items():
-        at = column(word, level, te9=True)
-        names[name] = at.label if at.label in next(iter(found.values())) else at.name
+    for name, word in spellings.items():
+        output_column = column(word, level, te9=True)
+        names[name] = (
+            output_column.label
+            if output_column.label in next(iter(result.values()))
+            else output_column.name
+        )
     return {
-        name: float(np.mean([values[at] for values in found.values()]))
-        for name, at in names.items()
+        name: float(np.mean([values[column_name] for values in result.values()]))
+        for name, column_name in names.items()
     }
 
 
@@ -166,28 +177,28 @@ FACED = [row for row in ROWS if fits_a_face(row)]
 
 def options_of(row):
     """Equal for rows of a batch that one call computes; rows that fail are called alone."""
-    name, given, cut, options = outcome(row["metric"])
+    name, parameters, cutoff, options = outcome(row["metric"])
     fails = row["value"].startswith("error")
-    alone = fails or "[file" in row["metric"] or "=" in word_of(name, given, cut)
-    return options, given.get("rel"), "judged_only" in given, alone and row["id"]
+    called_alone = fails or "[file" in row["metric"] or "=" in word_of(name, parameters, cutoff)
+    return options, parameters.get("rel"), "judged_only" in parameters, called_alone and row["id"]
 
 
 @pytest.mark.parametrize("batch", batches(FACED))
 def test_the_interface_gives_what_the_tool_gives(batch, tmp_path):
-    groups, got = defaultdict(list), {}
+    groups, values = defaultdict(list), {}
     for row in batch:
         groups[options_of(row)].append(row)
     for rows in groups.values():
-        by = by_pytrec_eval if rows[0]["convention"] == "pytrec_eval" else by_trec_eval
+        compute = by_pytrec_eval if rows[0]["convention"] == "pytrec_eval" else by_trec_eval
         if rows[0]["value"].startswith("error"):
             with pytest.raises(REFUSALS[rows[0]["value"]]) as caught:
-                by(rows, tmp_path)
-            got[rows[0]["id"]] = caught.value
+                compute(rows, tmp_path)
+            values[rows[0]["id"]] = caught.value
         else:
-            got |= by(rows, tmp_path)
+            values |= compute(rows, tmp_path)
     empty = [row for row in batch if row["value"] == "empty result"]
-    assert all(got[row["id"]] == "empty result" for row in empty)
-    assert_rows([row for row in batch if row not in empty], got)
+    assert all(values[row["id"]] == "empty result" for row in empty)
+    assert_rows([row for row in batch if row not in empty], values)
 
 
 def has_own_meaning(row):
@@ -206,21 +217,21 @@ OWN = [row for row in ROWS if has_own_meaning(row)]
 
 def call(row):
     metric, _, options = row["metric"].removesuffix("]").partition("[")
-    how = CONVENTIONS[row["convention"]]
-    how = replace(
-        how,
-        missing="zero" if "-c" in options else how.missing,
+    convention = CONVENTIONS[row["convention"]]
+    convention = replace(
+        convention,
+        missing="zero" if "-c" in options else convention.missing,
         judged_only="-J" in options,
         depth=10 if "-M 10" in options else None,
     )
     qrels, run = numbers(parsed(row["qrels"], "=")), numbers(parsed(row["run"], "@"))
-    return Call(qrels, run, metric.strip(), how)
+    return Call(qrels, run, metric.strip(), convention)
 
 
 @pytest.mark.parametrize("batch", batches(OWN))
 def test_evaluate_gives_what_the_tool_gives(batch):
-    got = evaluated({row["id"]: call(row) for row in batch})
-    assert_rows([row for row in batch if row["value"] != "empty result"], got)
+    values = evaluated({row["id"]: call(row) for row in batch})
+    assert_rows([row for row in batch if row["value"] != "empty result"], values)
 
 
 def test_no_row_is_missing():

@@ -25,9 +25,11 @@ def test_the_numbers_of_a_library(convention, world):
     if not result:
         assert (convention, WORLDS[world]["kind"]) == ("recbole", "short lists")
         return
-    ours = CARDED.carded(WORLDS[world], [line["metric"] for line in result], convention)
+    rankgate_values = CARDED.carded(WORLDS[world], [line["metric"] for line in result], convention)
     for line in result:
-        assert ours[line["metric"]] == pytest.approx(line["value"], abs=line["tolerance"], rel=1e-9)
+        assert rankgate_values[line["metric"]] == pytest.approx(
+            line["value"], abs=line["tolerance"], rel=1e-9
+        )
 
 
 def test_every_library_says_enough():

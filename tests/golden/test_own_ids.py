@@ -24,11 +24,11 @@ def _means(run, own_id, names):
 
 @pytest.mark.parametrize("tool", GOLDEN["values"])
 def test_means_are_those_of_the_tools(tool):
-    own_id, wanted = tool.rsplit(maxsplit=1)[1], GOLDEN["values"][tool]
+    own_id, expected = tool.rsplit(maxsplit=1)[1], GOLDEN["values"][tool]
     names = [
-        "@".join([OURS.get(n.split("@")[0], n.split("@")[0]), n.split("@")[1]]) for n in wanted
+        "@".join([OURS.get(n.split("@")[0], n.split("@")[0]), n.split("@")[1]]) for n in expected
     ]
-    assert _means(GOLDEN["run"], own_id, names) == pytest.approx(list(wanted.values()), abs=6e-6)
+    assert _means(GOLDEN["run"], own_id, names) == pytest.approx(list(expected.values()), abs=6e-6)
 
 
 def test_beir_drops_them_and_trec_does_not():
@@ -48,16 +48,16 @@ def test_every_way_to_give_a_run_drops_them(tmp_path):
     (tmp_path / "run.trec").write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, d, s in rows))
     ids = sorted({d for _, d, _ in rows})
     table = np.full((len(GOLDEN["run"]), len(ids)), np.nan)
-    for place, row in enumerate(GOLDEN["run"].values()):
+    for index, row in enumerate(GOLDEN["run"].values()):
         for document, score in row.items():
-            table[place, ids.index(document)] = score
+            table[index, ids.index(document)] = score
     matrix = rankgate.Matrix(table, query_ids=list(GOLDEN["run"]), doc_ids=ids)
     names = ["nDCG@10", "AP", "RR@10"]
-    wanted = _means(GOLDEN["run"], "dropped", names)
+    expected = _means(GOLDEN["run"], "dropped", names)
     for run in (frame, shuffled, tmp_path / "run.trec", matrix):
-        assert _means(run, "dropped", names) == wanted
+        assert _means(run, "dropped", names) == expected
     compared = rankgate.compare(GOLDEN["qrels"], frame, frame, names, convention="beir")
-    assert compared.metrics["baseline"].to_list() == pytest.approx(wanted)
+    assert compared.metrics["baseline"].to_list() == pytest.approx(expected)
 
 
 def test_an_axis_that_came_later_leaves_hashes_as_they_are():

@@ -69,12 +69,12 @@ def checked(module):
     parts = [
         getattr(module, name) for name in ("FACED", "OWN", "INSIDE", "HERE") if name in vars(module)
     ]
-    named = {*getattr(module, "OUTSIDE", ()), *getattr(module, "ELSEWHERE", ())}
-    return {row["id"] for part in parts or [module.ROWS] for row in part} - named
+    outside_ids = {*getattr(module, "OUTSIDE", ()), *getattr(module, "ELSEWHERE", ())}
+    return {row["id"] for section in parts or [module.ROWS] for row in section} - outside_ids
 
 
 def named(families, kind):
-    return [each for module in families.values() for each in getattr(module, kind, ())]
+    return [row_id for module in families.values() for row_id in getattr(module, kind, ())]
 
 
 def test_the_table_is_whole(rows):
@@ -83,8 +83,8 @@ def test_the_table_is_whole(rows):
 
 
 def test_every_row_belongs_to_one_family(families, rows):
-    found = Counter(each for module in families.values() for each in taken(module))
-    assert found == Counter(row["id"] for row in rows)
+    row_counts = Counter(row_id for module in families.values() for row_id in taken(module))
+    assert row_counts == Counter(row["id"] for row in rows)
     assert {name: len(taken(module)) for name, module in families.items()} == FAMILIES
 
 
@@ -94,9 +94,9 @@ def test_every_row_is_checked_or_lies_outside(families, rows):
     assert elsewhere == {*named(families, "ELSEWHERE")}
     assert compared.isdisjoint(elsewhere)
     compared |= elsewhere
-    outside = named(families, "OUTSIDE")
-    assert compared.isdisjoint(outside)
-    assert compared | {*outside} == {row["id"] for row in rows}
+    outside_ids = named(families, "OUTSIDE")
+    assert compared.isdisjoint(outside_ids)
+    assert compared | {*outside_ids} == {row["id"] for row in rows}
 
 
 @pytest.mark.parametrize("kind", EXCEPTIONS)
@@ -107,8 +107,8 @@ def test_exceptions_are_counted(families, kind):
 
 def test_every_convention_has_its_rows(families, rows):
     parts = Counter()
-    of = {row["id"]: row["convention"] for row in rows}
+    convention_of = {row["id"]: row["convention"] for row in rows}
     for module in families.values():
-        parts.update(of[each] for each in taken(module))
-    assert parts == Counter(of.values())
+        parts.update(convention_of[row_id] for row_id in taken(module))
+    assert parts == Counter(convention_of.values())
     assert len(parts) == 38

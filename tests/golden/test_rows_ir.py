@@ -90,16 +90,16 @@ FILE = re.compile(r"qrels file ('(?:[^'\\]|\\.)*'); run file ('(?:[^'\\]|\\.)*')
 
 def tables_of(row, folder):
     """The judgments and the run of a row: files, a frame or dictionaries."""
-    found = FILE.search(row["note"])
-    if found and "[file" in row["metric"]:
-        texts = [ast.literal_eval(text) for text in found.groups()]
+    file_match = FILE.search(row["note"])
+    if file_match and "[file" in row["metric"]:
+        texts = [ast.literal_eval(text) for text in file_match.groups()]
     elif "abc" in row["run"]:  # only a file can hold a score that is not a number
         texts = ["1 0 a 1\n1 0 b 0\n", "1 Q0 a 1 abc t\n"]
     else:
         qrels, run = parsed(row["qrels"], "="), parsed(row["run"], "@")
         grades = {query: {doc: float(grade) for doc, grade in qrels[query]} for query in qrels}
         return grades, frame(run) if "interleaved" in row["metric"] or twice(run) else dicts(run)
-    paths = [folder / f"{row['id']}.{part}" for part in ("qrels", "run")]
+    paths = [folder / f"{row['id']}.{kind}" for kind in ("qrels", "run")]
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode())
     return paths
@@ -123,75 +123,79 @@ def frame(run):
 
 def how_of(row, inside):
     """The convention of a row, with what the row says in brackets."""
-    how = CONVENTIONS[row["convention"]]
+    convention = CONVENTIONS[row["convention"]]
     if "make_comparable" in row["metric"]:
-        return replace(how, missing="zero", unknown="ignore")
+        return replace(convention, missing="zero", unknown="ignore")
     if inside.startswith("gains") and inside != "gains 1:3:7":  # these are the convention's own
         gains = tuple(enumerate(map(float, inside.removeprefix("gains ").split(":")), start=1))
-        return replace(how, parameters=gained(how.parameters, gains))
-    return how
+        return replace(convention, parameters=gained(convention.parameters, gains))
+    return convention
 
 
 def gained(parameters, gains):
     """The parameters of a convention with gains for its grades."""
-    chosen = {name: dict(values) for name, values in parameters.items()}
+    settings = {name: dict(values) for name, values in parameters.items()}
     for name in ("ERR", "nERR", "Q", "RBP", "nDCG"):
-        chosen[name]["gain"] = gains
-        if "max_grade" in chosen[name]:
-            chosen[name]["max_grade"] = len(gains)
-    return chosen
+        settings[name]["gain"] = gains
+        if "max_grade" in settings[name]:
+            settings[name]["max_grade"] = len(gains)
+    return settings
 
 
 def call(row, folder):
-    metric, _, inside = row["metric"].removesuffix("]").partition("[")
+    metric, _, bracket_text = row["metric"].removesuffix("]").partition("[")
     metric = metric.strip().replace("(make_comparable=True)", "")
     metric = metric.replace(", average_ties=True, per_query=True", "")
-    if inside == "residual":
+    if bracket_text == "residual":
         metric = RESIDUALS[metric]
-    asked = (*tables_of(row, folder), metric, how_of(row, inside))
-    if inside == "query 1":
-        return Call(*asked, lambda scores, name: scores.per_query(name)["1"])
-    return Call(*asked)
+    arguments = (*tables_of(row, folder), metric, how_of(row, bracket_text))
+    if bracket_text == "query 1":
+        return Call(*arguments, lambda scores, name: scores.per_query(name)["1"])
+    return Call(*arguments)
 
 
 @pytest.mark.parametrize("batch", batches(INSIDE))
 def test_the_convention_gives_what_the_tool_gives(batch, tmp_path):
-    ours = {name: value for name, (value, _) in ANSWERED.items()}
-    assert_rows(batch, evaluated({row["id"]: call(row, tmp_path) for row in batch}), ours, REFUSED)
+    expected = {name: value for name, (value, _) in ANSWERED.items()}
+    assert_rows(
+        batch, evaluated({row["id"]: call(row, tmp_path) for row in batch}), expected, REFUSED
+    )
 
 
 def test_no_row_is_missing():
     assert Counter(row["convention"] for row in ROWS) == COUNTS
-    known = {row["id"] for row in ROWS}
-    assert known >= OUTSIDE.keys() | REFUSED.keys() | ANSWERED.keys()
+    row_ids = {row["id"] for row in ROWS}
+    assert row_ids >= OUTSIDE.keys() | REFUSED.keys() | ANSWERED.keys()
 
 
 def test_what_we_answer_otherwise_is_otherwise():
     rows = {row["id"]: row["value"] for row in ROWS}
-    for each, (ours, _) in ANSWERED.items():
-        theirs = rows[each]
-        assert theirs.startswith("error") or float(theirs) != pytest.approx(ours, abs=1e-6)
+    for row_id, (rankgate_value, _) in ANSWERED.items():
+        tool_value = rows[row_id]
+        assert tool_value.startswith("error") or float(tool_value) != pytest.approx(
+            rankgate_value, abs=1e-6
+        )
 
 
-SPELLINGS = [(name, theirs) for name in COUNTS for theirs in CONVENTIONS[name].spellings]
+SPELLINGS = [(name, spelling) for name in COUNTS for spelling in CONVENTIONS[name].spellings]
 
 
 @pytest.mark.parametrize(("name", "theirs"), SPELLINGS)
 def test_each_name_of_a_tool_is_a_metric_with_all_that_it_needs(name, theirs):
     share = "5" if theirs.startswith("rbp.") else "0.5"
     filled = theirs.format(k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share, b=4, gamma=0.5)
-    ours = CONVENTIONS[name].spelled(filled)
-    assert ours == CONVENTIONS[name].spellings[theirs].format(
+    metric_name = CONVENTIONS[name].spelled(filled)
+    assert metric_name == CONVENTIONS[name].spellings[theirs].format(
         k=3, rel=2, level=2, top=3, r=0.1, beta=2, p=share, b=4, gamma=0.5
     )
-    assert not parse(ours).missing
+    assert not parse(metric_name).missing
 
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_what_is_chosen_for_single_metrics_exists(name):
-    how = CONVENTIONS[name]
-    for metric, chosen in how.parameters.items():
-        assert metric == "*" or by_name[metric](**chosen)
-    for metric, chosen in how.special.items():
+    convention = CONVENTIONS[name]
+    for metric, settings in convention.parameters.items():
+        assert metric == "*" or by_name[metric](**settings)
+    for metric, settings in convention.special.items():
         assert parse(metric.removesuffix("@"), FACET_METRICS)
-        assert chosen.keys() <= how.axes.keys()
+        assert settings.keys() <= convention.axes.keys()

@@ -40,33 +40,35 @@ def result(row):
     name, _, option = row["metric"].removesuffix("]").partition(" [")
     if row["convention"] == "formula":
         return "F(beta=2)@3", CONVENTIONS["trec"], ""
-    how = CONVENTIONS[row["convention"]]
+    convention = CONVENTIONS[row["convention"]]
     if name.startswith("RetrievalMAP("):
-        how = replace(how, **FILLED[name.split("'")[1]])
+        convention = replace(convention, **FILLED[name.split("'")[1]])
         name = "RetrievalMAP"
     if name == "ndcg(filler_value=0.0)":
-        name, how = "ndcg()", replace(how, special={})
+        name, convention = "ndcg()", replace(convention, special={})
     if row["note"] == "no-relevant query alone":  # of a whole batch, RR is 0 and not 1
-        how = replace(how, special={})
+        convention = replace(convention, special={})
     if option == "gains 2^g-1":
-        how = replace(how, parameters={"nDCG": {**how.parameters["nDCG"], "gain": "exp"}})
-    return name, how, option.removeprefix("query ") if option.startswith("query") else ""
+        convention = replace(
+            convention, parameters={"nDCG": {**convention.parameters["nDCG"], "gain": "exp"}}
+        )
+    return name, convention, option.removeprefix("query ") if option.startswith("query") else ""
 
 
 def mean_of_lists(scores, metric):
     """LensKit's mean: a list without a value leaves the mean of the lists without one."""
     values = scores.per_query(metric).values()
-    return float(np.mean([np.nan if each is None else each for each in values]))
+    return float(np.mean([np.nan if list_value is None else list_value for list_value in values]))
 
 
 def call(row):
-    metric, how, query = result(row)
+    metric, convention, query = result(row)
     tables = numbers(row["qrels"], "="), numbers(row["run"], "@")
     if query:
-        return Call(*tables, metric, how, lambda scores, name: scores.per_query(name)[query])
-    if how.name == "lenskit":
-        return Call(*tables, metric, how, mean_of_lists)
-    return Call(*tables, metric, how)
+        return Call(*tables, metric, convention, lambda scores, name: scores.per_query(name)[query])
+    if convention.name == "lenskit":
+        return Call(*tables, metric, convention, mean_of_lists)
+    return Call(*tables, metric, convention)
 
 
 @pytest.mark.parametrize("batch", batches(ROWS))
@@ -75,7 +77,7 @@ def test_the_convention_gives_what_the_tool_gives(batch):
 
 
 def test_no_row_is_missing():
-    found = Counter(row["convention"] for row in ALL)
-    assert found == {**COUNTS, "formula": 3}  # the one row of xgboost was read, not run
-    assert len(ROWS) == sum(found.values()) - len(ELSEWHERE)
+    row_counts = Counter(row["convention"] for row in ALL)
+    assert row_counts == {**COUNTS, "formula": 3}  # the one row of xgboost was read, not run
+    assert len(ROWS) == sum(row_counts.values()) - len(ELSEWHERE)
     assert sum(row["value"].startswith("error") for row in ROWS) == 7

@@ -33,12 +33,12 @@ EACH = replace(CONVENTIONS["trec"], duplicates="each")  # RecBole's example show
 
 def run_of(row):
     """The run of a row: a frame, as an item may be in a list twice."""
-    found = []
+    entries = []
     for ranking in row["run"].split(";"):
         query, _, items = ranking.partition(":")
         pairs = (item.rpartition("@") for item in items.split(","))
-        found += [(query, doc, float(score)) for doc, _, score in pairs]
-    return pl.DataFrame(found, schema=["query_id", "doc_id", "score"], orient="row")
+        entries += [(query, doc, float(score)) for doc, _, score in pairs]
+    return pl.DataFrame(entries, schema=["query_id", "doc_id", "score"], orient="row")
 
 
 def lists(row, catalogue):
@@ -47,11 +47,11 @@ def lists(row, catalogue):
 
 def p_of_identical_runs(row):
     """30 queries with the content of the row, the same run twice."""
-    ((ours, grades),) = {"1": {"a": 1, "b": 0}}.items()
-    assert row["qrels"] == f"{ours}:" + ",".join(f"{d}={g}" for d, g in grades.items())
+    ((query_id, grades),) = {"1": {"a": 1, "b": 0}}.items()
+    assert row["qrels"] == f"{query_id}:" + ",".join(f"{d}={g}" for d, g in grades.items())
     qrels = {str(i): grades for i in range(30)}
-    one = run_of(row)
-    run = pl.concat([one.with_columns(pl.lit(query).alias("query_id")) for query in qrels])
+    single_run = run_of(row)
+    run = pl.concat([single_run.with_columns(pl.lit(query).alias("query_id")) for query in qrels])
     values = evaluate(qrels, run, [parse("RR")]).runs[0].values["RR"]
     return student_test(values - values).p_value[0]
 
@@ -91,15 +91,15 @@ ROWS = [row for row in rows() if row["id"] in COMPUTED]
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 def test_a_row_is_what_the_tool_gives(row):
-    got = COMPUTED[row["id"]](row)
+    computed = COMPUTED[row["id"]](row)
     want = OTHERWISE[row["id"]][0] if row["id"] in OTHERWISE else float(row["value"])
-    assert got == pytest.approx(want, rel=0, abs=1e-9, nan_ok=True)
+    assert computed == pytest.approx(want, rel=0, abs=1e-9, nan_ok=True)
 
 
 def test_what_we_give_otherwise_is_otherwise():
-    theirs = {row["id"]: float(row["value"]) for row in ROWS}
-    for each, (ours, _) in OTHERWISE.items():
-        assert not np.array_equal(theirs[each], ours, equal_nan=True)
+    tool_values = {row["id"]: float(row["value"]) for row in ROWS}
+    for row_id, (rankgate_value, _) in OTHERWISE.items():
+        assert not np.array_equal(tool_values[row_id], rankgate_value, equal_nan=True)
 
 
 def test_no_row_is_missing():

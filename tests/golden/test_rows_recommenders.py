@@ -82,9 +82,9 @@ def plain(how, metric):
 
 def call(row):
     name = row["convention"]
-    how, word = OPTIONS.get(name, plain)(CONVENTIONS[name], row["metric"])
+    convention, word = OPTIONS.get(name, plain)(CONVENTIONS[name], row["metric"])
     judgments = {query: dict(pairs) for query, pairs in numbers(row["qrels"], "=").items()}
-    return Call(judgments, run_of(row["run"]), word, how)
+    return Call(judgments, run_of(row["run"]), word, convention)
 
 
 @pytest.mark.parametrize("batch", batches(INSIDE))
@@ -94,7 +94,7 @@ def test_the_convention_gives_what_the_tool_gives(batch):
 
 def test_the_tool_fails_where_we_answer():
     values = {row["id"]: row["value"] for row in ROWS}
-    assert all(values[each].startswith("error") for each in ANSWERED)
+    assert all(values[row_id].startswith("error") for row_id in ANSWERED)
 
 
 def test_no_row_is_missing():
@@ -107,5 +107,5 @@ def test_no_row_is_missing():
         "rankeval": 11,
         "elliot": 6,
     }
-    known = {row["id"] for row in ROWS}
-    assert known >= {*ELSEWHERE, *ANSWERED}
+    row_ids = {row["id"] for row in ROWS}
+    assert row_ids >= {*ELSEWHERE, *ANSWERED}

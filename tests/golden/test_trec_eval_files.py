@@ -77,11 +77,11 @@ def printed(capsys, *words):
 
 @pytest.mark.parametrize(("collection", "path", "run", "kind"), list(files()))
 def test_the_output_is_that_of_trec_eval_10(collection, path, run, kind, capsys):
-    ours = "".join(
+    output = "".join(
         printed(capsys, *options, qrels(collection, kind), runs(collection)[run])
         for options in calls(collection, kind)
     )
-    assert ours == bytes_of(path).decode()
+    assert output == bytes_of(path).decode()
 
 
 def test_every_file_is_there():
@@ -97,10 +97,10 @@ def process(*words, given=b""):
 def test_the_program_prints_the_same_bytes(collection):
     name, path = min(runs(collection).items())
     expected = bytes_of(DATA / collection / "expected" / f"{name}.trec_eval.gz")
-    ended = process("-qcmall_trec", qrels(collection), path)
-    assert (ended.returncode, ended.stderr, ended.stdout) == (0, b"", expected)
-    ended = process("--query", *ALL[1:], qrels(collection), "-", given=bytes_of(path))
-    assert (ended.returncode, ended.stderr, ended.stdout) == (0, b"", expected)
+    result = process("-qcmall_trec", qrels(collection), path)
+    assert (result.returncode, result.stderr, result.stdout) == (0, b"", expected)
+    result = process("--query", *ALL[1:], qrels(collection), "-", given=bytes_of(path))
+    assert (result.returncode, result.stderr, result.stdout) == (0, b"", expected)
 
 
 def rows(collection, name):
@@ -121,10 +121,10 @@ def tables(name):
 
 
 def assert_summary(text, row):
-    ours = {
+    rankgate_values = {
         name.strip(): value for name, _, value in (line.split("\t") for line in text.splitlines())
     }
-    assert {name: ours[name] for name in row if name != "run"} == {
+    assert {name: rankgate_values[name] for name in row if name != "run"} == {
         name: value for name, value in row.items() if name != "run"
     }
 
@@ -148,10 +148,10 @@ def test_every_cell_is_that_of_trec_eval_10(collection, row, capsys):
 
 def assert_means(collection, kind, run, published):
     """Published values, to as many decimals as they have."""
-    wanted = {name: value for name, value in published.items() if name != "run"}
-    scores = evaluate(qrels(collection, kind), runs(collection)[run], list(wanted)).runs[0]
-    places = {name: len(value.partition(".")[2]) for name, value in wanted.items()}
-    assert {name: f"{scores.means[name]:.{places[name]}f}" for name in wanted} == wanted
+    expected = {name: value for name, value in published.items() if name != "run"}
+    scores = evaluate(qrels(collection, kind), runs(collection)[run], list(expected)).runs[0]
+    places = {name: len(value.partition(".")[2]) for name, value in expected.items()}
+    assert {name: f"{scores.means[name]:.{places[name]}f}" for name in expected} == expected
 
 
 @pytest.mark.parametrize(("collection", "row"), tables("expected/summary.csv"))
@@ -183,8 +183,10 @@ def test_evaluate_gives_the_leaderboard_of_trec_covid(collection, row):
     scores = evaluate(
         qrels(collection), runs(collection)[row["run"]], list(LEADERBOARD.values())
     ).runs[0]
-    ours = {column: f"{scores.means[metric]:.4f}" for column, metric in LEADERBOARD.items()}
-    assert ours == {column: f"{float(row[column]):.4f}" for column in LEADERBOARD}
+    rankgate_values = {
+        column: f"{scores.means[metric]:.4f}" for column, metric in LEADERBOARD.items()
+    }
+    assert rankgate_values == {column: f"{float(row[column]):.4f}" for column in LEADERBOARD}
 
 
 @pytest.mark.parametrize(
@@ -219,10 +221,10 @@ def test_preferences_groups_and_z_scores_are_those_of_trec_eval(
     kind, run, version, capsys, monkeypatch
 ):
     monkeypatch.chdir(OTHERS)
-    words = ["-q", *CALLS[kind], f"{run}.txt", *(["--te9"] if version == "te9" else [])]
+    arguments = ["-q", *CALLS[kind], f"{run}.txt", *(["--te9"] if version == "te9" else [])]
     absent = (run, version) == ("run", "te10") and kind != "prefs-c"
     if absent:  # trec_eval 10 ends at the query that the run lacks
-        assert trec_eval_command.main(words, standalone_mode=False) == 4
+        assert trec_eval_command.main(arguments, standalone_mode=False) == 4
     else:
-        trec_eval_command.main(words, standalone_mode=False)
+        trec_eval_command.main(arguments, standalone_mode=False)
     assert capsys.readouterr().out == (OTHERS / "expected" / f"{kind}.{run}.{version}").read_text()

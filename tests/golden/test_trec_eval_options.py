@@ -88,15 +88,15 @@ def test_the_run_is_named_by_its_last_line(lines, write):
 def test_the_last_line_is_found_in_long_and_packed_files(many, lines, write):
     text = "".join(f"1 Q0 d{i} 1 1 t\n" for i in range(many)) + "1 Q0 a 1 2 mine\n"
     write(run=text)
-    with gzip.open("packed", "wt") as place:
-        place.write(text)
+    with gzip.open("packed", "wt") as packed_file:
+        packed_file.write(text)
     for name in ("run", "packed"):
         assert lines(f"-c -m runid qrels {name}") == ["runid all mine"]
 
 
 def test_a_relstring_tells_the_first_grades(lines):
-    shown = lines("-q -m relstring qrels run")
-    assert shown == ["relstring 1 '0-.2'", "relstring 2 '-1'"]
+    output = lines("-q -m relstring qrels run")
+    assert output == ["relstring 1 '0-.2'", "relstring 2 '-1'"]
     assert lines("-q -m relstring.3 qrels run")[0] == "relstring_3 1 '0-.'"
     assert lines("-qJ -m relstring qrels run") == ["relstring 1 '02'", "relstring 2 '1'"]
 
@@ -175,21 +175,21 @@ def test_a_query_that_the_run_lacks_ends_the_evaluation_or_counts_with_c(lines):
 
 
 def test_names_with_parameters_see_the_document_that_stands_in_for_a_missing_query(lines):
-    words = "-cnq -m utility -m utility.1,-3,0,1 -m rbp_resid -m relstring -m gm_map qrels half"
-    assert lines(words)[-3:] == [
+    arguments = "-cnq -m utility -m utility.1,-3,0,1 -m rbp_resid -m relstring -m gm_map qrels half"
+    assert lines(arguments)[-3:] == [
         "relstring 2 ''",
         "utility_1,-3,0,1 2 -5.0000",  # -3 · 1 shown + 1 · (0 documents - 1 shown - 1 relevant)
         "rbp_resid 2 0.0000",
     ]
-    words = "-cnq -m relstring.4 -m rbp_resid.p=0.5 qrels half"
-    assert lines(words)[-2:] == ["relstring_4 2 '-'", "rbp_resid_p=0.5 2 1.0000"]
+    arguments = "-cnq -m relstring.4 -m rbp_resid.p=0.5 qrels half"
+    assert lines(arguments)[-2:] == ["relstring_4 2 '-'", "rbp_resid_p=0.5 2 1.0000"]
 
 
 def test_a_missing_query_is_the_floor_of_a_geometric_mean(lines):
     expected = math.exp((math.log(0.25) + math.log(0.00001)) / 2)
-    for words in ("-c", "-c --te9"):
+    for options in ("-c", "-c --te9"):
         text = f"gm_map all {expected:.4f}"
-        assert lines(f"{words} -m gm_map qrels half") == [text]
+        assert lines(f"{options} -m gm_map qrels half") == [text]
 
 
 def test_trec_eval_9_leaves_missing_queries_out_or_counts_them_without_a_block(lines):
@@ -209,9 +209,9 @@ def test_trec_eval_9_leaves_missing_queries_out_or_counts_them_without_a_block(l
 
 def test_trec_eval_9_compares_scores_in_32_bits_and_adds_09_to_recall_points(lines, write):
     write(qrels="1 0 a 1\n1 0 p 1\n1 0 q 1\n", run="1 Q0 a 1 0.50000001 t\n1 Q0 b 2 0.5 t\n")
-    words = "-m recip_rank -m iprec_at_recall.0.4 qrels run"
-    assert lines(words) == ["recip_rank all 1.0000", "iprec_at_recall_0.40 all 1.0000"]
-    assert lines(f"--te9 {words}") == [
+    arguments = "-m recip_rank -m iprec_at_recall.0.4 qrels run"
+    assert lines(arguments) == ["recip_rank all 1.0000", "iprec_at_recall_0.40 all 1.0000"]
+    assert lines(f"--te9 {arguments}") == [
         "recip_rank all 0.5000",
         "iprec_at_recall_0.40 all 0.0000",  # 0.4 · 3 + 0.9 is 2 documents, and one is found
     ]
@@ -219,8 +219,8 @@ def test_trec_eval_9_compares_scores_in_32_bits_and_adds_09_to_recall_points(lin
 
 def test_nothing_retrieved_is_not_a_number_where_no_document_is_asked_for(printed, write):
     write(run="1 Q0 b 1 9 t\n1 Q0 a 2 8 t\n2 Q0 u 1 1 t\n")
-    shown = printed("-J -q -m iprec_at_recall.0,1 -m 11pt_avg qrels run")
-    assert shown.splitlines()[3:] == [
+    output = printed("-J -q -m iprec_at_recall.0,1 -m 11pt_avg qrels run")
+    assert output.splitlines()[3:] == [
         "iprec_at_recall_0.00  \t2\t  -nan",
         "iprec_at_recall_1.00  \t2\t0.0000",
         "11pt_avg              \t2\t  -nan",
@@ -236,8 +236,8 @@ def test_queries_stand_in_the_order_of_their_bytes(lines, write):
         qrels="".join(f"{query} 0 d 1\n" for query in ids),
         run="".join(f"{query} Q0 d 1 1 t\n" for query in ids),
     )
-    shown = [line.split()[1] for line in lines("-q -m map qrels run")]
-    assert shown == ["1", "10", "9", "B", "a", "é", "all"]
+    printed_ids = [line.split()[1] for line in lines("-q -m map qrels run")]
+    assert printed_ids == ["1", "10", "9", "B", "a", "é", "all"]
 
 
 def test_a_percent_sign_is_a_sign_like_any_other(lines, write):
@@ -256,8 +256,8 @@ def test_z_scores_of_nan_are_nan_with_its_sign(version, printed, write):
         run="".join(f"{query} Q0 a 1 9 t\n" for query in range(1, 5)),
         zscores="1 map nan 0.5\n2 map 0.5 nan\n3 map -nan 0.5\n4 map 0.5 0.5\n",
     )
-    shown = printed(f"{version}-q -m map -m recip_rank -Z zscores qrels run").splitlines()
-    values = {tuple(line.split()[:2]): line.split("\t")[-1] for line in shown}
+    output_lines = printed(f"{version}-q -m map -m recip_rank -Z zscores qrels run").splitlines()
+    values = {tuple(line.split()[:2]): line.split("\t")[-1] for line in output_lines}
     assert [values["Zmap", query] for query in "1234"] == ["   nan", "   nan", "  -nan", "1.0000"]
     assert values["Zmap", "all"] == "   nan"  # the sign of the first
     assert values["Zrecip_rank", "1"] == "-1000000.0000"  # the file does not have it

@@ -126,15 +126,18 @@ def process(*words, given=b""):
 
 @pytest.mark.usefixtures("write")
 def test_the_program_ends_with_1_and_a_sentence():
-    ended = process("-Y", "qrels", "run")
-    assert (ended.returncode, ended.stdout) == (1, b"")
-    assert ended.stderr == b"rankgate: trec_eval: option -Y not recognized; -h lists the options.\n"
+    completed = process("-Y", "qrels", "run")
+    assert (completed.returncode, completed.stdout) == (1, b"")
+    assert (
+        completed.stderr
+        == b"rankgate: trec_eval: option -Y not recognized; -h lists the options.\n"
+    )
 
 
 @pytest.mark.usefixtures("write")
 def test_the_program_reads_a_run_from_standard_input():
-    ended = process("-m", "map", "qrels", "-", "-c", given=RUN.encode())
-    assert (ended.returncode, ended.stdout) == (0, b"map                   \tall\t0.1250\n")
+    completed = process("-m", "map", "qrels", "-", "-c", given=RUN.encode())
+    assert (completed.returncode, completed.stdout) == (0, b"map                   \tall\t0.1250\n")
 
 
 def test_v_tells_the_version_on_standard_error(capsys):
@@ -164,6 +167,6 @@ def test_tables_in_memory_are_taken_too():
 @pytest.mark.posix
 def test_a_run_may_come_through_a_pipe(lines):
     os.mkfifo("pipe")
-    with ThreadPoolExecutor() as other:
-        other.submit(Path("pipe").write_bytes, RUN.encode())
+    with ThreadPoolExecutor() as executor:
+        executor.submit(Path("pipe").write_bytes, RUN.encode())
         assert lines("-c -m runid -m map qrels pipe") == ["runid all t", "map all 0.1250"]

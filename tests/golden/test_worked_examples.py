@@ -26,11 +26,11 @@ def of(qrels, run, metric):
 
 def test_gains_discounts_and_the_ideal():
     dcg = 7 / log2(2) + 3 / log2(3) + 1 / log2(4)
-    best = 7 / log2(2) + 7 / log2(3) + 3 / log2(4)
+    ideal = 7 / log2(2) + 7 / log2(3) + 3 / log2(4)
     linear = (3 + 2 / log2(3) + 1 / 2) / (3 + 3 / log2(3) + 2 / 2)
-    assert (round(dcg, 3), round(best, 3)) == (9.393, 12.917)  # the document cuts to 12.916
+    assert (round(dcg, 3), round(ideal, 3)) == (9.393, 12.917)  # the document cuts to 12.916
     assert of(HEADPHONES, SHOWN, "DCG(gain='exp')@3") == pytest.approx(dcg, abs=1e-12)
-    assert of(HEADPHONES, SHOWN, "nDCG(gain='exp')@3") == pytest.approx(dcg / best, abs=1e-12)
+    assert of(HEADPHONES, SHOWN, "nDCG(gain='exp')@3") == pytest.approx(dcg / ideal, abs=1e-12)
     assert of(HEADPHONES, SHOWN, "nDCG(dcg='exp-log2')@3") == pytest.approx(0.727, abs=5e-4)
     assert of(HEADPHONES, SHOWN, "nDCG@3") == pytest.approx(linear, abs=1e-12)
     assert round(linear, 3) == 0.808
@@ -68,9 +68,9 @@ def test_the_note_s_numbers_from_a_raw_log():
     with (example / "log.csv").open() as lines:
         for row in csv.DictReader(lines):
             if row["time"] >= "2026-03-02":
-                own = truth.setdefault(row["query"], {})
+                query_grades = truth.setdefault(row["query"], {})
                 item = row["content"]
-                own[item] = max(own.get(item, 0), worth[row["event"]])
+                query_grades[item] = max(query_grades.get(item, 0), worth[row["event"]])
     lists = {}
     for line in (example / "model.run").read_text().splitlines():
         query, _, item, *_ = line.split()
@@ -79,23 +79,23 @@ def test_the_note_s_numbers_from_a_raw_log():
     for query, grades in truth.items():
         gains = [grades.get(item, 0) for item in lists[query]]
         hits = [gain > 0 for gain in gains]
-        wanted = sum(grade > 0 for grade in grades.values())
+        relevant_count = sum(grade > 0 for grade in grades.values())
         precise = [sum(hits[:k]) / k for k in range(1, 6)]
         mean_precision = sum(precise) / 5
-        if not wanted:
+        if not relevant_count:
             note.append((None, mean_precision, None, None))
             usual.append((0, 0, 0, 0))
             continue
         first = hits.index(True) + 1
-        best = sorted(grades.values(), reverse=True)[:5]
+        best_grades = sorted(grades.values(), reverse=True)[:5]
         exp, linear = (
             sum(g(x) / log(k + 1) for k, x in enumerate(gains, 1))
-            / sum(g(x) / log(k + 1) for k, x in enumerate(best, 1))
+            / sum(g(x) / log(k + 1) for k, x in enumerate(best_grades, 1))
             for g in (lambda x: 2**x - 1, lambda x: x)
         )
-        note.append((sum(hits) / wanted, mean_precision, 1 / (1 + first), exp))
-        average = sum(p for p, hit in zip(precise, hits, strict=True) if hit) / wanted
-        usual.append((sum(hits) / wanted, average, 1 / first, linear))
+        note.append((sum(hits) / relevant_count, mean_precision, 1 / (1 + first), exp))
+        average = sum(p for p, hit in zip(precise, hits, strict=True) if hit) / relevant_count
+        usual.append((sum(hits) / relevant_count, average, 1 / first, linear))
     rule = Truth(worth, grades="value")
     parts = split(example / "log.csv", SplitPlan(cut="2026-03-02"), rule, candidates="all")
     judgments = parts.folds[0].judgments
@@ -103,8 +103,8 @@ def test_the_note_s_numbers_from_a_raw_log():
     for convention, rows in (("note", note), ("trec", usual)):
         result = evaluate(judgments, example / "model.run", names, convention).runs[0].means
         for name, values in zip(names, zip(*rows, strict=True), strict=True):
-            known = [value for value in values if value is not None]
-            assert result[name] == pytest.approx(sum(known) / len(known), abs=1e-12), convention
+            defined = [value for value in values if value is not None]
+            assert result[name] == pytest.approx(sum(defined) / len(defined), abs=1e-12), convention
     items = example / "contents.csv"
     card = scorecard(
         Collection(judgments, items=Items(items)),
@@ -113,5 +113,5 @@ def test_the_note_s_numbers_from_a_raw_log():
         "note",
         resamples=5,
     )
-    distinct = {item for shown in lists.values() for item in shown[:5]}
+    distinct = {item for ranking in lists.values() for item in ranking[:5]}
     assert card.figures["value"][0] == pytest.approx(len(distinct) / 12)

@@ -36,7 +36,7 @@ def people():
 
 
 def ends(result):
-    return {each.name: each.status for each in result.demands}
+    return {demand.name: demand.status for demand in result.demands}
 
 
 def test_who_says_what_people_say_is_admitted(people):
@@ -47,8 +47,8 @@ def test_who_says_what_people_say_is_admitted(people):
 
 
 def test_who_draws_grades_is_refused(people):
-    drawn = np.random.default_rng(4).permuted(people.ravel()).reshape(people.shape)
-    result = admit(made(people), made(drawn))
+    random_grades = np.random.default_rng(4).permuted(people.ravel()).reshape(people.shape)
+    result = admit(made(people), made(random_grades))
     assert result.status == 1
     assert ends(result) == {
         "pairs": "pass",
@@ -79,19 +79,21 @@ def test_pairs_that_one_alone_judged_do_not_count(people):
 
 def test_what_was_not_answered_counts_against_the_judge(people):
     """A judge that answers only where it agrees has alpha 1, and is refused."""
-    drawn = np.random.default_rng(5).integers(0, 4, people.shape)
-    judge = made(np.where(drawn == people, people, -1))
+    random_grades = np.random.default_rng(5).integers(0, 4, people.shape)
+    judge = made(np.where(random_grades == people, people, -1))
     result = admit(made(people), judge)
     assert result.coefficients["alpha, ordinal"].value == pytest.approx(1)
     assert (result.verdict, ends(result)["answered"]) == ("fail", "fail")
-    share = (drawn == people).mean()
+    share = (random_grades == people).mean()
     assert result.answers.share == pytest.approx(share)
     assert result.answers.grades["asked"].sum() == 400
-    reason = next(each.reason for each in result.demands if each.name == "answered")
-    assert f"answered {(drawn == people).sum()} of the 400 pairs" in reason
+    reason = next(demand.reason for demand in result.demands if demand.name == "answered")
+    assert f"answered {(random_grades == people).sum()} of the 400 pairs" in reason
     # a pool says what it was asked about, and then only that counts
-    kept = [(f"q{i:02}", f"d{j:02}") for i, j in zip(*np.nonzero(drawn == people), strict=True)]
-    pool = pl.DataFrame(kept, schema=["query_id", "doc_id"], orient="row")
+    answered_pairs = [
+        (f"q{i:02}", f"d{j:02}") for i, j in zip(*np.nonzero(random_grades == people), strict=True)
+    ]
+    pool = pl.DataFrame(answered_pairs, schema=["query_id", "doc_id"], orient="row")
     partly = admit(made(people), JudgeGrades(judge, asked=pool))
     assert ends(partly)["answered"] == "pass"
     assert any("how they were selected" in notice.text for notice in partly.notices)
@@ -99,16 +101,17 @@ def test_what_was_not_answered_counts_against_the_judge(people):
 
 
 def test_labels_of_people_are_read_by_a_collection(people):
-    words = {0.0: "no", 1.0: "partly", 2.0: "mostly", 3.0: "yes"}
+    labels = {0.0: "no", 1.0: "partly", 2.0: "mostly", 3.0: "yes"}
     table = made(people).table
     shop = Collection(
         table.select(
-            pl.col("query_id").alias("term"), pl.col("doc_id").alias("sku"),
-            pl.col("grade").replace_strict(words).alias("label"),
+            pl.col("query_id").alias("term"),
+            pl.col("doc_id").alias("sku"),
+            pl.col("grade").replace_strict(labels).alias("label"),
         ),
         columns="query=term,doc=sku,grade=label",
-        grades={word: grade for grade, word in words.items()},
-    )  # fmt: skip
+        grades={word: grade for grade, word in labels.items()},
+    )
     result = admit(shop, made(people))
     assert result.coefficients == admit(made(people), made(people)).coefficients
     assert result.verdict == "pass"
@@ -121,8 +124,8 @@ def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):
     assert (result.pairs, result.answers.outside) == (397, 3)
     assert result.coefficients["Gwet's AC2, linear"].value == pytest.approx(1)
     assert not result.cautions
-    notice, few = admit(made(people), made(wrong)).notices
-    assert "intervals cover less often" in few.text
+    notice, interval_notice = admit(made(people), made(wrong)).notices
+    assert "intervals cover less often" in interval_notice.text
     assert notice.code == "stray-grade"
     assert_wording(notice.text)
     assert read_qrels(made(people)).scale is None
@@ -135,13 +138,16 @@ def test_pairs_of_one_query_are_not_independent():
     rng = np.random.default_rng(7)
     people = rng.integers(0, 4, (16, 100))
     judge = np.where(np.arange(16)[:, None] < 10, people, rng.integers(0, 4, people.shape))
-    found = admit(made(people), made(judge)).coefficients["alpha, ordinal"]
-    assert found.low < 0.4 < found.value
-    assert found.high - found.low > 0.4  # of 1,600 pairs taken one by one: .06
-    few = admit(made(people[:9]), made(people[:9]))
-    assert ends(few) | {"answered": "pass"} == {
-        "pairs": "pass", "answered": "pass", "agreement": "inconclusive", "bias": "inconclusive"
-    }  # fmt: skip
+    alpha = admit(made(people), made(judge)).coefficients["alpha, ordinal"]
+    assert alpha.low < 0.4 < alpha.value
+    assert alpha.high - alpha.low > 0.4  # of 1,600 pairs taken one by one: .06
+    small_result = admit(made(people[:9]), made(people[:9]))
+    assert ends(small_result) | {"answered": "pass"} == {
+        "pairs": "pass",
+        "answered": "pass",
+        "agreement": "inconclusive",
+        "bias": "inconclusive",
+    }
 
 
 def test_one_grade_everywhere_decides_nothing():
@@ -154,21 +160,23 @@ def test_one_grade_everywhere_decides_nothing():
 
 
 def test_an_admission_comes_back_from_json(people):
-    runs = [{f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(3)} for i in range(40)}
-            for best in range(3)]  # fmt: skip
+    runs = [
+        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best_doc) for j in range(3)} for i in range(40)}
+        for best_doc in range(3)
+    ]
     result = admit(made(people), made(np.maximum(people - 1, 0)), runs)
-    again = JudgeAdmission.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.to_dict() == result.to_dict()
+    restored = JudgeAdmission.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.to_dict() == result.to_dict()
     for form in FORMS:
-        assert render_result(again, form) == render_result(result, form)
+        assert render_result(restored, form) == render_result(result, form)
 
 
 def test_the_order_of_systems_under_a_judge_who_turns_grades_round():
     # documents 0, 1 and 2 of each query have grades 2, 1, 0; each system puts another one first
     people = np.tile([2, 1, 0], (40, 1))
     runs = [
-        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(3)} for i in range(40)}
-        for best in range(3)
+        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best_doc) for j in range(3)} for i in range(40)}
+        for best_doc in range(3)
     ]
     result = admit(made(people), made(2 - people), runs, ["DCG@1"])
     (order,) = result.orders
@@ -184,8 +192,8 @@ def test_the_order_of_the_best_systems_is_its_own_figure():
     people = np.tile([7, 6, 5, 4, 3, 2, 1], (40, 1))
     judge = np.tile([6, 7, 5, 4, 3, 2, 1], (40, 1))
     runs = [
-        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best) for j in range(7)} for i in range(40)}
-        for best in range(7)
+        {f"q{i:02}": {f"d{j:02}": 1.0 + (j == best_doc) for j in range(7)} for i in range(40)}
+        for best_doc in range(7)
     ]
     (order,) = admit(made(people), made(judge), runs, ["DCG@1"]).orders
     assert (order.significant, order.agreed) == (21, 20)
@@ -196,19 +204,19 @@ def test_the_order_of_the_best_systems_is_its_own_figure():
 
 
 def test_people_and_a_language_model_at_trec(shared):
-    place = shared / "rag25-human-vs-llm"
-    result = admit(place / "qrels.rag25.test.txt.gz", place / "qrels.rag25.test-umbrela2.txt.gz")
-    found = result
-    assert (found.pairs, found.queries) == (10_284, 22)
-    marginals = found.bias.confusion.group_by("judge").agg(pl.col("pairs").sum()).sort("judge")
+    folder = shared / "rag25-human-vs-llm"
+    result = admit(folder / "qrels.rag25.test.txt.gz", folder / "qrels.rag25.test-umbrela2.txt.gz")
+    admission = result
+    assert (admission.pairs, admission.queries) == (10_284, 22)
+    marginals = admission.bias.confusion.group_by("judge").agg(pl.col("pairs").sum()).sort("judge")
     assert marginals["pairs"].to_list() == [2524, 2399, 3790, 1263, 308]
-    assert found.bias.grades["pairs"].to_list() == [3619, 1499, 3760, 1318, 88]
+    assert admission.bias.grades["pairs"].to_list() == [3619, 1499, 3760, 1318, 88]
     mean = (np.array([2524, 2399, 3790, 1263, 308]) @ range(5)) / 10_284
-    ours = (np.array([3619, 1499, 3760, 1318, 88]) @ range(5)) / 10_284
-    gap = found.bias.confusion.select(
+    people_mean = (np.array([3619, 1499, 3760, 1318, 88]) @ range(5)) / 10_284
+    gap = admission.bias.confusion.select(
         ((pl.col("judge") - pl.col("people")) * pl.col("pairs")).sum() / pl.col("pairs").sum()
     ).item()
-    assert gap == pytest.approx(mean - ours)
+    assert gap == pytest.approx(mean - people_mean)
     assert ends(result)["agreement"] == "pass"
 
 
@@ -216,21 +224,26 @@ def simulated(qrels, confusion, seed):
     """Judgments with every grade redrawn from the row of people's grade."""
     rng = np.random.default_rng(seed)
     grades = qrels.table["grade"].to_numpy()
-    drawn = [float(rng.choice(3, p=confusion[int(grade)])) if grade >= 0 else grade
-             for grade in grades]  # fmt: skip
-    return replace(qrels, table=qrels.table.with_columns(pl.Series("grade", drawn)), name="model")
+    model_grades = [
+        float(rng.choice(3, p=confusion[int(grade)])) if grade >= 0 else grade for grade in grades
+    ]
+    return replace(
+        qrels, table=qrels.table.with_columns(pl.Series("grade", model_grades)), name="model"
+    )
 
 
 @pytest.mark.slow
 def test_the_order_of_sixteen_systems_under_a_simulated_judge(shared):
     """rag25's model on TREC-COVID's three grades: 0 is 0, 1 and 2 are 1, 3 and 4 are 2."""
-    place = shared / "rag25-human-vs-llm"
-    two = [read_qrels(place / f"qrels.rag25.{name}.txt.gz").table
-           for name in ("test", "test-umbrela2")]  # fmt: skip
-    both = two[0].join(two[1], on=["query_id", "doc_id"])
+    folder = shared / "rag25-human-vs-llm"
+    two = [
+        read_qrels(folder / f"qrels.rag25.{name}.txt.gz").table
+        for name in ("test", "test-umbrela2")
+    ]
+    paired_grades = two[0].join(two[1], on=["query_id", "doc_id"])
     three = np.zeros((3, 3))
-    for one, other in both.select("grade", "grade_right").iter_rows():
-        three[(int(one) + 1) // 2, (int(other) + 1) // 2] += 1
+    for people_grade, model_grade in paired_grades.select("grade", "grade_right").iter_rows():
+        three[(int(people_grade) + 1) // 2, (int(model_grade) + 1) // 2] += 1
     confusion = three / three.sum(axis=1, keepdims=True)
     covid = shared / "trec-covid-r1"
     qrels = read_qrels(covid / "qrels.covid-round1.txt")
@@ -255,11 +268,11 @@ def test_a_gate_can_ask_for_it(people, tmp_path, monkeypatch, capsys):
     (tmp_path / "rankgate.toml").write_text(
         '[[rules]]\nid = "judge"\nkind = "admitted"\nfile = "admission.json"\n'
     )
-    words = ["admit", "people.txt", "model.txt", "--format", "json", "-o", "admission.json"]
-    monkeypatch.setattr("sys.argv", ["rankgate", *words])
-    with pytest.raises(SystemExit) as ended:
+    arguments = ["admit", "people.txt", "model.txt", "--format", "json", "-o", "admission.json"]
+    monkeypatch.setattr("sys.argv", ["rankgate", *arguments])
+    with pytest.raises(SystemExit) as exit_info:
         main()
-    assert ended.value.code == 0
+    assert exit_info.value.code == 0
     assert capsys.readouterr().out == ""
     run = {f"q{i:02}": {"d00": 1.0} for i in range(40)}
     result = {name: gate(f"{name}.txt", run, run).rules[0].outcome for name in ("model", "other")}

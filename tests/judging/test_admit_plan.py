@@ -37,23 +37,23 @@ def pool():
 
 def test_an_allocation_is_that_of_neyman():
     sizes, deviations = np.array([4000, 5000, 1000]), np.array([1.0, 2.0, 5.0])
-    found = neyman_allocation(sizes, deviations, 0.1)
+    allocation = neyman_allocation(sizes, deviations, 0.1)
     # W S = .4, 1, .5; their sum is 1.9 and the sum of W² S² / N is .00004 + .0002 + .00025
     factor = 1.9 / (0.01 + 0.00049)
-    assert found.tolist() == np.ceil(factor * np.array([0.4, 1.0, 0.5])).tolist()
-    assert 0.0995 < stratified_error(sizes, deviations, found) <= 0.1
+    assert allocation.tolist() == np.ceil(factor * np.array([0.4, 1.0, 0.5])).tolist()
+    assert 0.0995 < stratified_error(sizes, deviations, allocation) <= 0.1
 
 
 def test_no_other_allocation_of_so_few_has_a_smaller_error():
     sizes, deviations = np.array([30, 12, 4]), np.array([1.0, 3.0, 40.0])
-    found = neyman_allocation(sizes, deviations, 0.3)
-    assert found[2] == 4  # taken whole: it would need more than it has
-    fewest = min(
-        sum(some)
-        for some in product(range(2, 31), range(2, 13), range(2, 5))
-        if stratified_error(sizes, deviations, np.array(some)) <= 0.3
+    allocation = neyman_allocation(sizes, deviations, 0.3)
+    assert allocation[2] == 4  # taken whole: it would need more than it has
+    smallest_total = min(
+        sum(counts)
+        for counts in product(range(2, 31), range(2, 13), range(2, 5))
+        if stratified_error(sizes, deviations, np.array(counts)) <= 0.3
     )
-    assert fewest <= found.sum() <= fewest + 1  # rounding up
+    assert smallest_total <= allocation.sum() <= smallest_total + 1  # rounding up
 
 
 def test_without_a_pilot_a_share_needs_what_a_half_needs():
@@ -67,8 +67,8 @@ def test_without_a_pilot_a_share_needs_what_a_half_needs():
 
 def test_without_a_pilot_a_bias_needs_what_grades_at_both_ends_need():
     judge = qrels(dict(enumerate([0, 3] * 1500)), "judge")
-    found = admit_plan(judge, width=0.1, figure="bias", scale="graded").strata
-    assert found["deviation"].to_list() == pytest.approx([1.5, 1.5])
+    strata = admit_plan(judge, width=0.1, figure="bias", scale="graded").strata
+    assert strata["deviation"].to_list() == pytest.approx([1.5, 1.5])
 
 
 def test_derivatives_are_those_of_the_figures(pool):
@@ -80,30 +80,34 @@ def test_derivatives_are_those_of_the_figures(pool):
     assert equal == pytest.approx(np.eye(4), abs=1e-6)
     bias = influence("bias", table, grades) + FIGURES["bias"](table, grades)
     assert bias == pytest.approx(grades[None, :] - grades[:, None], abs=1e-6)
-    both = [qrels(dict(enumerate(each)), name) for each, name in ((people, "p"), (judge, "j"))]
-    admitted = rankgate.admit(*both).coefficients["alpha, ordinal"].value
+    rater_qrels = [
+        qrels(dict(enumerate(rater_grades)), name)
+        for rater_grades, name in ((people, "p"), (judge, "j"))
+    ]
+    admitted = rankgate.admit(*rater_qrels).coefficients["alpha, ordinal"].value
     assert FIGURES["alpha"](table, grades) == pytest.approx(admitted, abs=1e-4)
 
 
 @pytest.mark.parametrize(("figure", "width"), [("equal", 0.04), ("bias", 0.07), ("alpha", 0.06)])
 def test_the_sample_reaches_the_width(pool, figure, width):
     people, judge = pool
-    graded, every = qrels(dict(enumerate(judge)), "judge"), dict(enumerate(people))
+    graded, human_grades = qrels(dict(enumerate(judge)), "judge"), dict(enumerate(people))
     table = np.zeros((4, 4))
     np.add.at(table, (people, judge), 1)
     truth = FIGURES[figure](table, np.arange(4.0))
     number = {
-        (q, d): i for i, (q, d) in enumerate(qrels(every).table.select("query_id", "doc_id").rows())
+        (q, d): i
+        for i, (q, d) in enumerate(qrels(human_grades).table.select("query_id", "doc_id").rows())
     }
     draw, reached, within = np.random.default_rng(3), [], 0
     for seed in range(16):
-        first = {int(i): every[i] for i in draw.choice(6000, 300, replace=False)}
+        first = {int(i): human_grades[i] for i in draw.choice(6000, 300, replace=False)}
         plan = admit_plan(graded, qrels(first), width=width, figure=figure, seed=seed)
         pairs = plan.sample.select("query_id", "doc_id").rows()
-        more = {number[pair]: every[number[pair]] for pair in pairs}
-        assert not more.keys() & first.keys()
-        after = admit_plan(graded, qrels({**first, **more}), width=width, figure=figure)
-        row = after.figures.row(by_predicate=pl.col("figure") == figure, named=True)
+        new_grades = {number[pair]: human_grades[number[pair]] for pair in pairs}
+        assert not new_grades.keys() & first.keys()
+        second_plan = admit_plan(graded, qrels({**first, **new_grades}), width=width, figure=figure)
+        row = second_plan.figures.row(by_predicate=pl.col("figure") == figure, named=True)
         reached.append(row["half_width"])
         within += abs(row["value"] - truth) <= row["half_width"]
     assert np.mean(reached) == pytest.approx(width, rel=0.1)
@@ -121,10 +125,10 @@ def test_a_rare_grade_is_planned_for():
     plan = admit_plan(graded, qrels(first), width=0.05)
     assert plan.strata["pairs"][2] == 8
     pairs = plan.sample.select("query_id", "doc_id").rows()
-    more = {int(q[1:]) * PER_QUERY + int(d[1:]) for q, d in pairs}
-    after = admit_plan(graded, qrels(first | {i: people[i] for i in more}), width=0.05)
-    assert after.figures["value"].null_count() == 0
-    assert not after.strata["assumed"].any()
+    new_pairs = {int(q[1:]) * PER_QUERY + int(d[1:]) for q, d in pairs}
+    second_plan = admit_plan(graded, qrels(first | {i: people[i] for i in new_pairs}), width=0.05)
+    assert second_plan.figures["value"].null_count() == 0
+    assert not second_plan.strata["assumed"].any()
     assert 0.1 < plan.wider < 0.9
     assert plan.reached < plan.reached_high < 1.5 * 0.05
 
@@ -135,22 +139,22 @@ def test_the_sample_is_a_pool_of_pairs_that_nobody_judged(pool, tmp_path, run, m
     for name, grades in (("people", people[:400]), ("judge", judge)):
         rows = qrels(dict(enumerate(grades))).table.rows()
         (tmp_path / f"{name}.txt").write_text("".join(f"{q} 0 {d} {g:g}\n" for q, d, g in rows))
-    ended = run("admit-plan", "judge.txt", "people.txt", "--width", ".02", "-o", "pool.csv")
-    assert ended.code == 0
+    run_result = run("admit-plan", "judge.txt", "people.txt", "--width", ".02", "-o", "pool.csv")
+    assert run_result.code == 0
     table = read_pool(tmp_path / "pool.csv")
     result = json.loads(
         run("admit-plan", "judge.txt", "people.txt", "--width", ".02", "--format", "json").out
     )
     for row in result["strata"]:
-        drawn = table.filter(stratum=row["stratum"])
-        assert len(drawn) == row["to_judge"] == row["pairs"] - row["pilot"]
-        assert set(drawn["inclusion"]) <= {row["pairs"] / row["pool"]}
+        stratum_pairs = table.filter(stratum=row["stratum"])
+        assert len(stratum_pairs) == row["to_judge"] == row["pairs"] - row["pilot"]
+        assert set(stratum_pairs["inclusion"]) <= {row["pairs"] / row["pool"]}
     assert run("sheet", "pool.csv", "--raters", "ann", "-o", "sheets").code == 0
     assert run("admit-plan", "judge.txt", "--price", "0").code == 2
 
 
 def test_all_pairs_judged_leave_nothing_to_do(pool):
-    people, judge = (dict(enumerate(each[:400])) for each in pool)
+    people, judge = (dict(enumerate(grades[:400])) for grades in pool)
     plan = admit_plan(qrels(judge, "judge"), qrels(people), figure="alpha")
     assert plan.sample.is_empty()
     assert plan.reached == 0
@@ -172,6 +176,6 @@ def test_what_cannot_be_planned_is_one_error():
         admit_plan({"q": {"a": -1}})
     with raises("out-of-range", UsageError):
         admit_plan(qrels(dict(enumerate(np.linspace(0, 1, 40))), "judge"))
-    one = qrels(dict.fromkeys(range(40), 1), "judge")
+    constant_qrels = qrels(dict.fromkeys(range(40), 1), "judge")
     with raises("undefined-value", UsageError):
-        admit_plan(one, one, figure="alpha")
+        admit_plan(constant_qrels, constant_qrels, figure="alpha")

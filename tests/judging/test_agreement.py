@@ -41,10 +41,16 @@ HAND = [[0, 0, 0], [1, 1, 2], [2, 2, None], [3, None, 1], [0, None, None], [1, 2
 def test_figures_counted_by_hand():
     result = agreements(ratings_of(HAND))
     assert dict(result.counts) == {
-        "ratings": 14, "raters": 3, "pairs": 6, "overlap": 5, "cannot_tell": 0, "corrected": 0,
+        "ratings": 14,
+        "raters": 3,
+        "pairs": 6,
+        "overlap": 5,
+        "cannot_tell": 0,
+        "corrected": 0,
         "ties": 2,  # 3 against 1, and 1, 2, 0
-        "queries": 5, "outside": 0,
-    }  # fmt: skip
+        "queries": 5,
+        "outside": 0,
+    }
     # shares of agreeing pairs: 1, 1/3, 1, 0, 0
     assert result.coefficients["raw agreement"].value == pytest.approx((1 + 1 / 3 + 1) / 5)
     by_rater = {row["rater"]: row for row in result.raters.iter_rows(named=True)}
@@ -64,18 +70,35 @@ def test_figures_counted_by_hand():
     assert result.grades["share"].sum() == pytest.approx(1)
 
 
-FOUR = [[1, 1, None, 1], [2, 2, 3, 2], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2], [1, 2, 3, 4],
-        [4, 4, 4, 4], [1, 1, 2, 1], [2, 2, 2, 2], [None, 5, 5, 5], [None, None, 1, 1],
-        [None, None, 3, None]]  # fmt: skip
+FOUR = [
+    [1, 1, None, 1],
+    [2, 2, 3, 2],
+    [3, 3, 3, 3],
+    [3, 3, 3, 3],
+    [2, 2, 2, 2],
+    [1, 2, 3, 4],
+    [4, 4, 4, 4],
+    [1, 1, 2, 1],
+    [2, 2, 2, 2],
+    [None, 5, 5, 5],
+    [None, None, 1, 1],
+    [None, None, 3, None],
+]
 """Four raters of twelve items, one of which one rater graded alone (Gwet 2014)."""
 
 
 def test_gwets_raters_have_the_published_coefficients():
     """A pair with one grade tells no agreement, and yet how often a grade comes by chance."""
     result = agreements(ratings_of(FOUR))
-    published = {"Fleiss' kappa": 0.761169, "Conger's kappa": 0.762817, "Gwet's AC1": 0.775444,
-                 "Gwet's AC2, linear": 0.858739, "Gwet's AC2, quadratic": 0.914001,
-                 "Brennan-Prediger": 0.772727, "alpha, nominal": 0.743421}  # fmt: skip
+    published = {
+        "Fleiss' kappa": 0.761169,
+        "Conger's kappa": 0.762817,
+        "Gwet's AC1": 0.775444,
+        "Gwet's AC2, linear": 0.858739,
+        "Gwet's AC2, quadratic": 0.914001,
+        "Brennan-Prediger": 0.772727,
+        "alpha, nominal": 0.743421,
+    }
     assert {name: result.coefficients[name].value for name in published} == pytest.approx(
         published, abs=1e-6
     )
@@ -99,8 +122,8 @@ def test_the_scale_counts_where_a_coefficient_needs_it():
 
 
 def test_months_are_reported_where_times_are_known():
-    when = pl.Series([datetime(2026, 1 + i // 4, 3, tzinfo=UTC) for i in range(8)])
-    result = agreements(ratings_of([[1, 1], [1, 0], [2, 2], [3, 3]], at=when))
+    times = pl.Series([datetime(2026, 1 + i // 4, 3, tzinfo=UTC) for i in range(8)])
+    result = agreements(ratings_of([[1, 1], [1, 0], [2, 2], [3, 3]], at=times))
     assert result.periods.rows() == [("2026-01", 2, 0.5, 0.75), ("2026-02", 2, 1.0, 2.5)]
 
 
@@ -123,9 +146,9 @@ def test_people_and_a_model(shared):
     result = agreements(Ratings(pl.concat(tables)))
     from statsmodels.stats import inter_rater as metrics
 
-    both = tables[0].join(tables[1], on=["query_id", "doc_id"])
+    joined = tables[0].join(tables[1], on=["query_id", "doc_id"])
     table = np.zeros((5, 5))
-    np.add.at(table, (both["grade"].cast(int), both["grade_right"].cast(int)), 1)
+    np.add.at(table, (joined["grade"].cast(int), joined["grade_right"].cast(int)), 1)
     assert result.counts["overlap"] == table.sum() == 10_284
     expected = metrics.cohens_kappa(table)
     assert result.coefficients["Conger's kappa"].value == pytest.approx(expected.kappa, abs=1e-12)
@@ -151,9 +174,9 @@ def alarms_of(ratings, scale=None):
 
 def test_perfect_agreement_is_no_good_news():
     rng = np.random.default_rng(1)
-    same = [[grade, grade] for grade in rng.integers(0, 4, 30).tolist()]
-    assert kinds(ratings_of(same)) == [("copied", "")]
-    assert kinds(ratings_of(same[:10])) == [("overlap", "")]
+    identical = [[grade, grade] for grade in rng.integers(0, 4, 30).tolist()]
+    assert kinds(ratings_of(identical)) == [("copied", "")]
+    assert kinds(ratings_of(identical[:10])) == [("overlap", "")]
 
 
 def test_two_of_three_copied():
@@ -172,12 +195,12 @@ def test_a_rater_of_one_grade_and_a_speeder():
 def test_a_rater_on_another_scale():
     """Binary grades among those of 0 to 3; a harsh rater who goes up to 2 is none."""
     rng = np.random.default_rng(5)
-    rows = [[one, two, min(one, 1)] for one, two, _ in clear(rng, 60, 3).tolist()]
+    rows = [[first, second, min(first, 1)] for first, second, _ in clear(rng, 60, 3).tolist()]
     result = alarms_of(ratings_of(rows))
     assert [(alarm.kind, alarm.who) for alarm in result] == [("scale", "C")]
-    above = np.mean([grade > 1 for row in rows for grade in row[:2]])
+    share_above = np.mean([grade > 1 for row in rows for grade in row[:2]])
     assert result[0].what.startswith(
-        f"C gave 0 to 1 in 60 ratings, the others up to 3, {above:.0%} of theirs above 1"
+        f"C gave 0 to 1 in 60 ratings, the others up to 3, {share_above:.0%} of theirs above 1"
     )
     assert not kinds(ratings_of([[*row[:2], min(row[0], 2)] for row in rows]))
 
@@ -190,8 +213,8 @@ def test_the_kappa_paradox_is_said():
 def clear(rng, items=160, raters=4, noise=0.6):
     """Raters who see the same grade with some noise."""
     truth = rng.choice(4, items, p=[0.4, 0.25, 0.2, 0.15])
-    seen = np.rint(truth[:, None] + rng.normal(0, noise, (items, raters)))
-    return np.clip(seen, 0, 3).astype(int)
+    observed = np.rint(truth[:, None] + rng.normal(0, noise, (items, raters)))
+    return np.clip(observed, 0, 3).astype(int)
 
 
 def test_honest_raters_get_no_mark():
@@ -212,14 +235,14 @@ def test_a_reversed_and_a_random_rater_among_four():
 def test_a_reversed_rater_is_found_with_few_queries_and_a_random_one_is_not_called_reversed(
     queries, pairs
 ):
-    rng, found = np.random.default_rng(14), {"reversed": 0, "random": 0}
+    rng, counts = np.random.default_rng(14), {"reversed": 0, "random": 0}
     for _ in range(5):
-        for bad in found:
+        for bad in counts:
             rows = clear(rng, pairs, 3)
             rows[:, 0] = 3 - rows[:, 0] if bad == "reversed" else rng.permutation(rows[:, 0])
-            found[bad] += ("reversed", "A") in kinds(ratings_of(rows.tolist(), queries=queries))
-    assert found["reversed"] == 5
-    assert found["random"] <= 1  # of 5, with a chance of 1.7 % each
+            counts[bad] += ("reversed", "A") in kinds(ratings_of(rows.tolist(), queries=queries))
+    assert counts["reversed"] == 5
+    assert counts["random"] <= 1  # of 5, with a chance of 1.7 % each
 
 
 def test_a_rater_who_agrees_with_nobody_half_as_well():
@@ -299,16 +322,19 @@ def test_few_queries_with_a_difference_are_named(different, kinds_of_alarms):
 def test_nobody_graded():
     with raises("no-grades", InputError):
         agreements(
-            Ratings(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"],
-                                  "grade": [None]}))
-        )  # fmt: skip
+            Ratings(
+                pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "rater": ["A"], "grade": [None]})
+            )
+        )
 
 
 def test_agreement_comes_back_from_json():
     rows = clear(np.random.default_rng(15)).tolist()
     for ratings in (ratings_of(rows), ratings_of(HAND), ratings_of([[1], [2]])):
         result = agree(ratings)
-        again = RaterAgreement.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
-        assert again.to_dict() == result.to_dict()
+        restored = RaterAgreement.from_dict(
+            json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        )
+        assert restored.to_dict() == result.to_dict()
         for form in FORMS:
-            assert render_result(again, form) == render_result(result, form)
+            assert render_result(restored, form) == render_result(result, form)

@@ -18,15 +18,15 @@ AMOUNT = st.floats(0.001, 1e6)
     st.lists(st.tuples(AMOUNT, st.floats(0, 1)), max_size=40), st.floats(0, 1e7), st.integers(1, 4)
 )
 def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threads):
-    costs, left, refused = CostLimit(ceiling), iter(requests), []
+    costs, pending, refused = CostLimit(ceiling), iter(requests), []
 
     def work():
-        for most, share in left:
-            if not costs.take(most):
-                refused.append(most)
+        for max_cost, share in pending:
+            if not costs.take(max_cost):
+                refused.append(max_cost)
                 return
             assert costs.spent + costs.reserved <= ceiling * (1 + 1e-12)
-            costs.give_back(most, most * share)
+            costs.give_back(max_cost, max_cost * share)
 
     crew = [Thread(target=work) for _ in range(threads)]
     for thread in crew:
@@ -37,19 +37,19 @@ def test_many_threads_never_spend_more_than_the_ceiling(requests, ceiling, threa
     assert costs.spent <= ceiling * (1 + 1e-12)
     assert costs.reserved == 0
     if not refused:
-        assert costs.spent == pytest.approx(sum(most * share for most, share in requests))
+        assert costs.spent == pytest.approx(sum(max_cost * share for max_cost, share in requests))
 
 
 def test_who_may_come_out_cheaper_is_waited_for():
-    costs, got = CostLimit(10.0), []
+    costs, outcomes = CostLimit(10.0), []
     assert costs.take(8)
-    waiting = Thread(target=lambda: got.append(costs.take(8)))
+    waiting = Thread(target=lambda: outcomes.append(costs.take(8)))
     waiting.start()
     waiting.join(0.1)
     assert waiting.is_alive()
     costs.give_back(8, 1)
     waiting.join(PATIENCE)
-    assert got == [True]
+    assert outcomes == [True]
     costs.give_back(8, 8)
     assert not costs.take(1.5)
 

@@ -18,17 +18,19 @@ def rated(count, late):
     for i in range(count):
         true = i % 3
         extra = late if i * 2 >= count else 0
-        given = {"ann": true, "bob": true + (i % 5 == 0), "cid": true + extra}
-        rows += [("q", f"d{i}", who, float(grade)) for who, grade in given.items()]
+        grades = {"ann": true, "bob": true + (i % 5 == 0), "cid": true + extra}
+        rows += [("q", f"d{i}", rater, float(grade)) for rater, grade in grades.items()]
     schema = ["query_id", "doc_id", "rater", "grade"]
     return Ratings(pl.DataFrame(rows, schema=schema, orient="row"))
 
 
 def test_who_drifts_is_found():
-    found = {row["rater"]: row for row in drift(rated(60, 1)).to_dicts()}
-    assert found["cid"]["drifts"]
-    assert found["cid"]["first_agreement"] > found["cid"]["last_agreement"]
-    assert found["ann"]["change"] < 0 < found["cid"]["change"]  # the others moved away from ann
+    by_rater = {row["rater"]: row for row in drift(rated(60, 1)).to_dicts()}
+    assert by_rater["cid"]["drifts"]
+    assert by_rater["cid"]["first_agreement"] > by_rater["cid"]["last_agreement"]
+    assert (
+        by_rater["ann"]["change"] < 0 < by_rater["cid"]["change"]
+    )  # the others moved away from ann
 
 
 def test_nobody_drifts_who_stays_the_same():
@@ -48,6 +50,6 @@ def test_the_interval_is_that_of_welch():
 
 
 def test_few_ratings_say_nothing():
-    found = drift(rated(12, 3))
-    assert found.is_empty()
-    assert dict(found.schema) == SCHEMA
+    result = drift(rated(12, 3))
+    assert result.is_empty()
+    assert dict(result.schema) == SCHEMA

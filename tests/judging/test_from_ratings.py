@@ -34,8 +34,8 @@ def rated(slots, scale=None):
 
 def value(slots, metric, scale, how="searchtweak"):
     run = {"shoes": {f"d{i:02}": float(len(slots) - i) for i in range(len(slots))}}
-    (part,) = from_ratings(rated(slots), run, [metric], how, scale=scale).parts
-    return part.evaluation.runs[0].means[metric]
+    (scale_result,) = from_ratings(rated(slots), run, [metric], how, scale=scale).parts
+    return scale_result.evaluation.runs[0].means[metric]
 
 
 @pytest.mark.parametrize(
@@ -67,29 +67,35 @@ def test_searchtweak(metric, scale, slots, expected):
 
 def test_a_keyword_without_a_judgment_has_no_value():
     ties = rated([[1, 0]]).table.with_columns(query_id=pl.lit("ties"))
-    both = pl.concat([ties, rated([1, 0]).table])
+    combined = pl.concat([ties, rated([1, 0]).table])
     run = {name: {"d00": 2.0, "d01": 1.0} for name in ("ties", "shoes")}
-    (part,) = from_ratings(Ratings(both), run, ["P@2"], scale="binary").parts
-    assert part.evaluation.runs[0].means["P@2"] == 0.5
-    assert part.made_by["rule"] == "majority"
+    (scale_result,) = from_ratings(Ratings(combined), run, ["P@2"], scale="binary").parts
+    assert scale_result.evaluation.runs[0].means["P@2"] == 0.5
+    assert scale_result.made_by["rule"] == "majority"
 
 
 def test_metrics_of_two_scales_go_two_ways():
     run = {"shoes": {"d00": 1.0}}
     metrics = ["P@1", "nDCG@1", "RR@1", "CG@1"]
     parts = from_ratings(rated([[3, 1]]), run, metrics, scale="graded").parts
-    assert [(part.scale, part.evaluation.metrics) for part in parts] == [
-        ("binary", ("P@1", "RR@1")), ("graded", ("nDCG@1", "CG@1")),
-    ]  # fmt: skip
+    assert [(scale_result.scale, scale_result.evaluation.metrics) for scale_result in parts] == [
+        ("binary", ("P@1", "RR@1")),
+        ("graded", ("nDCG@1", "CG@1")),
+    ]
     assert parts[0].made_by["transformer"] == "graded-to-binary"
     assert parts[1].evaluation.runs[0].means["CG@1"] == 2
 
 
 @pytest.mark.parametrize(
     ("grades", "grade"),
-    [([4, 1], 2.5), ([3, 2, 1], 1), ([3, 3, 3, 1, 0], 3), ([3, 2, 2, 1, 0], 2),
-     ([2.5, 2.5, 1.5], 1.5)],
-)  # fmt: skip
+    [
+        ([4, 1], 2.5),
+        ([3, 2, 1], 1),
+        ([3, 3, 3, 1, 0], 3),
+        ([3, 2, 2, 1, 0], 2),
+        ([2.5, 2.5, 1.5], 1.5),
+    ],
+)
 def test_quepid(grades, grade):
     # one rated document: DCG@10 at the first rank is its gain
     assert value([grades], "DCG@10", None, "quepid") == pytest.approx(2**grade - 1)
@@ -119,33 +125,49 @@ def test_the_command_line_knows_every_tool_with_a_way():
 
 
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):
-    lines = ["query,document,rater,grade", "shoes,a,ann,1", "shoes,a,bob,1", "shoes,b,ann,0",
-             "shoes,b,bob,1"]  # fmt: skip
+    lines = [
+        "query,document,rater,grade",
+        "shoes,a,ann,1",
+        "shoes,a,bob,1",
+        "shoes,b,ann,0",
+        "shoes,b,bob,1",
+    ]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "one.run").write_text("shoes Q0 a 1 2 t\nshoes Q0 b 2 1 t\n")
     assert holds_ratings(tmp_path / "ratings.csv", "searchtweak")
     assert not holds_ratings(tmp_path / "ratings.csv", "trec")
-    words = ["eval", str(tmp_path / "ratings.csv"), str(tmp_path / "one.run"), "--scale", "binary",
-             "--convention", "searchtweak", "-m", "P@2", "-m", "CG@2"]  # fmt: skip
+    program_args = [
+        "eval",
+        str(tmp_path / "ratings.csv"),
+        str(tmp_path / "one.run"),
+        "--scale",
+        "binary",
+        "--convention",
+        "searchtweak",
+        "-m",
+        "P@2",
+        "-m",
+        "CG@2",
+    ]
 
     def result(*more):
-        monkeypatch.setattr("sys.argv", ["rankgate", *words, *more])
-        with pytest.raises(SystemExit) as ended:
+        monkeypatch.setattr("sys.argv", ["rankgate", *program_args, *more])
+        with pytest.raises(SystemExit) as exit_info:
             main()
-        assert ended.value.code == 0
+        assert exit_info.value.code == 0
         return capsys.readouterr().out
 
     text = " ".join(result().split())
     assert "on the binary scale, by majority" in text
     assert "on the graded scale, by mean after binary-to-graded" in text
-    found = json.loads(result("--format", "json"))["parts"]
+    json_parts = json.loads(result("--format", "json"))["parts"]
     assert "against" not in text
     (tmp_path / "two.run").write_text("shoes Q0 b 1 2 t\nshoes Q0 x 2 1 t\n")
-    words.insert(2, str(tmp_path / "two.run"))  # the first of the two
+    program_args.insert(2, str(tmp_path / "two.run"))  # the first of the two
     text = result()
     assert "one against two: CG@2 +200 %" in text  # 4.5 against 1.5
-    words.pop(2)
+    program_args.pop(2)
     # b ties and has no judgment; on the graded scale its mean is 3/2
-    assert [part["runs"][0]["mean"] for part in found] == [{"P@2": 1.0}, {"CG@2": 4.5}]
+    assert [entry["runs"][0]["mean"] for entry in json_parts] == [{"P@2": 1.0}, {"CG@2": 4.5}]
     bounded, _ = json.loads(result("--bounds", "--format", "json"))["parts"]
     assert bounded["runs"][0]["all_irrelevant"] == {"P@2": 0.5}  # b, which ties, is unjudged

@@ -71,8 +71,10 @@ def test_a_wrong_label_is_no_ambiguous_one(truth):
     wrong = result.labels.filter(status=WRONG)
     assert wrong["grade"].to_list() == truth[:, 0].astype(float).tolist()
     assert result.shares.select("status", "pairs").rows() == [
-        (WRONG, QUERIES), (AMBIGUOUS, QUERIES), (CONFIRMED, QUERIES * 8),
-    ]  # fmt: skip
+        (WRONG, QUERIES),
+        (AMBIGUOUS, QUERIES),
+        (CONFIRMED, QUERIES * 8),
+    ]
     assert result.shares["share"].to_list() == pytest.approx([0.1, 0.1, 0.8])
 
 
@@ -95,24 +97,26 @@ def test_the_error_of_raters_and_what_it_does_by_chance_are_recovered():
         errs = rng.random(truth.shape) < 0.15
         return np.where(errs, (truth + rng.integers(1, 4, truth.shape)) % 4, truth)
 
-    found = [
+    results = [
         check_gold(labelled(truth), rated({name: blind() for name in "abc"})) for _ in range(20)
     ]
-    assert np.mean([each.error for each in found]) == pytest.approx(0.15, abs=0.01)
-    looked_wrong = [each.labels.filter(status=WRONG).height for each in found]
+    assert np.mean([result.error for result in results]) == pytest.approx(0.15, abs=0.01)
+    looked_wrong = [result.labels.filter(status=WRONG).height for result in results]
     # three of three at 75 %: 3 (e/3)³ of 400 pairs
-    assert np.mean([each.by_chance for each in found]) == pytest.approx(400 * 3 * 0.05**3, rel=0.25)
+    assert np.mean([result.by_chance for result in results]) == pytest.approx(
+        400 * 3 * 0.05**3, rel=0.25
+    )
     assert np.mean(looked_wrong) == pytest.approx(400 * 3 * 0.05**3, abs=0.5)
 
 
 def test_a_majority_of_half_decides_nothing_and_one_rating_is_open(truth):
-    other = (truth + 1) % 4
-    result = check_gold(labelled(truth), rated({"ann": truth, "bob": other}), majority=0.5)
+    wrong_grades = (truth + 1) % 4
+    result = check_gold(labelled(truth), rated({"ann": truth, "bob": wrong_grades}), majority=0.5)
     assert set(result.labels["status"]) == {AMBIGUOUS}
-    alone = check_gold(labelled(truth), rated({"ann": other}))
-    assert set(alone.labels["status"]) == {OPEN}
-    assert alone.error is None
-    assert len(alone.cautions) == 1
+    single_result = check_gold(labelled(truth), rated({"ann": wrong_grades}))
+    assert set(single_result.labels["status"]) == {OPEN}
+    assert single_result.error is None
+    assert len(single_result.cautions) == 1
 
 
 def test_raters_who_copy_the_gold_are_named(truth):
@@ -136,8 +140,10 @@ def test_systems_with_corrected_labels(truth):
     gold[:, 0], gold[:, 1] = 0, 3
     right = truth.copy()
     right[:, 0], right[:, 1] = 3, 0
-    run = {f"q{i:02}": {f"d{j}": float(DOCUMENTS - j) for j in range(DOCUMENTS)}
-           for i in range(QUERIES)}  # fmt: skip
+    run = {
+        f"q{i:02}": {f"d{j}": float(DOCUMENTS - j) for j in range(DOCUMENTS)}
+        for i in range(QUERIES)
+    }
     result = check_gold(labelled(gold), rated({"ann": right, "bob": right}), [run], ["P(rel=3)@1"])
     row = result.systems.row(0, named=True)
     assert (row["gold"], row["corrected"], row["delta"]) == (0, 1, 1)
@@ -149,18 +155,18 @@ def test_what_cannot_be_checked_is_one_error(truth):
     )
     with raises("no-common-pairs", InputError):
         check_gold(labelled(truth), strange)
-    nothing = Qrels(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": [-1.0]}))
+    unjudged_qrels = Qrels(pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": [-1.0]}))
     with raises("nothing-judged", UsageError):
-        draw_gold(nothing)
+        draw_gold(unjudged_qrels)
 
 
 def test_pairs_are_drawn_with_the_same_chance(truth):
     counts = dict.fromkeys(pairs(), 0)
     for seed in range(200):
-        found = draw_gold(labelled(truth), 100, seed=seed)
-        assert found.columns == ["query_id", "doc_id"]
-        assert len(set(found.rows())) == 100
-        for row in found.rows():
+        sample = draw_gold(labelled(truth), 100, seed=seed)
+        assert sample.columns == ["query_id", "doc_id"]
+        assert len(set(sample.rows())) == 100
+        for row in sample.rows():
             counts[row] += 1
     spread = np.array(list(counts.values()))
     assert spread.mean() == 50
@@ -172,18 +178,18 @@ def test_from_a_draw_to_a_verdict_at_the_command_line(tmp_path, run):
     (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 d {i % 2}\n" for i in range(20)))
     pool = tmp_path / "blind.csv"
     assert run("gold", "draw", tmp_path / "qrels.txt", "--pairs", "8", "-o", pool).code == 0
-    drawn = pl.read_csv(pool)
-    assert drawn.columns == ["query_id", "doc_id"]
+    sample = pl.read_csv(pool)
+    assert sample.columns == ["query_id", "doc_id"]
     rows = [
         {"query_id": query, "doc_id": "d", "rater": rater, "grade": 1}
-        for query in drawn["query_id"]
+        for query in sample["query_id"]
         for rater in ("ann", "bob")
     ]
     ratings = tmp_path / "blind.jsonl"
     ratings.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    found = run("gold", "check", tmp_path / "qrels.txt", ratings, "--format", "json")
-    assert found.code == 0
-    shares = {row["status"]: row["pairs"] for row in json.loads(found.out)["shares"]}
-    odd = sum(int(query[1:]) % 2 for query in drawn["query_id"])
+    result = run("gold", "check", tmp_path / "qrels.txt", ratings, "--format", "json")
+    assert result.code == 0
+    shares = {row["status"]: row["pairs"] for row in json.loads(result.out)["shares"]}
+    odd = sum(int(query[1:]) % 2 for query in sample["query_id"])
     assert shares == {WRONG: 8 - odd, AMBIGUOUS: 0, CONFIRMED: odd}
     assert_refused(run("gold", "check", tmp_path / "qrels.txt", tmp_path / "none"), "no-such-file")

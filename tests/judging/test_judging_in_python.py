@@ -27,12 +27,12 @@ def test_the_whole_way(tmp_path):
             writer = csv.DictWriter(file, rows[0])
             writer.writeheader()
             writer.writerows(rows)
-    back = rankgate.collect(paths, pool=result)
-    assert "12 grades by 2 raters" in back._repr_html_()
-    agreed = rankgate.agree(back.ratings)
+    collected = rankgate.collect(paths, pool=result)
+    assert "12 grades by 2 raters" in collected._repr_html_()
+    agreed = rankgate.agree(collected.ratings)
     assert agreed.found.coefficients["raw agreement"].value == 5 / 6
     assert "6 of 6 pairs have two grades or more" in agreed._repr_html_()
-    judged = rankgate.resolve(back.ratings, "mean")
+    judged = rankgate.resolve(collected.ratings, "mean")
     assert judged.qrels.table.filter(pl.col("doc_id") == "n")["grade"].to_list() == [2.5]
     assert "6 of 6 pairs resolved by mean" in judged._repr_html_()
     values = rankgate.evaluate(judged.qrels, {"old": OLD, "new": NEW}, ["nDCG@3"])
@@ -53,7 +53,7 @@ def test_results_come_back_from_json(tmp_path):
         rankgate.reusability({"q": {"<a>": 1, "b": 1}}, [OLD, NEW], ["R@3"], depth=3),
         rankgate.collect([path], pool=pooled),
     ):
-        again = type(result).from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
-        assert again.to_dict() == result.to_dict()
+        restored = type(result).from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
+        assert restored.to_dict() == result.to_dict()
         for form in FORMS:
-            assert render_result(again, form) == render_result(result, form)
+            assert render_result(restored, form) == render_result(result, form)

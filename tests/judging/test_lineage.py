@@ -26,8 +26,11 @@ def _table(values):
 @pytest.fixture
 def runs(tmp_path):
     for name, scores in SCORES.items():
-        rows = [f"{q} Q0 {d} 0 {x} {name}\n" for q, docs in _table(scores).items()
-                for d, x in docs.items()]  # fmt: skip
+        rows = [
+            f"{q} Q0 {d} 0 {x} {name}\n"
+            for q, docs in _table(scores).items()
+            for d, x in docs.items()
+        ]
         (tmp_path / f"{name}.run").write_text("".join(rows))
     return [str(tmp_path / f"{name}.run") for name in SCORES]
 
@@ -43,13 +46,14 @@ def _judge(favour):
 
 
 def admitted(runs, favour=0.0, **options):
-    return admit(_table(PEOPLE), _judge(favour), runs, ["nDCG@5"],
-                 **{"lineage": FAMILIES} | options)  # fmt: skip
+    return admit(
+        _table(PEOPLE), _judge(favour), runs, ["nDCG@5"], **{"lineage": FAMILIES} | options
+    )
 
 
 def family(result):
-    (found,) = (each for each in result.demands if each.name.startswith("family"))
-    return found
+    (family_demand,) = (demand for demand in result.demands if demand.name.startswith("family"))
+    return family_demand
 
 
 def test_a_judge_that_favours_its_family_is_refused(runs):
@@ -71,11 +75,11 @@ def test_the_advantage_is_that_of_an_analysis_of_covariance():
     rng = np.random.default_rng(0)
     people = rng.random((400, 12)) + np.linspace(0, 1, 12)
     judge = 0.5 * people + rng.normal(0, 0.001, 12)
-    own = np.arange(12) % 3 == 0
-    judge[:, own] += 0.05
+    in_family = np.arange(12) % 3 == 0
+    judge[:, in_family] += 0.05
     lineage = Lineage({"judge": "gpt"})
-    row = family_bias({"nDCG": (people, judge)}, lineage, own, 0.05).row(0, named=True)
-    design = np.column_stack([own, people.mean(axis=0), np.ones(12)])
+    row = family_bias({"nDCG": (people, judge)}, lineage, in_family, 0.05).row(0, named=True)
+    design = np.column_stack([in_family, people.mean(axis=0), np.ones(12)])
     answer = judge.mean(axis=0)
     fit, *_ = np.linalg.lstsq(design, answer, rcond=None)
     error = np.sum((answer - design @ fit) ** 2) / 9 * np.linalg.inv(design.T @ design)[0, 0]
@@ -85,30 +89,32 @@ def test_the_advantage_is_that_of_an_analysis_of_covariance():
 
 
 def test_a_judge_that_shrinks_all_differences_favours_nobody():
-    poor, found = np.arange(10) < 4, 0
+    poor, misses = np.arange(10) < 4, 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
         people = rng.random((60, 10)) + np.linspace(0, 1, 10)
         judge = 0.4 * people + rng.normal(0, 0.05, people.shape)
         row = family_bias({"P": (people, judge)}, Lineage({"judge": "gpt"}), poor, 0.05)
-        found += not row["low"][0] < 0 < row["high"][0]
+        misses += not row["low"][0] < 0 < row["high"][0]
         assert (judge - people)[:, poor].mean() - (judge - people)[:, ~poor].mean() > 0.2
-    assert found <= 7  # of 60 intervals at 95 %, with a chance of 98 %
+    assert misses <= 7  # of 60 intervals at 95 %, with a chance of 98 %
 
 
 def test_three_systems_have_no_interval():
     people, judge = np.random.default_rng(0).random((2, 30, 3))
-    own = np.array([True, False, False])
-    row = family_bias({"P": (people, judge)}, Lineage({"judge": "gpt"}), own, 0.05)
+    in_family = np.array([True, False, False])
+    row = family_bias({"P": (people, judge)}, Lineage({"judge": "gpt"}), in_family, 0.05)
     assert row["low"][0] is None
     assert row["advantage"][0] is not None
 
 
 def test_queries_of_the_same_family_are_named(runs):
     lineage = {"gpt": ["judge", "a", "b", "queries"], "classic": list("cdefgh")}
-    assert any("queries" in each for each in admitted(runs, lineage=lineage).cautions)
-    other = {**FAMILIES, "people": ["queries"]}
-    assert not any("queries" in each for each in admitted(runs, lineage=other).cautions)
+    assert any("queries" in caution for caution in admitted(runs, lineage=lineage).cautions)
+    people_lineage = {**FAMILIES, "people": ["queries"]}
+    assert not any(
+        "queries" in caution for caution in admitted(runs, lineage=people_lineage).cautions
+    )
 
 
 def test_without_systems_of_its_family_nothing_is_tested(runs):
@@ -128,14 +134,14 @@ def test_without_systems_of_its_family_nothing_is_tested(runs):
 def test_a_family_that_wrote_what_it_judges_is_named_without_runs(roles, warned):
     people = {f"q{i}": {"a": i % 3, "b": i % 2} for i in range(60)}
     result = admit(people, people, lineage=roles)
-    assert [warned in each for each in result.cautions] == [True] * bool(warned)
+    assert [warned in caution for caution in result.cautions] == [True] * bool(warned)
     assert result.families.is_empty()
 
 
 def test_it_makes_the_round_trip(runs):
     result = admitted(runs)
-    again = JudgeAdmission.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.families.equals(result.families)
+    restored = JudgeAdmission.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.families.equals(result.families)
     assert "systems of the judge's family" in str(result)
 
 

@@ -34,15 +34,19 @@ def ranks_of(lists, query="q"):
 
 def ordered(name, lists=LISTS, known=(), rel=1):
     ranks = ranks_of(lists)
-    placed = ORDERS[name].place(ranks, pool_lists(ranks, SYSTEMS), SYSTEMS, dict(known), rel)
-    return sort_by_key(placed)["doc_id"].to_list()
+    ordering = ORDERS[name].place(ranks, pool_lists(ranks, SYSTEMS), SYSTEMS, dict(known), rel)
+    return sort_by_key(ordering)["doc_id"].to_list()
 
 
 def test_every_document_once_with_the_reason():
     result = pool_lists(ranks_of(LISTS), SYSTEMS)
     assert result.select("doc_id", "best_rank", "systems").rows() == [
-        ("v", 2, 1), ("w", 3, 1), ("x", 1, 3), ("y", 1, 3), ("z", 3, 1),
-    ]  # fmt: skip
+        ("v", 2, 1),
+        ("w", 3, 1),
+        ("x", 1, 3),
+        ("y", 1, 3),
+        ("z", 3, 1),
+    ]
     assert result["why"][0] == "rank 2 of C; in 1 of 3 systems"
     # x: ranks 1, 2, 1; v: rank 2 of C alone
     worth = {1: 1.0, 2: 1 / math.log2(3), 3: 0.5}
@@ -51,8 +55,8 @@ def test_every_document_once_with_the_reason():
         "v": np.std([0, 0, worth[2]]),
         "w": np.std([0, worth[3], 0]),
     }
-    found = dict(result.select("doc_id", "disagreement").iter_rows())
-    assert {name: found[name] for name in by_hand} == pytest.approx(by_hand)
+    disagreements = dict(result.select("doc_id", "disagreement").iter_rows())
+    assert {name: disagreements[name] for name in by_hand} == pytest.approx(by_hand)
 
 
 def test_by_rank_many_systems_come_first():
@@ -68,8 +72,14 @@ def test_move_to_front_stays_with_the_system_that_proves_right():
     lists = [["a", "b", "c", "d"], ["x", "y", "z"]]
     # a relevant, b relevant, c not: the turn goes over; x not: both have lost one, A goes on
     assert move_to_front_order(lists, {"a": 1, "b": 2, "c": 0, "x": 0}) == [
-        "a", "b", "c", "x", "d", "y", "z",
-    ]  # fmt: skip
+        "a",
+        "b",
+        "c",
+        "x",
+        "d",
+        "y",
+        "z",
+    ]
     # nothing is known: one of each in turn
     assert move_to_front_order(lists, {}) == ["a", "x", "b", "y", "c", "z", "d"]
     # a document of both lists is asked once, and only its first system pays for it
@@ -78,9 +88,9 @@ def test_move_to_front_stays_with_the_system_that_proves_right():
 
 def test_a_higher_bound_of_relevance():
     lists = {"A": ["a", "b"], "B": ["x", "y"], "C": []}
-    known = {("q", "a"): 1.0}
-    assert ordered("move-to-front", lists, known) == ["a", "b", "x", "y"]
-    assert ordered("move-to-front", lists, known, rel=2) == ["a", "x", "b", "y"]
+    grades = {("q", "a"): 1.0}
+    assert ordered("move-to-front", lists, grades) == ["a", "b", "x", "y"]
+    assert ordered("move-to-front", lists, grades, rel=2) == ["a", "x", "b", "y"]
 
 
 def test_shuffled_keeps_queries_together_and_batches_apart():
@@ -89,8 +99,8 @@ def test_shuffled_keeps_queries_together_and_batches_apart():
     result = shuffle_batches(table, 3)
     assert result.sort("doc_id").equals(table.sort("doc_id"))
     assert result["batch"].to_list() == [1] * 20 + [2] * 20
-    for _, part in result.group_by("batch", maintain_order=True):
-        assert len(part["query_id"].rle()) == 4
+    for _, batch in result.group_by("batch", maintain_order=True):
+        assert len(batch["query_id"].rle()) == 4
     assert result.equals(shuffle_batches(table, 3))
     assert not result.equals(shuffle_batches(table, 4))
 
@@ -103,14 +113,14 @@ def pool_of(sizes):
 
 def test_a_sample_has_the_size_and_the_chances_it_says():
     pool = pool_of([3, 5, 8, 8, 7, 4])
-    result, rest = sample_pool(pool, parse_strata("1:1,3:0.5,5:0.1"), 0)
+    result, unsampled = sample_pool(pool, parse_strata("1:1,3:0.5,5:0.1"), 0)
     # 3 of 3; round(.5 * 13) = 7 of 13; round(.1 * 15) = 2 of 15, as halves go up; rank 6 is out
     assert Counter(result["stratum"]) == {"1-1": 3, "2-3": 7, "4-5": 2}
     assert dict(result.select("stratum", "inclusion").unique().iter_rows()) == pytest.approx(
         {"1-1": 1.0, "2-3": 7 / 13, "4-5": 2 / 15}
     )
-    assert len(rest) == 31 - 12
-    assert not set(rest["doc_id"]) & set(result["doc_id"])
+    assert len(unsampled) == 31 - 12
+    assert not set(unsampled["doc_id"]) & set(result["doc_id"])
 
 
 def test_estimates_weighed_by_inclusion_are_unbiased():
@@ -119,13 +129,13 @@ def test_estimates_weighed_by_inclusion_are_unbiased():
     pool = pool_of([10, 20, 30, 40]).with_columns(
         (pl.lit(pl.Series(rng.random(100))) < 1 / pl.col("best_rank")).alias("relevant")
     )
-    found = []
+    estimates = []
     for seed in range(400):
         result, _ = sample_pool(pool, parse_strata("1:1,2:0.5,4:0.2"), seed)
-        found.append((result["relevant"] / result["inclusion"]).sum())
-    error = np.std(found) / math.sqrt(len(found))
-    assert np.mean(found) == pytest.approx(pool["relevant"].sum(), abs=4 * error)
-    assert np.std(found) > 0
+        estimates.append((result["relevant"] / result["inclusion"]).sum())
+    error = np.std(estimates) / math.sqrt(len(estimates))
+    assert np.mean(estimates) == pytest.approx(pool["relevant"].sum(), abs=4 * error)
+    assert np.std(estimates) > 0
 
 
 @pytest.mark.parametrize("words", ["10", "10:0", "10:2", "10:1,5:0.5", "a:1", ""])
@@ -142,32 +152,32 @@ def test_chances_in_proportion_to_size():
     result = sample_queries(list(SIZES), 3, "pps", SIZES)
     # a is certain (3 * 60/100 >= 1); of the other 40: b has 2 * 20/40 = 1, certain too
     expected = {"a": 1, "b": 1} | {q: SIZES[q] / 20 for q in "cdef"}
-    seen = Counter()
+    counts = Counter()
     for seed in range(2000):
-        one = sample_queries(list(SIZES), 3, "pps", SIZES, seed)
-        assert len(one) == 3
-        seen.update(one["query_id"])
-        for query, chance in one.select("query_id", "query_inclusion").iter_rows():
+        sample = sample_queries(list(SIZES), 3, "pps", SIZES, seed)
+        assert len(sample) == 3
+        counts.update(sample["query_id"])
+        for query, chance in sample.select("query_id", "query_inclusion").iter_rows():
             assert chance == pytest.approx(expected[query])
     for query, chance in expected.items():
-        assert seen[query] / 2000 == pytest.approx(chance, abs=0.045), query
+        assert counts[query] / 2000 == pytest.approx(chance, abs=0.045), query
     assert result.equals(sample_queries(list(SIZES), 3, "pps", SIZES))
 
 
 def test_head_torso_and_tail():
     sizes = {"head": 30.0, **{f"t{i}": 6.0 for i in range(5)}, **{f"z{i}": 1.0 for i in range(30)}}
     result = sample_queries(list(sizes), 9, "stratified", sizes, 1)
-    by = {s: len(part) for (s,), part in result.group_by("query_stratum")}
-    assert by == {"head": 1, "torso": 4, "tail": 4}
+    stratum_counts = {s: len(group) for (s,), group in result.group_by("query_stratum")}
+    assert stratum_counts == {"head": 1, "torso": 4, "tail": 4}
     chances = dict(result.select("query_stratum", "query_inclusion").unique().iter_rows())
     assert chances == pytest.approx({"head": 1.0, "torso": 4 / 5, "tail": 4 / 30})
 
 
 def test_each_alike():
-    seen = Counter()
+    counts = Counter()
     for seed in range(1000):
-        seen.update(sample_queries(list("abcd"), 1, seed=seed)["query_id"])
-    assert all(abs(count - 250) < 70 for count in seen.values())
+        counts.update(sample_queries(list("abcd"), 1, seed=seed)["query_id"])
+    assert all(abs(count - 250) < 70 for count in counts.values())
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,17 @@ B = {"1": {"b": 3.0, "d": 2.0, "a": 1.0}}
 def test_what_is_judged_already_is_left_out():
     result = pool([A, B], PoolDesign(depth=2), collection={"1": {"b": 1, "z": 1}, "2": {"m": -1}})
     assert result.table.select("query_id", "doc_id", "best_rank").rows() == [
-        ("1", "a", 1), ("2", "m", 1), ("1", "d", 2),
-    ]  # fmt: skip
+        ("1", "a", 1),
+        ("2", "m", 1),
+        ("1", "d", 2),
+    ]
     assert dict(result.counts) == {
-        "pool": 4, "sampled": 4, "judged": 1, "to_judge": 3, "queries": 2,
-    }  # fmt: skip
+        "pool": 4,
+        "sampled": 4,
+        "judged": 1,
+        "to_judge": 3,
+        "queries": 2,
+    }
 
 
 def test_batches_and_a_blind_order():
@@ -75,11 +81,13 @@ def test_the_command_reads_labels_and_columns(tmp_path):
         '[collection]\njudgments = "labels.csv"\n'
         'columns = "query=term,doc=sku,grade=label"\ngrades = { Exact = 3 }\n'
     )
-    given = ["pool", str(tmp_path / "a.run"), "--format", "csv", "--qrels"]
+    base_arguments = ["pool", str(tmp_path / "a.run"), "--format", "csv", "--qrels"]
     stated = ["--columns", "query=term,doc=sku,grade=label", "--grades", "Exact=3"]
-    for words in ([*given, str(tmp_path / "labels.csv"), *stated],
-                  [*given, str(tmp_path / "shop.toml")]):  # fmt: skip
-        result = CliRunner().invoke(program, words)
+    for arguments in (
+        [*base_arguments, str(tmp_path / "labels.csv"), *stated],
+        [*base_arguments, str(tmp_path / "shop.toml")],
+    ):
+        result = CliRunner().invoke(program, arguments)
         assert result.exit_code == 0, result.output
         assert [row.split(",")[1] for row in result.stdout.splitlines()] == ["document", "a"]
 
@@ -121,8 +129,8 @@ def test_queries_that_lose_all_judgments_count_on_both_sides(convention):
 
 @pytest.fixture(scope="module")
 def files(shared):
-    place = shared / "trec-covid-r1"
-    return place / "qrels.covid-round1.txt", sorted((place / "runs").glob("*.gz"))
+    folder = shared / "trec-covid-r1"
+    return folder / "qrels.covid-round1.txt", sorted((folder / "runs").glob("*.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -141,35 +149,39 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
     """Of the same number of ratings, revealed in batches of 100; the rest is hidden."""
     path, runs = covid
     truth = read_qrels(path)
-    found = {}
+    counts = {}
     for order in ("rank", "move-to-front"):
-        known = truth.table.head(0)
+        graded_rows = truth.table.head(0)
         for _ in range(6):
-            judged = Qrels(known, unjudged=("1",)) if known.is_empty() else Qrels(known)
+            judged = (
+                Qrels(graded_rows, unjudged=("1",))
+                if graded_rows.is_empty()
+                else Qrels(graded_rows)
+            )
             result = pool(runs[:6], PoolDesign(depth=30, order=order), collection=judged)
-            asked = result.table.select("query_id", "doc_id").join(
+            new_grades = result.table.select("query_id", "doc_id").join(
                 truth.table, on=["query_id", "doc_id"], maintain_order="left"
             )
-            known = known.vstack(asked.head(100))
-        found[order] = (len(known), int((known["grade"] > 0).sum()))
-    assert found["rank"][0] == found["move-to-front"][0] == 600
-    assert found["move-to-front"][1] > 1.05 * found["rank"][1]
+            graded_rows = graded_rows.vstack(new_grades.head(100))
+        counts[order] = (len(graded_rows), int((graded_rows["grade"] > 0).sum()))
+    assert counts["rank"][0] == counts["move-to-front"][0] == 600
+    assert counts["move-to-front"][1] > 1.05 * counts["rank"][1]
 
 
 def settled(truth, base, other, order):
     """Ratings until less than one drawing in ten says otherwise; half are known before."""
-    known, count = truth.table.sort("doc_id").gather_every(2), 0
+    graded_rows, count = truth.table.sort("doc_id").gather_every(2), 0
     while True:
-        judged = Qrels(known, name="some")
+        judged = Qrels(graded_rows, name="some")
         if holes(judged, base, other, ["nDCG@10"], draws=100).metrics["flip"][0] <= 0.1:
             return count
-        asked = pool([base, other], PoolDesign(order=order), collection=judged).table
-        step = asked.select("query_id", "doc_id").join(
+        pool_table = pool([base, other], PoolDesign(order=order), collection=judged).table
+        step = pool_table.select("query_id", "doc_id").join(
             truth.table, on=["query_id", "doc_id"], maintain_order="left"
         )
         if step.is_empty():
             return count
-        known, count = known.vstack(step.head(STEP)), count + min(STEP, len(step))
+        graded_rows, count = graded_rows.vstack(step.head(STEP)), count + min(STEP, len(step))
 
 
 @pytest.mark.slow
@@ -185,10 +197,10 @@ def test_judge_next_settles_a_comparison_with_fewer_ratings_than_depth(covid):
 
 def naive_ndcg(grades, ranking):
     """nDCG@10 of one query, written out."""
-    best = sorted((g for g in grades.values() if g > 0), reverse=True)[:10]
-    ideal = sum(g / math.log2(i + 1) for i, g in enumerate(best, 1))
-    got = sum(max(grades.get(d, 0), 0) / math.log2(i + 1) for i, d in enumerate(ranking[:10], 1))
-    return got / ideal if ideal else 0.0
+    ideal_grades = sorted((g for g in grades.values() if g > 0), reverse=True)[:10]
+    ideal = sum(g / math.log2(i + 1) for i, g in enumerate(ideal_grades, 1))
+    dcg = sum(max(grades.get(d, 0), 0) / math.log2(i + 1) for i, d in enumerate(ranking[:10], 1))
+    return dcg / ideal if ideal else 0.0
 
 
 def test_left_out_of_a_real_pool(files, covid):
@@ -196,29 +208,40 @@ def test_left_out_of_a_real_pool(files, covid):
     path, paths = files
     result = reusability(path, covid[1], ["nDCG@10"], depth=10)
     lists = {}
-    for place in paths:
+    for run_path in paths:
         rows = {}
-        with gzip.open(place, "rt") as lines:
+        with gzip.open(run_path, "rt") as lines:
             for query, _, document, _, value, _ in (line.split() for line in lines):
                 rows.setdefault(query, []).append((float(value), document))
-        lists[place] = {q: [d for _, d in sorted(each, reverse=True)] for q, each in rows.items()}
-    mine = next(place for place in paths if place.name.startswith("xj4wang"))
-    others = {
-        (query, document) for place in paths if place != mine
-        for query, documents in lists[place].items() for document in documents[:10]
-    }  # fmt: skip
-    grades, left, unique = {}, {}, 0
+        lists[run_path] = {
+            q: [d for _, d in sorted(scored_documents, reverse=True)]
+            for q, scored_documents in rows.items()
+        }
+    omitted_path = next(run_path for run_path in paths if run_path.name.startswith("xj4wang"))
+    other_pairs = {
+        (query, document)
+        for run_path in paths
+        if run_path != omitted_path
+        for query, documents in lists[run_path].items()
+        for document in documents[:10]
+    }
+    grades, remaining_grades, unique = {}, {}, 0
     for query, _, document, grade in (line.split() for line in path.read_text().splitlines()):
         grades.setdefault(query, {})[document] = int(grade)
-        if (query, document) not in others and document in lists[mine].get(query, ())[:10]:
+        if (query, document) not in other_pairs and document in lists[omitted_path].get(query, ())[
+            :10
+        ]:
             unique += 1
         else:
-            left.setdefault(query, {})[document] = int(grade)
+            remaining_grades.setdefault(query, {})[document] = int(grade)
     row = result.table.filter(pl.col("run") == "xj4wang_run1").row(0, named=True)
     assert row["unique"] == unique
-    for name, known in (("value", grades), ("without", left)):
-        own = [naive_ndcg(each, lists[mine].get(query, ())) for query, each in known.items()]
-        assert row[name] == pytest.approx(np.mean(own), abs=1e-12)
+    for name, grades_by_query in (("value", grades), ("without", remaining_grades)):
+        ndcg_values = [
+            naive_ndcg(query_grades, lists[omitted_path].get(query, ()))
+            for query, query_grades in grades_by_query.items()
+        ]
+        assert row[name] == pytest.approx(np.mean(ndcg_values), abs=1e-12)
     assert row["value"] == pytest.approx(0.6513, abs=5e-5)  # the track's leaderboard
 
 
@@ -234,16 +257,19 @@ def test_average_precision_from_a_third_of_the_pool(covid):
     """infAP of a sample against AP of the whole pool, 16 runs (Yilmaz and Aslam, CIKM 2006)."""
     path, runs = covid
     truth = read_qrels(path)
-    whole = pool(runs, PoolDesign(depth=20))
-    judged = resolve(rated(whole.table, truth)).qrels
+    full_pool = pool(runs, PoolDesign(depth=20))
+    judged = resolve(rated(full_pool.table, truth)).qrels
     result = pool(runs, PoolDesign(strata="20:0.33", seed=1))
-    assert 0.32 < len(result.table) / len(whole.table) < 0.36
-    rest = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
-    some = resolve(rated(result.table, truth), sample=result, rest=rest).qrels
-    assert some.table["inclusion"].drop_nulls().is_between(0.2, 0.5).all()
-    assert (some.table["grade"] == -1).sum() == len(result.rest)
-    full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
-    estimate = [float(each.means["infAP"]) for each in evaluate(some, runs, ["infAP"]).runs]
+    assert 0.32 < len(result.table) / len(full_pool.table) < 0.36
+    unsampled = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
+    sampled_qrels = resolve(rated(result.table, truth), sample=result, rest=unsampled).qrels
+    assert sampled_qrels.table["inclusion"].drop_nulls().is_between(0.2, 0.5).all()
+    assert (sampled_qrels.table["grade"] == -1).sum() == len(result.rest)
+    full = [float(run_scores.means["AP"]) for run_scores in evaluate(judged, runs, ["AP"]).runs]
+    estimate = [
+        float(run_scores.means["infAP"])
+        for run_scores in evaluate(sampled_qrels, runs, ["infAP"]).runs
+    ]
     assert tau(np.array(estimate), np.array(full)) > 0.8
     assert np.sqrt(np.mean((np.array(estimate) - full) ** 2)) < 0.03
 
@@ -252,44 +278,48 @@ def test_strata_of_unlike_rates_are_none_for_inferred_ap(covid):
     """infAP takes every judged document for one of a uniform sample, and is then too high."""
     path, runs = covid
     truth = read_qrels(path)
-    whole = pool(runs, PoolDesign(depth=20))
-    judged = resolve(rated(whole.table, truth)).qrels
-    full = [float(each.means["AP"]) for each in evaluate(judged, runs, ["AP"]).runs]
+    full_pool = pool(runs, PoolDesign(depth=20))
+    judged = resolve(rated(full_pool.table, truth)).qrels
+    full = [float(run_scores.means["AP"]) for run_scores in evaluate(judged, runs, ["AP"]).runs]
     for strata, warned in (("5:1,20:0.3", True), ("20:0.33", False)):
         result = pool(runs, PoolDesign(strata=strata, seed=1))
-        rest = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
-        some = resolve(rated(result.table, truth), sample=result, rest=rest)
-        qrels = some.qrels
-        estimate = [float(each.means["infAP"]) for each in evaluate(qrels, runs, ["infAP"]).runs]
+        unsampled = Qrels(result.rest.with_columns(pl.lit(-1.0).alias("grade")), name="rest")
+        resolution = resolve(rated(result.table, truth), sample=result, rest=unsampled)
+        qrels = resolution.qrels
+        estimate = [
+            float(run_scores.means["infAP"]) for run_scores in evaluate(qrels, runs, ["infAP"]).runs
+        ]
         bias = np.mean(np.array(estimate) - full)
         assert (bias > 0.03) == warned
-        assert ("unlike-strata" in {notice.code for notice in some.notices}) == warned
+        assert ("unlike-strata" in {notice.code for notice in resolution.notices}) == warned
 
 
 def test_what_was_drawn_and_not_graded_is_in_the_pool_all_the_same():
     result = pool([A, B], PoolDesign(strata="3:1"))
-    some = (
+    ratings = (
         result.table.head(2).select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1)
     )
-    left = resolve(some, sample=result, rest={"1": {"x": -1}}).qrels.table
-    assert left["grade"].to_list() == [1, 1, *[-1] * (len(result.table) - 2), -1]
-    assert left["inclusion"].to_list() == [1, 1, *[None] * (len(result.table) - 1)]
-    assert len(resolve(some, sample=result).qrels.table) == 2
+    table = resolve(ratings, sample=result, rest={"1": {"x": -1}}).qrels.table
+    assert table["grade"].to_list() == [1, 1, *[-1] * (len(result.table) - 2), -1]
+    assert table["inclusion"].to_list() == [1, 1, *[None] * (len(result.table) - 1)]
+    assert len(resolve(ratings, sample=result).qrels.table) == 2
 
 
 def test_a_grade_outside_the_sample_has_no_chance():
     result = pool([A, B], PoolDesign(strata="1:1,3:0.5"))
-    outside = result.rest.rows()
+    unsampled_rows = result.rest.rows()
     table = pl.DataFrame(
-        [(*outside[0], "ann", 1.0)], schema=["query_id", "doc_id", "rater", "grade"], orient="row"
+        [(*unsampled_rows[0], "ann", 1.0)],
+        schema=["query_id", "doc_id", "rater", "grade"],
+        orient="row",
     )
     with raises("not-in-sample", InputError):
         resolve(table, sample=result)
     with raises("missing-input", UsageError):
         resolve(table, rest={"1": {"a": -1}})
-    drawn = result.table.select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1.0)
+    ratings = result.table.select("query_id", "doc_id").with_columns(rater=pl.lit("a"), grade=1.0)
     with raises("contradiction", InputError):
-        resolve(drawn, sample=result, rest={"1": {"x": 2}})
-    query, document = drawn.row(0)[:2]
+        resolve(ratings, sample=result, rest={"1": {"x": 2}})
+    query, document = ratings.row(0)[:2]
     with raises("contradiction", InputError):
-        resolve(drawn, sample=result, rest={query: {document: -1}})
+        resolve(ratings, sample=result, rest={query: {document: -1}})

@@ -19,10 +19,10 @@ from support.waiting import PATIENCE
 
 @pytest.fixture
 def pool(tmp_path):
-    place = tmp_path / "pool.csv"
+    path = tmp_path / "pool.csv"
     rows = "".join(f"q{i % 3},d{i}\n" for i in range(6))
-    place.write_text("query,document\n" + rows)
-    return place
+    path.write_text("query,document\n" + rows)
+    return path
 
 
 def rows_of(place):
@@ -31,20 +31,23 @@ def rows_of(place):
 
 def test_keys_become_ratings(run, pool, tmp_path):
     out = tmp_path / "ann.jsonl"
-    done = run("rate", pool, "--rater", "ann", "-o", out, stdin=b"30cno page\nxs1")
+    result = run("rate", pool, "--rater", "ann", "-o", out, stdin=b"30cno page\nxs1")
     rows = rows_of(out)
     assert [(row["grade"], row["reason"]) for row in rows] == [
-        (3, None), (0, None), (None, "no page"), (1, None),
-    ]  # fmt: skip
-    assert done.code == 0
-    assert "'x' is not a key here" in done.err
-    assert done.err.endswith(f"rated 4 of 6; the ratings are in {out}\n")
-    assert not done.out
+        (3, None),
+        (0, None),
+        (None, "no page"),
+        (1, None),
+    ]
+    assert result.code == 0
+    assert "'x' is not a key here" in result.err
+    assert result.err.endswith(f"rated 4 of 6; the ratings are in {out}\n")
+    assert not result.out
     assert len({row["doc_id"] for row in rows}) == 4
     # the pair that was skipped comes last
     assert "rated 4 of 6" in run("rate", pool, "--rater", "ann", "-o", out).err
-    done = run("rate", pool, "--rater", "ann", "-o", out, stdin=b"222")
-    assert "rated 6 of 6" in done.err
+    result = run("rate", pool, "--rater", "ann", "-o", out, stdin=b"222")
+    assert "rated 6 of 6" in result.err
 
 
 def test_undo_takes_the_last_word_back_even_of_another_day(run, pool, tmp_path):
@@ -54,9 +57,11 @@ def test_undo_takes_the_last_word_back_even_of_another_day(run, pool, tmp_path):
     run("rate", pool, "--rater", "ann", "-o", out, stdin=b"u1uu")
     rows = rows_of(out)[2:]
     assert [(row["doc_id"], row["grade"], row["reason"]) for row in rows] == [
-        (second["doc_id"], None, "withdrawn"), (second["doc_id"], 1, None),
-        (second["doc_id"], None, "withdrawn"), (first["doc_id"], None, "withdrawn"),
-    ]  # fmt: skip
+        (second["doc_id"], None, "withdrawn"),
+        (second["doc_id"], 1, None),
+        (second["doc_id"], None, "withdrawn"),
+        (first["doc_id"], None, "withdrawn"),
+    ]
     assert "nothing to undo" in run("rate", pool, "--rater", "ann", "-o", out, stdin=b"u").err
     run("rate", pool, "--rater", "ann", "-o", out, stdin=b"1")
     result = resolve(out)
@@ -80,41 +85,53 @@ def test_other_scales_and_batches(run, pool, tmp_path):
     out = tmp_path / "a.jsonl"
     run("rate", pool, "--rater", "a", "-o", out, "--scale", "0,1,10,100", stdin=b"4")
     assert rows_of(out)[0]["grade"] == 100
-    done = run("rate", pool, "--rater", "a", "-o", out, "--scale", "0..100")
-    assert_refused(done, "scale-without-grades")
-    done = run("rate", pool, "--rater", "a", "-o", out, "--batch", 2)
-    assert_refused(done, "unknown-choice")
+    result = run("rate", pool, "--rater", "a", "-o", out, "--scale", "0..100")
+    assert_refused(result, "scale-without-grades")
+    result = run("rate", pool, "--rater", "a", "-o", out, "--batch", 2)
+    assert_refused(result, "unknown-choice")
 
 
 def test_texts_are_shown_and_move_no_cursor(run, pool, tmp_path):
     queries, documents = tmp_path / "q.csv", tmp_path / "d.jsonl"
     queries.write_text("query_id,text\nq0,red shoes\nq1,x\nq2,y\n")
     documents.write_text(
-        "".join(json.dumps({"doc_id": f"d{i}", "title": f"Shoe\x1b[2J {i}"}) + "\n"
-                for i in range(6))
-    )  # fmt: skip
-    done = run("rate", pool, "--rater", "a", "-o", tmp_path / "a.jsonl", "--queries", queries,
-               "--documents", documents, stdin=b"000000")  # fmt: skip
-    assert "query: red shoes" in done.err
-    assert "\x1b" not in done.err
-    assert "title: Shoe" in done.err
+        "".join(
+            json.dumps({"doc_id": f"d{i}", "title": f"Shoe\x1b[2J {i}"}) + "\n" for i in range(6)
+        )
+    )
+    result = run(
+        "rate",
+        pool,
+        "--rater",
+        "a",
+        "-o",
+        tmp_path / "a.jsonl",
+        "--queries",
+        queries,
+        "--documents",
+        documents,
+        stdin=b"000000",
+    )
+    assert "query: red shoes" in result.err
+    assert "\x1b" not in result.err
+    assert "title: Shoe" in result.err
 
 
 @pytest.mark.posix
 def test_at_a_real_terminal(pool, tmp_path, start):
-    mine, theirs = pty.openpty()
+    master_fd, terminal_fd = pty.openpty()
     out = tmp_path / "a.jsonl"
-    process = start("rate", pool, "--rater", "a", "-o", out, stdin=theirs)
-    os.close(theirs)
+    process = start("rate", pool, "--rater", "a", "-o", out, stdin=terminal_fd)
+    os.close(terminal_fd)
     try:
-        seen = read_until(process.stderr, b"rated 0 of 6")
-        assert seen
-        os.write(mine, b"2")
+        output = read_until(process.stderr, b"rated 0 of 6")
+        assert output
+        os.write(master_fd, b"2")
         assert read_until(process.stderr, b"rated 1 of 6")
-        os.write(mine, b"q")
+        os.write(master_fd, b"q")
         assert process.wait(PATIENCE) == 0
     finally:
-        os.close(mine)
+        os.close(master_fd)
         process.kill()
         process.communicate()
     assert [row["grade"] for row in rows_of(out)] == [2]
@@ -123,26 +140,26 @@ def test_at_a_real_terminal(pool, tmp_path, start):
 @pytest.fixture
 def terminal(pool, tmp_path, start):
     """Press keys at a terminal, wait for words; the ratings that came of it."""
-    mine, theirs = pty.openpty()
+    master_fd, terminal_fd = pty.openpty()
     out = tmp_path / "a.jsonl"
     documents = tmp_path / "d.jsonl"
     long = "begin " + "x " * 1600 + "end"
     documents.write_text(
         "".join(json.dumps({"doc_id": f"d{i}", "text": long}) + "\n" for i in range(6))
     )
-    words = ("rate", pool, "--rater", "a", "-o", out, "--documents", documents)
-    process = start(*words, stdin=theirs)
-    os.close(theirs)
+    arguments = ("rate", pool, "--rater", "a", "-o", out, "--documents", documents)
+    process = start(*arguments, stdin=terminal_fd)
+    os.close(terminal_fd)
 
     def press(keys, wanted):
-        os.write(mine, keys)
-        seen = read_until(process.stderr, wanted)
-        assert seen is not None, wanted
-        return seen
+        os.write(master_fd, keys)
+        output = read_until(process.stderr, wanted)
+        assert output is not None, wanted
+        return output
 
     assert read_until(process.stderr, b"quit")
     yield press, lambda: rows_of(out) if out.exists() else []
-    os.close(mine)
+    os.close(master_fd)
     process.kill()
     process.communicate()
 
@@ -187,15 +204,15 @@ def test_a_long_document_is_shown_in_parts(terminal):
 
 def read_until(stream, wanted, seconds=PATIENCE):
     """What comes up to some words; None where the stream ends before."""
-    seen, end = b"", time.monotonic() + seconds
-    while wanted not in seen:
-        ready, _, _ = select.select([stream], [], [], max(0, end - time.monotonic()))
-        assert ready, f"{wanted!r} did not come: {seen!r}"
+    output, end = b"", time.monotonic() + seconds
+    while wanted not in output:
+        readable, _, _ = select.select([stream], [], [], max(0, end - time.monotonic()))
+        assert readable, f"{wanted!r} did not come: {output!r}"
         piece = os.read(stream.fileno(), 4096)
         if not piece:
             return None
-        seen += piece
-    return seen
+        output += piece
+    return output
 
 
 def killed(start, pool, out, rng, sent):
@@ -231,17 +248,17 @@ def killed(start, pool, out, rng, sent):
 def lose_nothing(start, tmp_path, times, seed):
     pool, out = tmp_path / "pool.csv", tmp_path / "ann.jsonl"
     pool.write_text("query,document\n" + "".join(f"q{i % 50},d{i}\n" for i in range(5_000)))
-    rng, sent = random.Random(seed), {}
+    rng, sent_grades = random.Random(seed), {}
     for _ in range(times):
-        before = len(rows_of(out)) if out.exists() else 0
-        acknowledged = killed(start, pool, out, rng, sent)
-        kept = out.read_bytes()
-        rows = [json.loads(line) for line in kept.split(b"\n")[:-1]]
-        assert len(rows) >= acknowledged >= before, f"seed {seed}"
+        rows_before = len(rows_of(out)) if out.exists() else 0
+        acknowledged = killed(start, pool, out, rng, sent_grades)
+        content = out.read_bytes()
+        rows = [json.loads(line) for line in content.split(b"\n")[:-1]]
+        assert len(rows) >= acknowledged >= rows_before, f"seed {seed}"
         # the one that was under way may be there too, and nothing else
         assert len(rows) <= acknowledged + 1, f"seed {seed}"
         for i, row in enumerate(rows):
-            assert row["grade"] == sent[i][-1], f"seed {seed}"
+            assert row["grade"] == sent_grades[i][-1], f"seed {seed}"
         assert len({row["doc_id"] for row in rows}) == len(rows), f"seed {seed}"
 
 

@@ -20,15 +20,15 @@ jaguar,d3,cyd,
 
 @pytest.fixture
 def ratings(tmp_path):
-    place = tmp_path / "ratings.csv"
-    place.write_text(RATINGS)
-    return place
+    path = tmp_path / "ratings.csv"
+    path.write_text(RATINGS)
+    return path
 
 
 def test_judgments_go_out_and_words_beside(run, ratings):
-    done = run("resolve", ratings)
-    assert done.out == "jaguar 0 d1 3\n"
-    assert done.err == (
+    result = run("resolve", ratings)
+    assert result.out == "jaguar 0 d1 3\n"
+    assert result.err == (
         "ratings: 6 ratings by 3 raters, 1 of 3 pairs resolved by majority\n"
         "ratings without a grade, as the rater could not tell: 1\n"
         "pairs left unjudged, tie: 1 (jaguar/d2)\n"
@@ -37,14 +37,14 @@ def test_judgments_go_out_and_words_beside(run, ratings):
 
 
 def test_fractions_keep_their_digits_and_the_rule_is_recorded(run, ratings, tmp_path):
-    place = tmp_path / "qrels.txt"
-    run("resolve", ratings, "--rule", "mean", "-o", place)
-    grades = read_qrels(place).table["grade"].to_list()
+    path = tmp_path / "qrels.txt"
+    run("resolve", ratings, "--rule", "mean", "-o", path)
+    grades = read_qrels(path).table["grade"].to_list()
     assert grades == [8 / 3, 0.5]
-    made = json.loads((tmp_path / "qrels.txt.meta.json").read_text())
-    assert made["made_by"]["rule"] == "mean"
-    assert made["sha256"] == read_qrels(place).sha256
-    assert made["unresolved"][0]["why"] == "no grade"
+    metadata = json.loads((tmp_path / "qrels.txt.meta.json").read_text())
+    assert metadata["made_by"]["rule"] == "mean"
+    assert metadata["sha256"] == read_qrels(path).sha256
+    assert metadata["unresolved"][0]["why"] == "no grade"
 
 
 def test_a_transformer_from_a_file(run, ratings, tmp_path):
@@ -69,16 +69,16 @@ def test_what_cannot_be(run, ratings, words, code):
 
 
 def test_judgments_are_no_ratings(run, tmp_path):
-    place = tmp_path / "qrels.txt"
-    place.write_text("1 0 a 1\n")
-    assert_refused(run("agree", place), "missing-column")
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 0 a 1\n")
+    assert_refused(run("agree", path), "missing-column")
 
 
 def test_blanks_in_ids_need_another_form(run, tmp_path):
-    place = tmp_path / "ratings.csv"
-    place.write_text("query_id,doc_id,rater,grade\nblue jeans,d1,ann,1\n")
-    assert_refused(run("resolve", place), "invalid-id")
-    assert run("resolve", place, "--format", "csv").out == (
+    path = tmp_path / "ratings.csv"
+    path.write_text("query_id,doc_id,rater,grade\nblue jeans,d1,ann,1\n")
+    assert_refused(run("resolve", path), "invalid-id")
+    assert run("resolve", path, "--format", "csv").out == (
         "query_id,doc_id,grade\nblue jeans,d1,1\n"
     )
 
@@ -104,15 +104,19 @@ def test_quepids_book(run, shared):
 
 
 def test_what_other_raters_would_have_said_of_two_runs(run, tmp_path):
-    rows = [f"q{i},{doc},{r},{g}" for i in range(12) for doc, gs in (("a", "10"), ("b", "12"))
-            for r, g in zip("xy", gs, strict=True)]  # fmt: skip
+    rows = [
+        f"q{i},{doc},{r},{g}"
+        for i in range(12)
+        for doc, gs in (("a", "10"), ("b", "12"))
+        for r, g in zip("xy", gs, strict=True)
+    ]
     (tmp_path / "ratings.csv").write_text("\n".join(["query,document,rater,grade", *rows]) + "\n")
     for name, docs in (("old", "ab"), ("new", "ba")):
         lines = [f"q{i} Q0 {d} {r} {3 - r} t\n" for i in range(12) for r, d in enumerate(docs, 1)]
         (tmp_path / f"{name}.run").write_text("".join(lines))
-    words = ["agree", tmp_path / "ratings.csv", tmp_path / "old.run", tmp_path / "new.run"]
-    result = run(*words, "-m", "DCG@1", "--rule", "mean", "--draws", "20")
+    arguments = ["agree", tmp_path / "ratings.csv", tmp_path / "old.run", tmp_path / "new.run"]
+    result = run(*arguments, "-m", "DCG@1", "--rule", "mean", "--draws", "20")
     assert result.code == 0
     assert "new against old by other raters, drawn 20 times (seed 0, mean)" in result.out
     assert "+1.0000" in result.out
-    assert run(*words[:3]).code == 2
+    assert run(*arguments[:3]).code == 2

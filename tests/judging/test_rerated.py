@@ -34,8 +34,8 @@ def test_the_share_of_reversals_by_all_that_could_be_drawn():
     rows = [("q", "a", f"r{i}", g) for i, g in enumerate(a)]
     rows += [("q", "b", f"r{i}", g) for i, g in enumerate(b)]
     drawings = [
-        np.mean(two) - np.mean(one)
-        for one, two in product(product(a, repeat=3), product(b, repeat=3))
+        np.mean(second) - np.mean(first)
+        for first, second in product(product(a, repeat=3), product(b, repeat=3))
     ]
     want = np.mean(np.array(drawings) < -1e-12)
     (effect,) = resample_raters(
@@ -50,11 +50,11 @@ def test_who_graded_alone_is_drawn_from_what_others_said():
     rows = [("q", f"d{i}", "x", 1) for i in range(4)]
     rows += [("q", f"d{i}", "y", 2 if i < 3 else 1) for i in range(4)]
     rows += [("p", f"e{i}", "x", 1) for i in range(2000)]
-    again = RedrawnGrades.from_ratings(rated(rows)).draw(np.random.default_rng(0)).table
-    alone = again.filter(pl.col("query_id") == "p")["grade"]
+    redrawn = RedrawnGrades.from_ratings(rated(rows)).draw(np.random.default_rng(0)).table
+    redrawn_grades = redrawn.filter(pl.col("query_id") == "p")["grade"]
     # others of a 1: 2, 2, 2, and 1 twice (each of the pair that agrees is the other's other)
-    assert (alone == 2).mean() == pytest.approx(3 / 5, abs=0.05)
-    assert set(alone.unique()) == {1.0, 2.0}
+    assert (redrawn_grades == 2).mean() == pytest.approx(3 / 5, abs=0.05)
+    assert set(redrawn_grades.unique()) == {1.0, 2.0}
 
 
 def test_without_a_pair_of_two_raters_nothing_is_known():

@@ -22,12 +22,12 @@ def rated(grades, **columns):
     """One pair a list of grades, one rater a place; None: could not tell."""
     rows = [
         {"query_id": "q", "doc_id": f"d{i}", "rater": f"r{j}", "grade": grade}
-        for i, given_ in enumerate(grades)
-        for j, grade in enumerate(given_)
+        for i, pair_grades in enumerate(grades)
+        for j, grade in enumerate(pair_grades)
     ]
     table = pl.DataFrame(rows, schema_overrides={"grade": pl.Float64})
-    place = RowLocation("ratings.csv", lambda row: row + 2)
-    return Ratings(table.with_columns(**columns), place=place)
+    location = RowLocation("ratings.csv", lambda row: row + 2)
+    return Ratings(table.with_columns(**columns), place=location)
 
 
 def grades_of(resolution, pairs):
@@ -66,8 +66,13 @@ def test_a_rule_on_one_pair(rule, given_, expected):
 def test_a_transformer_by_name_by_lines_or_from_a_file(tmp_path):
     (tmp_path / "map.txt").write_text("1: 0\n2: 1\n")
     steps = ((1.0, 0.0), (2.0, 1.0))
-    for words in ("1: 0; 2: 1", "1: 0\n2: 1", str(tmp_path / "map.txt"), tmp_path / "map.txt"):
-        assert find_transformer(words).steps == steps
+    for transformer in (
+        "1: 0; 2: 1",
+        "1: 0\n2: 1",
+        str(tmp_path / "map.txt"),
+        tmp_path / "map.txt",
+    ):
+        assert find_transformer(transformer).steps == steps
     assert find_transformer("graded-to-binary") is TRANSFORMERS["graded-to-binary"]
     assert find_transformer(None) is None
     with raises("unknown-choice", UsageError):
@@ -182,10 +187,10 @@ def test_the_adjudicator_decides_where_raters_differ():
     assert grades_of(result, 4) == [2, 1, 1, None]
     assert result.unresolved["why"].to_list() == ["not adjudicated"]
     assert result.counts["adjudicated"] == 1
-    words = {"adjudicator": "r2", "otherwise": "unanimous"}
-    assert grades_of(resolve_ratings(ratings, "adjudicated", words), 4) == [2, 1, None, None]
-    words = {"adjudicator": "r2", "otherwise": "median"}
-    assert grades_of(resolve_ratings(ratings, "adjudicated", words), 4) == [2, 1, 1, 0.5]
+    options = {"adjudicator": "r2", "otherwise": "unanimous"}
+    assert grades_of(resolve_ratings(ratings, "adjudicated", options), 4) == [2, 1, None, None]
+    options = {"adjudicator": "r2", "otherwise": "median"}
+    assert grades_of(resolve_ratings(ratings, "adjudicated", options), 4) == [2, 1, 1, 0.5]
     with raises("invalid-parameter", UsageError):
         resolve_ratings(ratings, "adjudicated", {"adjudicator": "r2", "otherwise": "latest"})
     with pytest.raises(UsageError):
@@ -222,19 +227,20 @@ def test_the_scale_goes_with_the_judgments():
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5),
-        min_size=1, max_size=6,
+        min_size=1,
+        max_size=6,
     ),
     st.sampled_from([name for name in RULES if name not in {"adjudicated", "latest"}]),
-)  # fmt: skip
+)
 def test_every_pair_is_judged_or_reported(grades, rule):
     result = resolve_ratings(rated(grades), rule)
     judged = 0 if result.qrels is None else len(result.qrels.table)
     assert judged + len(result.unresolved) == result.counts["pairs"] == len(grades)
-    for got, given_ in zip(grades_of(result, len(grades)), grades, strict=True):
-        real = [grade for grade in given_ if grade is not None]
-        assert got is None or min(real) <= got <= max(real) or rule == "dawid-skene"
+    for resolved, pair_grades in zip(grades_of(result, len(grades)), grades, strict=True):
+        real = [grade for grade in pair_grades if grade is not None]
+        assert resolved is None or min(real) <= resolved <= max(real) or rule == "dawid-skene"
         if len(set(real)) == 1 and rule != "dawid-skene":
-            assert got == real[0]
+            assert resolved == real[0]
 
 
 def test_latest_needs_times_where_grades_differ():
@@ -242,8 +248,8 @@ def test_latest_needs_times_where_grades_differ():
     day = [datetime(2026, 1, d, tzinfo=UTC) for d in (3, 1, 2)]
     timed = rated([[0, 3, 1]], at=pl.Series(day))
     assert grades_of(resolve_ratings(timed, "latest"), 1) == [0]
-    turned = Ratings(timed.table.reverse())
-    assert grades_of(resolve_ratings(turned, "latest"), 1) == [0]
+    reversed_ratings = Ratings(timed.table.reverse())
+    assert grades_of(resolve_ratings(reversed_ratings, "latest"), 1) == [0]
     with raises("missing-input", UsageError):
         resolve_ratings(rated([[0, 3, 1], [2, 2]]), "latest")
     with raises("missing-input", UsageError):
@@ -268,7 +274,7 @@ def test_slots_without_times_are_said():
 
 def test_judgments_come_back_from_json():
     result = verb(rated([[1, 0], [1, 1], [None]]))
-    again = ResolvedJudgments.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.to_dict() == result.to_dict()
+    restored = ResolvedJudgments.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.to_dict() == result.to_dict()
     for form in FORMS:
-        assert render_result(again, form) == render_result(result, form)
+        assert render_result(restored, form) == render_result(result, form)

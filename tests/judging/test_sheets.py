@@ -24,18 +24,18 @@ def sheet(tmp_path):
     """Make a sheet, change its rows by document, and give its path back."""
 
     def make(change, drop=(), name="ann.csv", scale="graded"):
-        place = tmp_path / name
-        sheets(POOL, [name.split(".")[0]], scale=scale).write(place)
-        with place.open(encoding="utf-8-sig", newline="") as file:
+        path = tmp_path / name
+        sheets(POOL, [name.split(".")[0]], scale=scale).write(path)
+        with path.open(encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
         for row in rows:
             change(row)
-        head = [each for each in rows[0] if each not in drop]
-        with place.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, head, extrasaction="ignore")
+        header = [column for column in rows[0] if column not in drop]
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, header, extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows)
-        return place
+        return path
 
     return make
 
@@ -55,9 +55,9 @@ def on(document, /, **cells):
     """Fill every row, and one of them otherwise."""
 
     def change(row):
-        mine = row["document"] == document
+        is_target = row["document"] == document
         graded(row)
-        if mine:
+        if is_target:
             row.update({name.replace("_", " "): cell for name, cell in cells.items()})
 
     return change
@@ -66,46 +66,53 @@ def on(document, /, **cells):
 @pytest.mark.parametrize("form", ["csv", "xlsx"])
 def test_out_and_back(tmp_path, form):
     result = sheets(POOL, ["ann"], guideline="v2")
-    (place,) = result.write(tmp_path / f"ann.{form}", form)
-    assert place.read_bytes() == result.write(tmp_path / f"again.{form}", form)[0].read_bytes()
+    (path,) = result.write(tmp_path / f"ann.{form}", form)
+    assert path.read_bytes() == result.write(tmp_path / f"again.{form}", form)[0].read_bytes()
     if form == "csv":
-        text = place.read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig")
         assert not any(
             cell[:1] in "=+-@" for row in csv.reader(text.splitlines()) for cell in row if cell
         )
-        place.write_text(text.replace(",,,,ann", ",2,,fine,ann"), encoding="utf-8")
+        path.write_text(text.replace(",,,,ann", ",2,,fine,ann"), encoding="utf-8")
     else:
-        book = load_workbook(place)
+        book = load_workbook(path)
         page = book.active
         assert page.data_validations.dataValidation[0].formula1 == '"0,1,2,3"'
         for row in range(2, len(IDS) + 2):
             assert page.cell(row, 3).data_type == "s"
             page.cell(row, 4).value, page.cell(row, 6).value = 2, "fine"
-        book.save(place)
-    back = collect([place], pool=POOL)
-    assert sorted(back.table["doc_id"].to_list()) == sorted(IDS)
-    assert back.table.select("rater", "grade", "comment", "guideline").unique().rows() == [
+        book.save(path)
+    collected = collect([path], pool=POOL)
+    assert sorted(collected.table["doc_id"].to_list()) == sorted(IDS)
+    assert collected.table.select("rater", "grade", "comment", "guideline").unique().rows() == [
         ("ann", 2.0, "fine", "v2")
     ]
-    assert back.notes == ()
+    assert collected.notes == ()
 
 
 def test_nothing_in_a_sheet_says_what_systems_made_of_a_document():
-    head, rows = sheets(
-        POOL.with_columns(why=pl.lit("rank 1"), best_rank=1), ["ann"]
-    ).tables["ann"]  # fmt: skip
-    assert head == [
-        "check", "query", "document", "grade", "cannot tell", "comment", "rater", "scale",
+    header, rows = sheets(POOL.with_columns(why=pl.lit("rank 1"), best_rank=1), ["ann"]).tables[
+        "ann"
+    ]
+    assert header == [
+        "check",
+        "query",
+        "document",
+        "grade",
+        "cannot tell",
+        "comment",
+        "rater",
+        "scale",
         "guideline",
-    ]  # fmt: skip
+    ]
     assert not any("rank" in cell for row in rows for cell in row)
 
 
 def test_texts_of_queries_and_documents():
     queries = pl.DataFrame({"query_id": ["q"], "text": ["=HYPERLINK(1)"]})
     documents = pl.DataFrame({"doc_id": IDS, "title": [f"Title {i}" for i in IDS], "grade": "x"})
-    head, rows = sheets(POOL, ["ann"], queries=queries, documents=documents).tables["ann"]
-    assert head[3:6] == ["query text", "title", "grade of document"]
+    header, rows = sheets(POOL, ["ann"], queries=queries, documents=documents).tables["ann"]
+    assert header[3:6] == ["query text", "title", "grade of document"]
     assert {row[3] for row in rows} == {" =HYPERLINK(1)"}
     with raises("missing-text", InputError):
         sheets(POOL, ["ann"], documents=documents.filter(pl.col("doc_id") == "a"))
@@ -123,9 +130,9 @@ def test_everybody_gets_as_much_and_every_two_meet():
     assert all(len(has[x] & has[y]) >= 5 for x, y in combinations(has, 2))
     orders = [[row[2] for row in rows] for _, rows in result.tables.values()]
     assert all(order != sorted(order) for order in orders)
-    again = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
-    assert again == result
-    assert Counter(len(part) for part in has.values()).total() == 3
+    repeated = sheets(pool, ["a", "b", "c"], overlap=0.3, seed=4)
+    assert repeated == result
+    assert Counter(len(documents) for documents in has.values()).total() == 3
 
 
 @pytest.mark.parametrize(
@@ -149,37 +156,38 @@ def test_a_name_that_no_file_can_have(tmp_path):
 
 def test_places_where_no_sheet_can_be(tmp_path):
     (tmp_path / "file").write_text("")
-    for place in (tmp_path / "file", tmp_path / "no" / "folder"):
+    for path in (tmp_path / "file", tmp_path / "no" / "folder"):
         with raises("cannot-write", UsageError):
-            sheets(POOL, ["x", "y"]).write(place)
+            sheets(POOL, ["x", "y"]).write(path)
 
 
 def test_a_text_that_no_cell_can_hold_is_cut_and_not_lost(tmp_path):
     documents = pl.DataFrame({"doc_id": IDS, "body": "word " * 10_000})
     result = sheets(POOL, ["ann"], documents=documents, scale="0..2")
-    (place,) = result.write(tmp_path / "ann.xlsx", "xlsx")
-    page = load_workbook(place).active
+    (path,) = result.write(tmp_path / "ann.xlsx", "xlsx")
+    page = load_workbook(path).active
     assert page.cell(2, 4).value.endswith(" […]")
     assert page.data_validations.dataValidation[0].formula1 == '"0,1,2"'
     long = sheets(POOL, ["ann"], scale=",".join(map(str, range(200))))
-    (place,) = long.write(tmp_path / "long.xlsx", "xlsx")
-    assert not load_workbook(place).active.data_validations.dataValidation
+    (path,) = long.write(tmp_path / "long.xlsx", "xlsx")
+    assert not load_workbook(path).active.data_validations.dataValidation
 
 
 def test_a_half_filled_sheet_is_unrated_not_0(sheet):
     def change(row):
         row["grade"] = "0" if row["document"] == "a" else " "
 
-    back = collect([sheet(change)], pool=POOL)
-    assert back.table.select("doc_id", "grade").rows() == [("a", 0.0)]
-    assert [(note.what.split(",")[0], note.count) for note in back.notes] == [
-        ("rows without a grade", 5), ("documents of the pool without a rating", 5),
-    ]  # fmt: skip
+    collected = collect([sheet(change)], pool=POOL)
+    assert collected.table.select("doc_id", "grade").rows() == [("a", 0.0)]
+    assert [(note.what.split(",")[0], note.count) for note in collected.notes] == [
+        ("rows without a grade", 5),
+        ("documents of the pool without a rating", 5),
+    ]
 
 
 def test_cannot_tell_has_its_reason(sheet):
-    back = collect([sheet(on("a", grade="", cannot_tell="page is gone"))], pool=POOL)
-    row = back.table.filter(pl.col("doc_id") == "a").row(0, named=True)
+    collected = collect([sheet(on("a", grade="", cannot_tell="page is gone"))], pool=POOL)
+    row = collected.table.filter(pl.col("doc_id") == "a").row(0, named=True)
     assert (row["grade"], row["reason"]) == (None, "page is gone")
 
 
@@ -208,59 +216,59 @@ def test_cannot_tell_has_its_reason(sheet):
     ],
 )
 def test_what_came_back_wrong(sheet, document, cells, code):
-    place = sheet(on(document, **cells))
+    path = sheet(on(document, **cells))
     with raises(code, InputError) as caught:
-        collect([place], pool=POOL)
+        collect([path], pool=POOL)
     assert caught.value.line
     if "document" not in cells and "scale" not in cells:
-        assert caught.value.line == line_of(place, document)
+        assert caught.value.line == line_of(path, document)
 
 
 def test_without_the_pool_the_check_still_finds_a_changed_id(sheet):
     with raises("invalid-sheet", InputError):
         collect([sheet(on("007", document="7"))])
-    back = collect([sheet(graded, drop=("check",))])
-    assert back.notes[0].what.startswith("sheets without a column check")
+    collected = collect([sheet(graded, drop=("check",))])
+    assert collected.notes[0].what.startswith("sheets without a column check")
 
 
 def test_one_rater_twice(sheet):
-    one, two = sheet(graded), sheet(graded, name="more.csv")
+    first, second = sheet(graded), sheet(graded, name="more.csv")
     with raises("invalid-sheet", InputError):
-        collect([one, two], pool=POOL, rater="ann")
-    again = one.with_name("again.csv")
-    again.write_bytes(one.read_bytes())
+        collect([first, second], pool=POOL, rater="ann")
+    duplicate = first.with_name("again.csv")
+    duplicate.write_bytes(first.read_bytes())
     with raises("duplicate-document", DuplicateError):
-        collect([one, again], pool=POOL)
-    assert len(collect([one, two], pool=POOL).table) == 2 * len(IDS)
+        collect([first, duplicate], pool=POOL)
+    assert len(collect([first, second], pool=POOL).table) == 2 * len(IDS)
 
 
 def test_another_scale(sheet):
-    place = sheet(on("a", grade="7"), scale="detail")
-    assert 7.0 in collect([place]).table["grade"].to_list()
+    path = sheet(on("a", grade="7"), scale="detail")
+    assert 7.0 in collect([path]).table["grade"].to_list()
     with raises("invalid-sheet", InputError):
-        collect([place], scale="binary")
+        collect([path], scale="binary")
 
 
 def test_a_program_made_a_date_of_an_id(tmp_path):
     """What a spreadsheet program keeps when a CSV of ours is opened and saved as XLSX."""
-    place = tmp_path / "ann.xlsx"
-    (head, rows) = sheets(POOL, ["ann"]).tables["ann"]
+    path = tmp_path / "ann.xlsx"
+    (header, rows) = sheets(POOL, ["ann"]).tables["ann"]
     book = Workbook()
-    book.active.append(head)
+    book.active.append(header)
     for row in rows:
         if row[2] == "3-4":
             row[2] = datetime(2026, 3, 4)  # noqa: DTZ001 - as such programs have it
         book.active.append(row)
-    book.save(place)
+    book.save(path)
     with raises("invalid-sheet", InputError):
-        collect([place], pool=POOL)
+        collect([path], pool=POOL)
 
 
 def test_semicolons_and_damaged_files(tmp_path, sheet):
-    place = sheet(graded)
-    text = place.read_text().replace(",", ";")
-    place.write_text(text)
-    assert len(collect([place], pool=POOL).table) == len(IDS)
+    path = sheet(graded)
+    text = path.read_text().replace(",", ";")
+    path.write_text(text)
+    assert len(collect([path], pool=POOL).table) == len(IDS)
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 broken")
     with raises("invalid-syntax", InputError):
         collect([tmp_path / "bad.xlsx"])
@@ -273,16 +281,16 @@ def test_semicolons_and_damaged_files(tmp_path, sheet):
 
 
 def test_pools_that_are_none(tmp_path):
-    place = tmp_path / "pool.csv"
-    place.write_text("query,document\nq,a\nq,b\nq,a\n")
+    path = tmp_path / "pool.csv"
+    path.write_text("query,document\nq,a\nq,b\nq,a\n")
     with raises("duplicate-document", DuplicateError, line=4):
-        pool_table(place)
-    place.write_text("query,document,batch\nq,a,first\n")
+        pool_table(path)
+    path.write_text("query,document,batch\nq,a,first\n")
     with raises("not-a-whole-number", InputError):
-        pool_table(place)
-    place.write_text("query,document\n")
+        pool_table(path)
+    path.write_text("query,document\n")
     with raises("nothing-to-rate", InputError):
-        pool_table(place)
+        pool_table(path)
 
 
 def test_an_adjudicator_sees_what_others_said_and_nobody_else_does(tmp_path):
@@ -293,21 +301,23 @@ def test_an_adjudicator_sees_what_others_said_and_nobody_else_does(tmp_path):
         for rater, grade, note in (("ann", 2, "=off topic"), ("bob", 2 if i < 2 else i % 2, None))
     ]
     names = ["query_id", "doc_id", "rater", "grade", "comment"]
-    said = pl.DataFrame(rows, schema=names, orient="row")
-    resolved = resolve(said)
+    ratings = pl.DataFrame(rows, schema=names, orient="row")
+    resolved = resolve(ratings)
     assert resolved.unresolved["doc_id"].to_list() == ["d2", "d3"]
-    made = sheets(resolved.unresolved, ["cyd"], show=said)
-    head, cells_ = made.tables["cyd"]
-    shown = {row[head.index("document")]: row[head.index("others' grades")] for row in cells_}
-    assert shown == {"d2": "0, 2", "d3": "1, 2"}
-    assert {row[head.index("others' comments")] for row in cells_} == {"2: =off topic"}
+    sheet_set = sheets(resolved.unresolved, ["cyd"], show=ratings)
+    header, cells_ = sheet_set.tables["cyd"]
+    shown_grades = {
+        row[header.index("document")]: row[header.index("others' grades")] for row in cells_
+    }
+    assert shown_grades == {"d2": "0, 2", "d3": "1, 2"}
+    assert {row[header.index("others' comments")] for row in cells_} == {"2: =off topic"}
     assert "others' grades" not in sheets(resolved.unresolved, ["cyd"]).tables["cyd"][0]
     for row in cells_:
-        row[head.index("grade")] = "1"
-    (place,) = made.write(tmp_path / "cyd.csv")
-    third = collect([place], pool=resolved.unresolved).table
-    every = pl.concat([said, third.select(names)], how="vertical_relaxed")
-    final = resolve(every, "adjudicated", {"adjudicator": "cyd"})
+        row[header.index("grade")] = "1"
+    (path,) = sheet_set.write(tmp_path / "cyd.csv")
+    third = collect([path], pool=resolved.unresolved).table
+    all_ratings = pl.concat([ratings, third.select(names)], how="vertical_relaxed")
+    final = resolve(all_ratings, "adjudicated", {"adjudicator": "cyd"})
     assert final.qrels.table["grade"].to_list() == [2, 2, 1, 1]
     assert final.unresolved.is_empty()
     assert (final.counts["adjudicated"], final.counts["pairs"]) == (2, 4)

@@ -38,11 +38,11 @@ NAMES = [name for name in METRICS if name not in NEEDS_ANSWERS]
 @cache
 def values(case, mark):
     """The value of each metric, where what is filled in is a mark, or by the plain convention."""
-    how = rankgate.convention("trec")
+    convention = rankgate.convention("trec")
     if mark is not None:
-        how = replace(how, special={}, **dict.fromkeys(CASES, mark))
+        convention = replace(convention, special={}, **dict.fromkeys(CASES, mark))
     metrics = {name: with_required(METRICS[name]) for name in NAMES}
-    scores = rankgate.evaluate(*CASES[case], list(metrics.values()), how).runs[0]
+    scores = rankgate.evaluate(*CASES[case], list(metrics.values()), convention).runs[0]
     return {
         name: next(iter(scores.per_query(str(metric)).values()), None)
         for name, metric in metrics.items()
@@ -60,10 +60,10 @@ def test_an_empty_case_counts_what_the_page_says_or_has_a_value_of_its_own(name,
         return
     assert filled == list(MARKS)
     if case != "nothing_judged":
-        counted = values(case, None)[name]
-        assert ("undefined" if counted is None else counted) == metric_details(name).conventions[
-            "trec"
-        ][case]
+        plain_value = values(case, None)[name]
+        assert ("undefined" if plain_value is None else plain_value) == metric_details(
+            name
+        ).conventions["trec"][case]
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -76,14 +76,14 @@ def test_metrics_that_leave_out_tasks_say_so_for_every_convention(name):
 
 
 def test_formulas_have_the_values_of_empty_contexts_and_calls():
-    nothing = sequences([[[]]], [[1]], tokens={})
+    empty_context = sequences([[[]]], [[1]], tokens={})
     too_long = sequences([[[("a", 1)]]], tokens={"a": 500})
-    of = {name: METRICS[name].kernel for name in METRICS}
-    assert of["UDCG"](too_long, tokens=100) == of["UDCG"](nothing) == [1 / 2]
+    kernels = {name: METRICS[name].kernel for name in METRICS}
+    assert kernels["UDCG"](too_long, tokens=100) == kernels["UDCG"](empty_context) == [1 / 2]
     assert "1/2 for an empty context" in METRICS["UDCG"].formula
-    assert of["FirstUseful"](nothing) == [2]
+    assert kernels["FirstUseful"](empty_context) == [2]
     assert "at least 2" in METRICS["FirstUseful"].formula
-    assert np.isnan(of["Redundancy"](too_long, tokens=100)).all()
+    assert np.isnan(kernels["Redundancy"](too_long, tokens=100)).all()
     assert "no value where nothing is shown" in METRICS["Redundancy"].formula
-    assert np.isnan(of["EvidenceR"](sequences([[[("a", 0)]]]))).all()
+    assert np.isnan(kernels["EvidenceR"](sequences([[[("a", 0)]]]))).all()
     assert "no value without relevant documents" in METRICS["EvidenceR"].formula

@@ -11,10 +11,31 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from support.strategies import QUERIES, collections
 
 METRICS = [
-    "nDCG@3", "nDCG(gain='exp')", "AP", "AP(rel=2)", "RR", "P@2", "R@3", "Bpref", "infAP",
-    "Rprec", "IPrec@0.3", "IPrec11", "RBP(p=0.8)", "ERR@5", "G", "BinG", "RnDCG", "nDCGRel",
-    "SetF", "Judged@2", "Unjudged@2", "NumRet", "NumRel", "nDCG(judged_only=True)@2",
-]  # fmt: skip
+    "nDCG@3",
+    "nDCG(gain='exp')",
+    "AP",
+    "AP(rel=2)",
+    "RR",
+    "P@2",
+    "R@3",
+    "Bpref",
+    "infAP",
+    "Rprec",
+    "IPrec@0.3",
+    "IPrec11",
+    "RBP(p=0.8)",
+    "ERR@5",
+    "G",
+    "BinG",
+    "RnDCG",
+    "nDCGRel",
+    "SetF",
+    "Judged@2",
+    "Unjudged@2",
+    "NumRet",
+    "NumRel",
+    "nDCG(judged_only=True)@2",
+]
 
 
 def of(qrels, run, metrics=METRICS):
@@ -62,16 +83,16 @@ def test_other_ways_to_write_a_number_change_nothing(tmp_path_factory, collectio
 @given(collections(), st.lists(st.sampled_from(QUERIES)))
 def test_parts_equal_the_whole_to_the_last_bit(collection, chosen):
     qrels, run = collection
-    whole = per_query(of(qrels, run))
+    all_values = per_query(of(qrels, run))
     parts = {}
-    for wanted in (True, False):
-        judged = {q: d for q, d in qrels.items() if (q in chosen) == wanted}
-        ranked = {q: d for q, d in run.items() if (q in chosen) == wanted}
+    for membership in (True, False):
+        judged = {q: d for q, d in qrels.items() if (q in chosen) == membership}
+        ranked = {q: d for q, d in run.items() if (q in chosen) == membership}
         if set(judged) & set(ranked):
             parts |= per_query(of(judged, ranked))
         else:  # nothing in common is refused; such queries are only missing ones
-            parts |= {k: v for k, v in whole.items() if k[0] in judged}
-    assert parts == whole
+            parts |= {k: v for k, v in all_values.items() if k[0] in judged}
+    assert parts == all_values
 
 
 @given(collections())
@@ -84,9 +105,9 @@ def test_renaming_in_the_same_byte_order_changes_nothing(collection):
     def longer(table):
         return {f"a rather long query id: {q}": row for q, row in table.items()}
 
-    before = list(per_query(of(qrels, run)).values())
-    after = list(per_query(of(longer(renamed(qrels)), longer(renamed(run)))).values())
-    assert after == before
+    original_values = list(per_query(of(qrels, run)).values())
+    renamed_values = list(per_query(of(longer(renamed(qrels)), longer(renamed(run)))).values())
+    assert renamed_values == original_values
 
 
 @given(collections())
@@ -106,9 +127,9 @@ def test_a_better_document_first_never_hurts(collection):
     better = {}
     for query, ranking in run.items():
         judged = qrels.get(query, {})
-        best = max(ranking, key=lambda d: judged.get(d, 0))
-        better[query] = {**ranking, best: 1e302}
-    before, after = of(qrels, run), of(qrels, better)
+        best_document = max(ranking, key=lambda d: judged.get(d, 0))
+        better[query] = {**ranking, best_document: 1e302}
+    original_scores, better_scores = of(qrels, run), of(qrels, better)
     for metric in ("nDCG@3", "AP", "RR", "P@2", "R@3", "Rprec", "RBP(p=0.8)"):
-        gains = after.values[metric] - before.values[metric]
+        gains = better_scores.values[metric] - original_scores.values[metric]
         assert (gains >= -1e-12).all(), metric

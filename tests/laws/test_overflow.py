@@ -30,15 +30,17 @@ RUN = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "z": 0.5}}
 
 def _variants(metrics):
     """Metrics with each choice of each parameter, each name once."""
-    every = (variant for metric in metrics for variant in _variants_of(metric))
-    return list({str(variant): variant for variant in every}.values())
+    all_variants = (variant for metric in metrics for variant in _variants_of(metric))
+    return list({str(variant): variant for variant in all_variants}.values())
 
 
 def _variants_of(metric):
     examples = {
         name: 10 if metric.parameters[name].kind == "int" else 0.5 for name in metric.missing
     }
-    choices = [(name, word) for name, each in metric.parameters.items() for word in each.choices]
+    choices = [
+        (name, word) for name, parameter in metric.parameters.items() for word in parameter.choices
+    ]
     for choice in [{}, *({name: word} for name, word in choices)]:
         try:
             yield metric(**examples | choice)
@@ -65,8 +67,8 @@ def _means(variants, error_value, collection, runs):
         except RankgateError as error:
             refused, parts = _split(variants, error)
             means = {str(variant): error_value(error) for variant in refused}
-    for part in parts:
-        means |= _means(part, error_value, collection, runs)
+    for subset in parts:
+        means |= _means(subset, error_value, collection, runs)
     return means
 
 
@@ -74,9 +76,9 @@ def _split(variants, error):
     """The variant that an error names, and the others in two parts; two halves without a name."""
     if len(variants) == 1:
         return variants, []
-    for at, variant in enumerate(variants):
+    for index, variant in enumerate(variants):
         if error.problem.startswith((f"{variant}: grade ", f"{variant} needs ")):
-            return [variant], [variants[:at], variants[at + 1 :]]
+            return [variant], [variants[:index], variants[index + 1 :]]
     half = len(variants) // 2
     return [], [variants[:half], variants[half:]]
 
@@ -118,7 +120,7 @@ def _assert_finite(variants, collection, run):
 
 @pytest.mark.parametrize("number", LARGE)
 def test_great_grades_and_features_give_finite_values_of_lists(number):
-    shown = {"u": {"a": 3.0, "b": 2.0, "c": 1.0}, "v": {"b": 3.0, "c": 2.0, "d": 1.0}}
+    rankings = {"u": {"a": 3.0, "b": 2.0, "c": 1.0}, "v": {"b": 3.0, "c": 2.0, "d": 1.0}}
     first = {"u": {"a": 1.0}, "v": {"a": 1.0}}
     log = {"user_id": ["u", "u", "v", "w"], "item_id": ["d", "b", "a", "b"]}
     items = pl.DataFrame(
@@ -136,18 +138,22 @@ def test_great_grades_and_features_give_finite_values_of_lists(number):
         training=pl.DataFrame(log | {"rating": [number, 1.0, number, 2.0]}),
         reference=first,
     )
-    run = rankgate.read_run(shown, earlier=first)
+    run = rankgate.read_run(rankings, earlier=first)
     _assert_finite(_variants([metric @ 3 for metric in LIST_METRICS]), collection, run)
 
 
 @pytest.mark.parametrize("number", LARGE)
 def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(number, tmp_path):
     ids = "ids:(?P<session>.+)-(?P<position>[0-9]+)"
-    shown = {"s-1": {"x": 3.0, "b": 2.0, "z": 1.0}, "s-2": {"a": 3.0, "b": 2.0}, "t-1": {"c": 1.0}}
+    rankings = {
+        "s-1": {"x": 3.0, "b": 2.0, "z": 1.0},
+        "s-2": {"a": 3.0, "b": 2.0},
+        "t-1": {"c": 1.0},
+    }
     agent = tmp_path / "agent.jsonl"
     variants = _variants(SEQUENCE_METRICS)
-    of_rankings = [each for each in variants if not str(each).startswith(OF_CALLS)]
-    without_lengths = [each for each in variants if "unit='tokens'" not in str(each)]
+    of_rankings = [variant for variant in variants if not str(variant).startswith(OF_CALLS)]
+    without_lengths = [variant for variant in variants if "unit='tokens'" not in str(variant)]
     size = abs(number)
     lengths = {"item": list("abcxz"), "tokens": [size, 1.0, size, size, 2.0]}
     calls = [
@@ -164,8 +170,8 @@ def test_great_grades_lengths_and_calls_give_finite_values_of_sequences(number, 
     by_query = {"s-1": {"x": number, "z": number, "b": 1.0}, "s-2": {"a": number}}
     items = rankgate.Items(pl.DataFrame(lengths), length="tokens")
     of_tasks = rankgate.Collection(by_task, items=items, sequences=ids)
-    _assert_finite(of_rankings, of_tasks, shown)
-    _assert_finite(of_rankings, rankgate.Collection(by_query, items=items), shown)
+    _assert_finite(of_rankings, of_tasks, rankings)
+    _assert_finite(of_rankings, rankgate.Collection(by_query, items=items), rankings)
     _assert_finite(without_lengths, agent, agent)
 
 

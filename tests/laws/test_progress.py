@@ -112,8 +112,8 @@ def test_steps_are_reported_inside_a_context_and_nothing_outside(name, capfd):
     call()
     assert all(inner)
     first, second = (
-        sorted(text.partition(", ")[0] for text in part)  # without the time that is left
-        for part in (inner, outer)
+        sorted(text.partition(", ")[0] for text in messages)  # without the time that is left
+        for messages in (inner, outer)
     )
     assert first == second
     assert capfd.readouterr() == ("", "")

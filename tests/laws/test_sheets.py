@@ -18,8 +18,9 @@ from rankgate.judging.sheets.sheet_rows import make_sheet, read_filled_sheets
 # no surrogates and no control characters but those of texts; line ends in ids are those of CSV
 TEXT = st.text(
     st.characters(exclude_categories=("Cs", "Cc")) | st.sampled_from("\t=+-@\"', ;_x0"),
-    min_size=1, max_size=12,
-)  # fmt: skip
+    min_size=1,
+    max_size=12,
+)
 POOLS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6, unique=True)
 
 
@@ -35,19 +36,19 @@ def test_a_guarded_word_begins_like_no_formula_and_comes_back(word):
 @example([('"', "a\tb")], "csv")
 def test_ids_come_back(pairs, form):
     pool = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
-    head, rows = make_sheet(tasks_from_tables(pool), "ann", "graded")
+    header, rows = make_sheet(tasks_from_tables(pool), "ann", "graded")
     for row in rows:
-        row[head.index("grade")] = "2"
+        row[header.index("grade")] = "2"
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / f"a.{form}"
-        with place.open("wb") as out:
+        path = Path(folder) / f"a.{form}"
+        with path.open("wb") as out:
             if form == "csv":
-                spreadsheet_cells.write_csv(head, rows, out)
+                spreadsheet_cells.write_csv(header, rows, out)
             else:
                 spreadsheet_cells.write_xlsx(
-                    head, rows, out, choices={"grade": ["0", "1", "2", "3"]}
+                    header, rows, out, choices={"grade": ["0", "1", "2", "3"]}
                 )
-        ratings, notes = read_filled_sheets([spreadsheet_cells.read(place)], pool=pool)
+        ratings, notes = read_filled_sheets([spreadsheet_cells.read(path)], pool=pool)
     assert ratings.table.select("query_id", "doc_id").rows() == pairs
     assert notes == ()
 
@@ -55,24 +56,27 @@ def test_ids_come_back(pairs, form):
 @given(POOLS, st.data())
 def test_an_id_that_was_changed_is_always_found(pairs, data):
     pool = pl.DataFrame(pairs, schema=["query_id", "doc_id"], orient="row")
-    head, rows = make_sheet(tasks_from_tables(pool), "ann", "graded")
+    header, rows = make_sheet(tasks_from_tables(pool), "ann", "graded")
     for row in rows:
-        row[head.index("grade")] = "2"
+        row[header.index("grade")] = "2"
     victim, column = data.draw(st.sampled_from(rows)), data.draw(st.sampled_from([1, 2]))
     changed = data.draw(
         TEXT.filter(lambda word: unguard_cell(word) != unguard_cell(victim[column]))
     )
     victim[column] = changed
     text = io.BytesIO()
-    spreadsheet_cells.write_csv(head, rows, text)
-    again = list(csv.reader(io.StringIO(text.getvalue().decode("utf-8-sig"), newline="")))
-    held = spreadsheet_cells.Cells(
-        "ann.csv", tuple(again[0]),
-        tuple(spreadsheet_cells.CsvRow(i, dict(zip(again[0], row, strict=True)))
-              for i, row in enumerate(again[1:], 2)),
-    )  # fmt: skip
+    spreadsheet_cells.write_csv(header, rows, text)
+    cell_rows = list(csv.reader(io.StringIO(text.getvalue().decode("utf-8-sig"), newline="")))
+    cells = spreadsheet_cells.Cells(
+        "ann.csv",
+        tuple(cell_rows[0]),
+        tuple(
+            spreadsheet_cells.CsvRow(i, dict(zip(cell_rows[0], row, strict=True)))
+            for i, row in enumerate(cell_rows[1:], 2)
+        ),
+    )
     try:
-        read_filled_sheets([held], pool=pool)
+        read_filled_sheets([cells], pool=pool)
     except InputError as error:
         assert error.line == rows.index(victim) + 2  # noqa: PT017 - the line is what matters
     else:

@@ -14,10 +14,15 @@ from rankgate.data.files.validate import validate
 from rankgate.measurement.description.describe import describe
 
 HEADS = [
-    "query_id,doc_id,grade", "query,docid,rating", "query_id,doc_id,score,rank",
-    "qid\tdocno\tscore", "query_id,doc_id,rater,grade", "query_id,doc_id,rank",
-    "rating,docid,query", "query_id,text",
-]  # fmt: skip
+    "query_id,doc_id,grade",
+    "query,docid,rating",
+    "query_id,doc_id,score,rank",
+    "qid\tdocno\tscore",
+    "query_id,doc_id,rater,grade",
+    "query_id,doc_id,rank",
+    "rating,docid,query",
+    "query_id,text",
+]
 WORDS = ["1", "2", "a", "b", "01", "nan", "inf", "-1", "3.5", "1e400", "100", "=x", "'=y", "A", "é"]
 ENDS = ["\n", "\n", "\n", "\r\n", " \n", "\n\n"]
 
@@ -35,14 +40,14 @@ def lines(draw):
 @st.composite
 def tables(draw):
     """A header, and records with as many fields."""
-    head = draw(st.sampled_from(HEADS))
-    separator = "\t" if "\t" in head else ","
-    width = head.count(separator) + 1
+    header = draw(st.sampled_from(HEADS))
+    separator = "\t" if "\t" in header else ","
+    width = header.count(separator) + 1
     row = st.lists(st.sampled_from(["", *WORDS]), min_size=width, max_size=width)
     rows = draw(st.lists(row, max_size=12))
     mark = draw(st.sampled_from(["", "\ufeff"]))
     return mark + "".join(
-        f"{separator.join(fields)}\n" for fields in [head.split(separator), *rows]
+        f"{separator.join(fields)}\n" for fields in [header.split(separator), *rows]
     )
 
 
@@ -51,15 +56,17 @@ def objects(draw):
     """A JSON object a line."""
     number = draw(st.sampled_from(["score", "grade"]))
     values = st.sampled_from([1, 2.5, -1, None, "3", "x", 100])
-    more = draw(st.sampled_from([[], ["rank"]]))
+    extra_fields = draw(st.sampled_from([[], ["rank"]]))
     row = st.fixed_dictionaries(
         {
             "query_id": st.sampled_from(["1", "2", 3]),
             "doc_id": st.sampled_from(["a", "b", "", None]),
         }
-        | dict.fromkeys([number, *more], values)
+        | dict.fromkeys([number, *extra_fields], values)
     )
-    return "".join(json.dumps(each) + "\n" for each in draw(st.lists(row, min_size=1, max_size=6)))
+    return "".join(
+        json.dumps(record) + "\n" for record in draw(st.lists(row, min_size=1, max_size=6))
+    )
 
 
 FILES = st.one_of(lines(), tables(), objects(), st.text(max_size=60))
@@ -68,20 +75,20 @@ FILES = st.one_of(lines(), tables(), objects(), st.text(max_size=60))
 @given(content=FILES, against=st.one_of(st.none(), lines(), tables()))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_what_is_valid_can_be_read_and_the_other_way_round(tmp_path, content, against):
-    place, other = tmp_path / "file", tmp_path / "against"
-    place.write_bytes(content.encode())
-    result = validate(place)
+    path, reference_path = tmp_path / "file", tmp_path / "against"
+    path.write_bytes(content.encode())
+    result = validate(path)
     if result.valid:
-        assert describe(place).files
+        assert describe(path).files
     else:
         with pytest.raises(InputError):
-            describe(place)
+            describe(path)
     if against is not None:
-        other.write_bytes(against.encode())
-        both = validate(place, other, scale="0..3")
-        assert {each.check for each in both.problems} >= {
-            each.check for each in result.problems if each.severity == "error"
+        reference_path.write_bytes(against.encode())
+        pair_result = validate(path, reference_path, scale="0..3")
+        assert {problem.check for problem in pair_result.problems} >= {
+            problem.check for problem in result.problems if problem.severity == "error"
         }
-        result = both
+        result = pair_result
     assert all(render_result(result, form) for form in ("text", "json", "markdown"))
-    assert all(each.what and each.count >= 1 for each in result.problems)
+    assert all(problem.what and problem.count >= 1 for problem in result.problems)

@@ -35,8 +35,8 @@ def place(tmp_path):
 
 def process(place, *options):
     """The command as a process of its own."""
-    words = ["-m", "rankgate", "mcp", str(place), *options]
-    return StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
+    arguments = ["-m", "rankgate", "mcp", str(place), *options]
+    return StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
 
 
 def here(place, *options):
@@ -92,12 +92,12 @@ def test_verbs_answer_with_figures_and_text(place):
     ]
     tools, answers = talk(place, calls, start=process)
     assert {name for name, _ in calls} == tools.keys()  # nothing that writes
-    assert all(each.annotations.read_only_hint for each in tools.values())
-    assert all(each.description for each in tools.values())
+    assert all(tool.annotations.read_only_hint for tool in tools.values())
+    assert all(tool.description for tool in tools.values())
     for (name, _), (wrong, answer) in zip(calls, answers, strict=True):
         assert not wrong, (name, answer)
     files = answers[0][1]
-    assert {each["file"] for each in files["files"]} == {"qrels.txt", "old.run", "new.run"}
+    assert {file["file"] for file in files["files"]} == {"qrels.txt", "old.run", "new.run"}
     ideal = 1 + 1 / log2(3)
     expected = ((1 / log2(3) + 1 / 2) / ideal + 1 / log2(3)) / 2
     scored = answers[2][1]["result"]["runs"][0]["mean"]["nDCG@10"]
@@ -139,19 +139,33 @@ def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
     (place / "sidecar.letor").write_text("1 qid:1 1:0.5\n")
     (place / "sidecar.letor.query").symlink_to(tmp_path / "secret.txt")
     secrets = [
-        "../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "trec:../secret.txt",
-        "sub/../../secret.txt", "/etc/passwd", "-", "", "sidecar.letor", "a\0b",
-        "link.txt:table", "../secret.txt:table",
-    ]  # fmt: skip
+        "../secret.txt",
+        str(tmp_path / "secret.txt"),
+        "link.txt",
+        "trec:../secret.txt",
+        "sub/../../secret.txt",
+        "/etc/passwd",
+        "-",
+        "",
+        "sidecar.letor",
+        "a\0b",
+        "link.txt:table",
+        "../secret.txt:table",
+    ]
     calls = [("describe", {"files": [name]}) for name in secrets]
     calls += [("gate", {**FILES, "policy": name}) for name in ("far.toml", "up.toml")]
     calls += [("gate", {**FILES, "baseline": "../secret.txt"})]
     calls += [("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "convention": "../a.toml"})]
     (place / "linked").symlink_to(tmp_path)
     for number, judgments in enumerate(
-        ("../secret.txt", f"{tmp_path}/secret.txt", f"trec:{tmp_path}/secret.txt",
-         "linked/secret.txt", "linked/secret.txt:table")
-    ):  # fmt: skip
+        (
+            "../secret.txt",
+            f"{tmp_path}/secret.txt",
+            f"trec:{tmp_path}/secret.txt",
+            "linked/secret.txt",
+            "linked/secret.txt:table",
+        )
+    ):
         collection = f"collection{number}.toml"
         (place / collection).write_text(f'[collection]\njudgments = "{judgments}"\n')
         calls += [("holes", {**FILES, "qrels": collection})]
@@ -161,9 +175,9 @@ def test_nothing_outside_of_the_folder_is_read(place, tmp_path):
     calls += [("holes", {**FILES, "qrels": "named.toml"})]
     _, answers = talk(place, calls)
     no_paths = [{"files": [name]} for name in ("-", "", "a\0b")]
-    for (name, asked), (wrong, answer) in zip(calls, answers, strict=True):
-        assert wrong, (name, asked)
-        assert ("invalid-path" if asked in no_paths else "outside-folder") in answer
+    for (name, arguments), (wrong, answer) in zip(calls, answers, strict=True):
+        assert wrong, (name, arguments)
+        assert ("invalid-path" if arguments in no_paths else "outside-folder") in answer
         assert "Traceback" not in answer
 
 

@@ -82,12 +82,17 @@ def test_a_kernel_sees_a_block():
 def test_the_passport_comes_from_the_function():
     assert (finds.name, finds.at) == ("finds", "cutoff")
     assert finds.title == "Relevant documents per place."
-    assert {name: each.default for name, each in finds.parameters.items()} == {
+    assert {name: parameter.default for name, parameter in finds.parameters.items()} == {
         "cutoff": 10,
         "rel": 1,
     }
-    named = metric(lambda grades: 0, name="zero", per_query=True, high=1, source="none")
-    assert (named.name, named.high, named.source, named.at) == ("zero", 1, "none", None)
+    zero_metric = metric(lambda grades: 0, name="zero", per_query=True, high=1, source="none")
+    assert (zero_metric.name, zero_metric.high, zero_metric.source, zero_metric.at) == (
+        "zero",
+        1,
+        "none",
+        None,
+    )
     assert rankgate.metric is metric
 
 
@@ -136,8 +141,8 @@ def test_what_is_no_number_is_refused(value):
 def test_for_nan_the_convention_says_what_counts():
     @metric(per_query=True)
     def mean_grade(grades):
-        known = [grade for grade in grades if grade is not None]
-        return sum(known) / len(known) if known else math.nan
+        judged_grades = [grade for grade in grades if grade is not None]
+        return sum(judged_grades) / len(judged_grades) if judged_grades else math.nan
 
     result = rankgate.evaluate({"q": {"a": 2, "b": 1}, "r": {"z": 1}}, RUN, mean_grade)
     assert result.values.select("value", "why").rows() == [(1.5, None), (0.0, "nothing judged")]
@@ -185,9 +190,9 @@ def test_it_is_explained_by_the_value_of_the_list_read_down_to_each_rank():
 
 def test_names_of_the_house_are_not_taken():
     for name in ("P", "map", "mrr"):
-        taken = metric(lambda grades: 0, name=name, per_query=True)
+        clashing_metric = metric(lambda grades: 0, name=name, per_query=True)
         with raises("metric-name-taken", UsageError):
-            parse("nDCG@5", [taken])
+            parse("nDCG@5", [clashing_metric])
 
 
 def written(tmp_path, text):
@@ -201,8 +206,8 @@ ONE = "@rankgate.metric(per_query=True)\ndef one(grades, *, cutoff=1):\n    retu
 
 
 def test_a_file_gives_its_own_metrics_each_once(tmp_path):
-    found = from_file(written(tmp_path, HEAD + ONE + "again = one @ 3\n"))
-    assert [str(each) for each in found] == ["one"]
+    loaded_metrics = from_file(written(tmp_path, HEAD + ONE + "again = one @ 3\n"))
+    assert [str(loaded_metric) for loaded_metric in loaded_metrics] == ["one"]
 
 
 def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
@@ -216,8 +221,8 @@ def test_a_file_may_hide_its_annotations_from_the_running_program(tmp_path):
         "    return k\n"
         "@rankgate.metric\ndef two(judged: Judged) -> Judged:\n    return judged.retrieved\n"
     )
-    one, two = from_file(written(tmp_path, text))
-    result = rankgate.evaluate(QRELS, RUN, [one(k=3), two]).means
+    first, second = from_file(written(tmp_path, text))
+    result = rankgate.evaluate(QRELS, RUN, [first(k=3), second]).means
     assert result.row(0) == ("run1", 3.0, 3.0)
 
 
@@ -244,8 +249,8 @@ def test_a_file_that_is_not_there_is_reported(tmp_path):
 
 def test_the_page_about_them_runs():
     page = Path(__file__).parents[2] / "docs" / "custom-metrics.md"
-    done = doctest.testfile(str(page), module_relative=False)
-    assert (done.failed, done.attempted > 6) == (0, True)
+    result = doctest.testfile(str(page), module_relative=False)
+    assert (result.failed, result.attempted > 6) == (0, True)
 
 
 @metric
@@ -277,6 +282,6 @@ def test_a_function_that_misbehaves_is_one_clear_error(function):
 
 def test_a_block_is_read_only():
     judged = block([[1, None, 0]])
-    for each in (judged, judged.at_level(2), judged.from_grade(0.5)):
+    for view in (judged, judged.at_level(2), judged.from_grade(0.5)):
         with refused(ValueError):
-            each.grade[0, 0] = 5
+            view.grade[0, 0] = 5

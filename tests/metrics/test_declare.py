@@ -83,10 +83,10 @@ def test_parameters_are_read_from_the_signature():
     assert AP.parameters["cutoff"] == cutoff
     assert cutoff.help == "k; without it the whole list counts."
     assert (AP.parameters["rel"].default, AP.parameters["rel"].kind) == (1, "float")
-    found = AP.parameters["denominator"]
-    assert (found.kind, found.default) == ("choice", "relevant")
-    words = ("relevant", "reachable", "returned", "retrieved", "found", "ranks")
-    assert found.choices == words
+    parameter = AP.parameters["denominator"]
+    assert (parameter.kind, parameter.default) == ("choice", "relevant")
+    choices = ("relevant", "reachable", "returned", "retrieved", "found", "ranks")
+    assert parameter.choices == choices
     assert nDCG.parameters["gain"].kind == "gain"
     assert P.parameters["cutoff"].required
     assert not AP.parameters["cutoff"].required
@@ -127,14 +127,14 @@ def _share(
 
 
 def test_a_users_function_becomes_a_metric_by_the_same_declaration():
-    mine = Metric("Mine", _share, at="depth", high=None)
-    bound = mine(way="b", flag=True, note=("x",), odds={1: 2}) @ 3
-    assert str(mine(flag=True, way="a") @ 2) == "Mine(way='a',flag=True)@2"
+    user_metric = Metric("Mine", _share, at="depth", high=None)
+    bound = user_metric(way="b", flag=True, note=("x",), odds={1: 2}) @ 3
+    assert str(user_metric(flag=True, way="a") @ 2) == "Mine(way='a',flag=True)@2"
     assert bound.compute(block([[1]])) == 3 + 1 + 1 + 1
     with raises("invalid-parameter", UsageError):
-        mine @ 4
+        user_metric @ 4
     with raises("invalid-parameter", UsageError):
-        mine(note=[])
+        user_metric(note=[])
     with raises("incomplete-metric", UsageError):
         Metric("Mine", _share).compute(block([[1]]))
 
@@ -149,8 +149,8 @@ def test_a_kernel_whose_annotations_cannot_be_read_is_refused():
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
 def test_every_passport_is_filled_in(metric):
-    for words in (metric.title, metric.formula, metric.source, metric.sees, metric.blind_to):
-        assert words.strip() == words != ""
+    for text in (metric.title, metric.formula, metric.source, metric.sees, metric.blind_to):
+        assert text.strip() == text != ""
     assert metric.title.endswith(".")
     assert metric.name in metric.formula
     assert metric.at is None or metric.at in metric.parameters

@@ -56,8 +56,8 @@ def test_values_are_written_out():
     repeated = alpha_dcg(TOLD, cutoff=2, alpha=0.2, norm="none")[0]
     assert repeated == pytest.approx(1 + (0.8 + 1) / log2(3))
     # the best two: d1 with two subtopics, then d4 with one of them again and a new one
-    best = 2 + (0.5 + 1) / log2(3)
-    assert alpha_ndcg(TOLD, cutoff=2)[0] == pytest.approx((1 + 1.5 / log2(3)) / best)
+    ideal = 2 + (0.5 + 1) / log2(3)
+    assert alpha_ndcg(TOLD, cutoff=2)[0] == pytest.approx((1 + 1.5 / log2(3)) / ideal)
 
 
 def test_a_batch_has_the_values_of_its_queries():
@@ -68,10 +68,10 @@ def test_a_batch_has_the_values_of_its_queries():
 
 
 def test_a_query_without_relevant_documents_is_undefined():
-    nothing = block([[set(), set()]], [[]])
+    empty_block = block([[set(), set()]], [[]])
     for metric in FACET_METRICS:
         bound = (metric @ 5).bound() if metric.at else metric.bound()
-        assert np.isnan(metric.kernel(nothing, **bound)).all(), metric.name
+        assert np.isnan(metric.kernel(empty_block, **bound)).all(), metric.name
 
 
 documents = st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_size=4)
@@ -79,8 +79,8 @@ documents = st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_siz
 
 @given(documents)
 def test_the_greedy_ideal_starts_with_the_best_and_gains_fall(pool):
-    seen = block([[]], [pool])
-    result = ideal_gains(seen.pool, 0.5, 10, seen.worth)[0]
+    judged_block = block([[]], [pool])
+    result = ideal_gains(judged_block.pool, 0.5, 10, judged_block.worth)[0]
     assert result[0] == max(map(len, pool))
     assert (np.diff(result) <= 1e-12).all()
 
@@ -88,47 +88,66 @@ def test_the_greedy_ideal_starts_with_the_best_and_gains_fall(pool):
 @given(documents)
 def test_the_first_of_any_order_adds_what_it_answers(pool):
     for order in permutations(pool):
-        seen = block([order], [pool])
-        added = gains(seen.covers, 0.5, seen.worth)[0]
+        judged_block = block([order], [pool])
+        added = gains(judged_block.covers, 0.5, judged_block.worth)[0]
         assert added[0] == len(order[0])
 
 
 COLUMNS = {
-    **{f"{theirs}@{k}": f"{ours}@{k}" for k in (5, 10, 20) for theirs, ours in (
-        ("ERR-IA", "ERR_IA"), ("nERR-IA", "nERR_IA"), ("alpha-DCG", "alpha_DCG"),
-        ("alpha-nDCG", "alpha_nDCG"), ("P-IA", "P_IA"), ("strec", "StRecall"))},
-    "NRBP": "NRBP", "nNRBP": "nNRBP", "MAP-IA": "AP_IA",
-}  # fmt: skip
+    **{
+        f"{peer_name}@{k}": f"{rankgate_name}@{k}"
+        for k in (5, 10, 20)
+        for peer_name, rankgate_name in (
+            ("ERR-IA", "ERR_IA"),
+            ("nERR-IA", "nERR_IA"),
+            ("alpha-DCG", "alpha_DCG"),
+            ("alpha-nDCG", "alpha_nDCG"),
+            ("P-IA", "P_IA"),
+            ("strec", "StRecall"),
+        )
+    },
+    "NRBP": "NRBP",
+    "nNRBP": "nNRBP",
+    "MAP-IA": "AP_IA",
+}
 
 
 @pytest.mark.parametrize("year", ["2009", "2010"])
 @pytest.mark.parametrize("order", ["rank", "traditional"])
 def test_ndeval_s_stored_outputs(year, order, shared):
-    place = shared / "web-diversity-2009-2010" / year
-    (run,) = (place / "runs").iterdir()
-    qrels = f"trec-subtopics:{place / f'{year}.diversity.qrels.gz'}"
+    folder = shared / "web-diversity-2009-2010" / year
+    (run,) = (folder / "runs").iterdir()
+    qrels = f"trec-subtopics:{folder / f'{year}.diversity.qrels.gz'}"
     ranked = read_run(str(run))
     if order == "rank":
         with gzip.open(run, "rt") as lines:
             rows = [line.split() for line in lines]
-        frame = pl.DataFrame([(r[0], r[2], -float(r[3])) for r in rows],
-                             schema=["query_id", "doc_id", "score"], orient="row")  # fmt: skip
+        frame = pl.DataFrame(
+            [(r[0], r[2], -float(r[3])) for r in rows],
+            schema=["query_id", "doc_id", "score"],
+            orient="row",
+        )
         ranked = read_run(frame)
-    (stored,) = (place / "expected").glob(f"*.ndeval.{order}.csv")
+    (stored,) = (folder / "expected").glob(f"*.ndeval.{order}.csv")
     result = evaluate(qrels, ranked, list(COLUMNS.values())).runs[0]
     with stored.open() as lines:
         rows = {row["topic"]: row for row in csv.DictReader(lines)}
     assert set(COLUMNS) == rows["amean"].keys() - {"runid", "topic"}  # no column is left out
     values = {name: result.per_query(name) for name in COLUMNS.values()}
     compared = 0
-    for theirs, ours in COLUMNS.items():
+    for peer_name, rankgate_name in COLUMNS.items():
         for query, row in rows.items():
-            want = float(row[theirs])
-            if query not in {"amean", *values[ours]}:  # two topics have no judgments at all
+            want = float(row[peer_name])
+            if query not in {
+                "amean",
+                *values[rankgate_name],
+            }:  # two topics have no judgments at all
                 assert (year, want) == ("2010", 0)
                 continue
-            got = result.means[ours] if query == "amean" else values[ours][query]
-            assert got == pytest.approx(want, abs=2e-6), (query, theirs)
+            actual = (
+                result.means[rankgate_name] if query == "amean" else values[rankgate_name][query]
+            )
+            assert actual == pytest.approx(want, abs=2e-6), (query, peer_name)
             compared += 1
     assert compared == len(COLUMNS) * {"2009": 51, "2010": 49}[year]
 
@@ -161,8 +180,8 @@ def test_judgments_without_subtopics_are_refused(tmp_path):
 def test_every_declaration_is_filled_in(metric):
     for field in ("title", "formula", "source", "sees", "blind_to"):
         assert getattr(metric, field), field
-    cut = metric @ 5 if metric.at else metric
-    assert parse(str(cut), FACET_METRICS) == cut
+    truncated = metric @ 5 if metric.at else metric
+    assert parse(str(truncated), FACET_METRICS) == truncated
 
 
 # grades of three intents; at rel=2 only the first and the third have an answer
@@ -203,8 +222,8 @@ def test_grades_of_intents_count(name, value):
 def test_the_general_form_has_the_values_of_the_metrics_that_are_one(general, own):
     values = [parse(name, FACET_METRICS) for name in (general, own)]
     for judged in (TOLD, GRADED):
-        one, two = (each.kernel(judged, **each.bound()) for each in values)
-        assert one == pytest.approx(two)
+        first, second = (metric.kernel(judged, **metric.bound()) for metric in values)
+        assert first == pytest.approx(second)
 
 
 @pytest.mark.parametrize("of", ["Bpref", "Judged@5", "alpha_nDCG@5", "P"])
@@ -224,7 +243,7 @@ WEIGHED = pl.DataFrame(
     ],
     schema=["query_id", "doc_id", "grade", "subtopic", "subtopic_weight"],
     orient="row",
-)  # fmt: skip
+)
 BOTH = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}, "p": {"a": 1.0}}
 
 
@@ -243,21 +262,21 @@ BOTH = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}, "p": {"a": 1.0}}
     ],
 )
 def test_intents_weigh_what_the_judgments_say(name, value):
-    found = evaluate(WEIGHED, BOTH, [name]).runs[0].per_query(name)
-    assert found["q"] == pytest.approx(value)
+    query_values = evaluate(WEIGHED, BOTH, [name]).runs[0].per_query(name)
+    assert query_values["q"] == pytest.approx(value)
     even = WEIGHED.with_columns(pl.lit(0.3).alias("subtopic_weight"))
     plain = evaluate(WEIGHED.drop("subtopic_weight"), BOTH, [name]).runs[0].per_query(name)
     assert evaluate(even, BOTH, [name]).runs[0].per_query(name) == pytest.approx(plain)
-    assert plain["p"] == pytest.approx(found["p"])
+    assert plain["p"] == pytest.approx(query_values["p"])
 
 
 def test_intents_that_weigh_nothing_have_no_value():
-    nothing = replace(TOLD, weights=np.zeros((1, 3)))
+    weightless = replace(TOLD, weights=np.zeros((1, 3)))
     for metric in FACET_METRICS:
         bound = (metric @ 5).bound() if metric.at else metric.bound()
-        value = metric.kernel(nothing, **bound)[0]
-        counted = metric.name in {"StRecall", "Dsharp"}  # they count intents
-        assert np.isnan(value) != counted, metric.name
+        value = metric.kernel(weightless, **bound)[0]
+        counts_intents = metric.name in {"StRecall", "Dsharp"}  # they count intents
+        assert np.isnan(value) != counts_intents, metric.name
 
 
 @pytest.mark.parametrize(
@@ -283,5 +302,5 @@ def test_weights_without_subtopics_are_refused():
 def test_weights_are_read_from_a_file(tmp_path):
     path = tmp_path / "judgments.csv"
     WEIGHED.rename({"subtopic_weight": "intent_probability"}).write_csv(path)
-    found = evaluate(path, BOTH, ["IA(of='RR')"]).runs[0].per_query("IA(of='RR')")
-    assert found["q"] == pytest.approx(1 / 2)
+    query_values = evaluate(path, BOTH, ["IA(of='RR')"]).runs[0].per_query("IA(of='RR')")
+    assert query_values["q"] == pytest.approx(1 / 2)

@@ -49,11 +49,11 @@ def test_steps_add_up(name):
 
 
 def test_where_there_is_nothing():
-    nothing = block([[], [0, None]], ideal=[[1], [0]])
-    assert np.isnan(parse("NCG@3").compute(nothing)).tolist() == [False, True]
-    assert parse("Hits@3").compute(nothing).tolist() == [0, 0]
-    assert np.isnan(parse("AvgGrade").compute(nothing)).tolist() == [True, False]
-    assert parse("AvgGrade@3").compute(nothing).tolist() == [0, 0]
+    empty_lists = block([[], [0, None]], ideal=[[1], [0]])
+    assert np.isnan(parse("NCG@3").compute(empty_lists)).tolist() == [False, True]
+    assert parse("Hits@3").compute(empty_lists).tolist() == [0, 0]
+    assert np.isnan(parse("AvgGrade").compute(empty_lists)).tolist() == [True, False]
+    assert parse("AvgGrade@3").compute(empty_lists).tolist() == [0, 0]
 
 
 def test_capped_recall_is_beir_s():

@@ -18,5 +18,5 @@ RUN = {"q": {"a": 9.0, "x": 8.0, "y": 7.0, "b": 6.0}}
     ],
 )
 def test_halves_of_a_document_are_rounded_up(recall, value):
-    found = rankgate.evaluate(QRELS, RUN, [f"IPrec@{recall}"]).means.row(0)
-    assert found[-1] == value
+    row = rankgate.evaluate(QRELS, RUN, [f"IPrec@{recall}"]).means.row(0)
+    assert row[-1] == value

@@ -71,38 +71,43 @@ def widened(judged, columns, more):
 @given(st.lists(rankings(), min_size=1, max_size=4), st.integers(0, 300), st.integers(0, 300))
 def test_padding_moves_no_bit(queries, columns, more):
     judged = blocked(queries)
-    wide = widened(judged, columns, more)
+    padded = widened(judged, columns, more)
     for metric in METRICS:
-        assert metric.compute(judged).tobytes() == metric.compute(wide).tobytes(), str(metric)
+        assert metric.compute(judged).tobytes() == metric.compute(padded).tobytes(), str(metric)
 
 
 @given(st.lists(rankings(), min_size=2, max_size=5), st.data())
 def test_the_parts_of_a_block_have_the_values_of_the_whole(queries, data):
-    cut = data.draw(st.integers(1, len(queries) - 1))
-    whole, parts = blocked(queries), [blocked(queries[:cut]), blocked(queries[cut:])]
+    cut_point = data.draw(st.integers(1, len(queries) - 1))
+    full_block, parts = (
+        blocked(queries),
+        [blocked(queries[:cut_point]), blocked(queries[cut_point:])],
+    )
     for metric in METRICS:
-        values = np.concatenate([metric.compute(part) for part in parts])
-        assert values.tobytes() == metric.compute(whole).tobytes(), str(metric)
+        values = np.concatenate([metric.compute(sub_block) for sub_block in parts])
+        assert values.tobytes() == metric.compute(full_block).tobytes(), str(metric)
 
 
 def _bound_holds(metric):
     """A poorer ideal than all judged documents can be surpassed, and R by hits not in it."""
-    beyond = "levels" in dict(metric.given) or ("negative", "relevant") in metric.given
-    return metric.high is not None and not beyond
+    may_exceed = "levels" in dict(metric.given) or ("negative", "relevant") in metric.given
+    return metric.high is not None and not may_exceed
 
 
 @given(st.lists(rankings(), min_size=1, max_size=4))
 def test_a_value_is_one_float_a_query_within_its_bounds(queries):
     judged = blocked(queries)
-    before = [np.copy(cells) for cells in (judged.rank, judged.grade, judged.ideal)]
+    cells_before = [np.copy(cells) for cells in (judged.rank, judged.grade, judged.ideal)]
     for metric in METRICS:
         value = metric.compute(judged)
         assert (value.dtype, value.shape) == (np.float64, (len(queries),)), str(metric)
         defined = value[~np.isnan(value)]
         assert (defined >= metric.low).all(), str(metric)
         assert not _bound_holds(metric) or (defined <= metric.high + 1e-12).all(), str(metric)
-    after = (judged.rank, judged.grade, judged.ideal)
-    assert all(map(np.array_equal, before, after))  # a kernel changes nothing it is given
+    cells_after = (judged.rank, judged.grade, judged.ideal)
+    assert all(
+        map(np.array_equal, cells_before, cells_after)
+    )  # a kernel changes nothing it is given
 
 
 @given(st.lists(rankings(), min_size=1, max_size=4), st.sampled_from([0, 1, 2.5, 3]))
@@ -110,10 +115,10 @@ def test_imputed_grades_leave_every_value_finite_or_undefined(queries, imputed):
     holes = [[grade is None for grade in ranking] for ranking, _ in queries]
     full = [[imputed if g is None else g for g in ranking] for ranking, _ in queries]
     judged = block(full, ideal=[pool for _, pool in queries])
-    known = judged.known.copy()
+    known_cells = judged.known.copy()
     for t, row in enumerate(holes):
-        known[t, : len(row)] &= ~np.array(row, dtype=bool)
-    judged = replace(judged, known=known)
+        known_cells[t, : len(row)] &= ~np.array(row, dtype=bool)
+    judged = replace(judged, known=known_cells)
     for metric in METRICS:
         assert not np.isinf(metric.compute(judged)).any(), str(metric)
 
@@ -131,8 +136,8 @@ PERFECT = (
 def test_the_ideal_ranking_scores_one(name, pool, tail):
     metric = parse(name)
     worth = {1: 5, 2: 1} if "{1:5" in name else {}
-    best = sorted([3, *pool], key=lambda grade: worth.get(grade, grade), reverse=True)
-    value = metric.compute(block([[*best, *[None] * tail]], ideal=[best]))
+    ideal_ranking = sorted([3, *pool], key=lambda grade: worth.get(grade, grade), reverse=True)
+    value = metric.compute(block([[*ideal_ranking, *[None] * tail]], ideal=[ideal_ranking]))
     assert value == pytest.approx(1, abs=2e-5 if name == "infAP" else 1e-12)
 
 
@@ -157,28 +162,28 @@ PROMOTED = (
     st.data(),
 )
 def test_a_better_document_moved_up_never_lowers_a_value(name, ranking, missed, data):
-    at = data.draw(st.integers(0, len(ranking) - 2))
+    position = data.draw(st.integers(0, len(ranking) - 2))
     swapped = list(ranking)
-    swapped[at : at + 2] = sorted(ranking[at : at + 2], reverse=True)
+    swapped[position : position + 2] = sorted(ranking[position : position + 2], reverse=True)
     pools = [ranking + missed] * 2
-    before, after = parse(name).compute(block([ranking, swapped], ideal=pools))
-    assert np.isnan(before) or before <= after + 1e-12
+    old_value, new_value = parse(name).compute(block([ranking, swapped], ideal=pools))
+    assert np.isnan(old_value) or old_value <= new_value + 1e-12
 
 
 def test_g_alone_can_fall_when_a_better_document_moves_up():
-    before, after = parse("G").compute(block([[1, 1, 2, 3], [1, 1, 3, 2]]))
-    assert before == pytest.approx((1 / 2 + 1 / np.log2(5) + 2 / 2 + 3 / 1) / 7)
-    assert after == pytest.approx((1 / 2 + 1 / np.log2(5) + 3 / np.log2(3) + 2 / 1) / 7)
-    assert after < before
+    old_value, new_value = parse("G").compute(block([[1, 1, 2, 3], [1, 1, 3, 2]]))
+    assert old_value == pytest.approx((1 / 2 + 1 / np.log2(5) + 2 / 2 + 3 / 1) / 7)
+    assert new_value == pytest.approx((1 / 2 + 1 / np.log2(5) + 3 / np.log2(3) + 2 / 1) / 7)
+    assert new_value < old_value
 
 
 def _naive_ap(ranking, pool):
     relevant = sum(grade >= 1 for grade in pool)
-    found, added = 0, 0.0
+    hits, added = 0, 0.0
     for rank, grade in enumerate(ranking, start=1):
         if grade is not None and grade >= 1:
-            found += 1
-            added += found / rank
+            hits += 1
+            added += hits / rank
     return added / relevant if relevant else np.nan
 
 

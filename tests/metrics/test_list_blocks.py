@@ -23,23 +23,33 @@ def lists():
     categories = random.random((ITEMS, 3)) + 0.01
     similarities = random.random((ITEMS, ITEMS))
     return Listed(
-        matrix(K), ITEMS, seen=random.integers(0, 9, ITEMS), people=9, relevant=matrix(4),
-        history=matrix(5), baseline=matrix(K), earlier=matrix(K),
+        matrix(K),
+        ITEMS,
+        seen=random.integers(0, 9, ITEMS),
+        people=9,
+        relevant=matrix(4),
+        history=matrix(5),
+        baseline=matrix(K),
+        earlier=matrix(K),
         features=random.random((ITEMS, 4)),
         categories=categories / categories.sum(axis=1, keepdims=True),
-        groups=random.integers(0, 2, ITEMS), similarities=(similarities + similarities.T) / 2,
+        groups=random.integers(0, 2, ITEMS),
+        similarities=(similarities + similarities.T) / 2,
         drawn=np.stack([matrix(K), matrix(K)], axis=1),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
 def test_blocks_of_any_size_give_the_same(metric, monkeypatch):
     result = lists()
     monkeypatch.setattr(listed, "_TABLES", 0)
-    whole, values = metric.value(result), None if metric.merge == "items" else metric.values(result)
+    expected, values = (
+        metric.value(result),
+        None if metric.merge == "items" else metric.values(result),
+    )
     for size in (1, 2 * K, 7 * K):
         monkeypatch.setattr(listed, "_BLOCK", size)
-        assert metric.value(result) == pytest.approx(whole, rel=1e-12, nan_ok=True)
+        assert metric.value(result) == pytest.approx(expected, rel=1e-12, nan_ok=True)
         if values is not None:
             np.testing.assert_allclose(metric.values(result), values, rtol=1e-12)
 
@@ -48,8 +58,8 @@ def test_blocks_cover_every_list_once(monkeypatch):
     monkeypatch.setattr(listed, "_TABLES", 0)
     monkeypatch.setattr(listed, "_BLOCK", 4 * K)
     rows = np.arange(T)
-    parts = [rows[each] for each in listed.blocks(lists())]
-    assert [len(part) for part in parts] == [4, 4, 4, 4, 4, 3]
+    parts = [rows[block] for block in listed.blocks(lists())]
+    assert [len(block_rows) for block_rows in parts] == [4, 4, 4, 4, 4, 3]
     assert np.concatenate(parts).tolist() == rows.tolist()
-    nothing = Listed(np.zeros((0, K), np.int64), ITEMS)
-    assert len(list(listed.blocks(nothing))) == 1
+    empty_lists = Listed(np.zeros((0, K), np.int64), ITEMS)
+    assert len(list(listed.blocks(empty_lists))) == 1

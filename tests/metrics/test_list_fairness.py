@@ -60,50 +60,56 @@ def test_exposure_of_the_toy():
 def test_exposure_against_merit():
     result = replace(TOY, relevant=np.array([[0, 1]]))
     discount = [1 / log2(rank + 1) for rank in range(1, 6)]
-    first, rest = discount[0] + discount[2], discount[1] + discount[3] + discount[4]
-    assert ExposureMerit.value(result) == pytest.approx(min(first, rest) / max(first, rest))
+    first, second = discount[0] + discount[2], discount[1] + discount[3] + discount[4]
+    assert ExposureMerit.value(result) == pytest.approx(min(first, second) / max(first, second))
     assert ExposureOpportunity.value(result) == pytest.approx(discount[1] / discount[0])
 
 
 def test_expected_exposure_is_written_out():
     result = Listed(np.array([[0, 1, 2]]), 5, relevant=np.array([[1, 4]]))  # 4 is not shown
-    first, rest = (1 + 0.5) / 2, (0.25 + 0.125) / 2
-    own, due = [1, 0.5, 0.25, 0], [rest, first, rest, first]
-    assert EED.value(result) == pytest.approx(sum(e**2 for e in own))
-    assert EER.value(result) == pytest.approx(sum(a * b for a, b in zip(own, due, strict=True)))
-    loss = sum((a - b) ** 2 for a, b in zip(own, due, strict=True))
+    first, second = (1 + 0.5) / 2, (0.25 + 0.125) / 2
+    exposure, target_exposure = [1, 0.5, 0.25, 0], [second, first, second, first]
+    assert EED.value(result) == pytest.approx(sum(e**2 for e in exposure))
+    assert EER.value(result) == pytest.approx(
+        sum(a * b for a, b in zip(exposure, target_exposure, strict=True))
+    )
+    loss = sum((a - b) ** 2 for a, b in zip(exposure, target_exposure, strict=True))
     assert EEL.value(result) == pytest.approx(loss)
 
 
 def test_rankings_that_take_turns_give_equal_items_their_due():
-    one = Listed(np.array([[0, 1, 2]]), 3, relevant=np.array([[0, 1]]))
-    turns = replace(one, drawn=np.array([[[1, 0, 2]]]))
+    fixed_lists = Listed(np.array([[0, 1, 2]]), 3, relevant=np.array([[0, 1]]))
+    turns = replace(fixed_lists, drawn=np.array([[[1, 0, 2]]]))
     # 0 and 1 have 0.75 each, which is what they are due; alone 0 would have 1 and 1 a half
     assert EED.value(turns) == pytest.approx(0.75**2 * 2 + 0.25**2)
     assert EER.value(turns) == pytest.approx(0.75**2 * 2 + 0.25**2)
     assert EEL.value(turns) == pytest.approx(0, abs=1e-15)
-    assert EEL.value(one) == pytest.approx(0.25**2 * 2)
+    assert EEL.value(fixed_lists) == pytest.approx(0.25**2 * 2)
 
 
 def test_expected_exposure_is_a_mean_over_rankings():
     rng = np.random.default_rng(5)
-    users, many, places, items = 40, 3, 6, 9
+    users, n_rankings, places, items = 40, 3, 6, 9
     rankings = np.array(
-        [[rng.permutation(items)[:places] for _ in range(many)] for _ in range(users)]
+        [[rng.permutation(items)[:places] for _ in range(n_rankings)] for _ in range(users)]
     )
-    lengths = rng.integers(0, places + 1, (users, many))  # some are not drawn for a user
+    lengths = rng.integers(0, places + 1, (users, n_rankings))  # some are not drawn for a user
     lengths[0] = 0
     rankings[np.arange(places) >= lengths[..., None]] = NONE
     relevant = np.where(rng.random((users, items)) < 0.3, np.arange(items), NONE)
     result = Listed(rankings[:, 0], items, relevant=relevant, drawn=rankings[:, 1:])
     for weight in ("geometric", "log2"):
-        for metric, at in ((EED, 0), (EER, 1), (EEL, 2)):
-            found = metric(weight=weight).values(result)
-            wanted = [_by_hand(*each, weight)[at] for each in zip(rankings, relevant, strict=True)]
-            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
-    cut = [_by_hand(each[:, :2], good, "geometric")[2] for each, good in
-           zip(rankings, relevant, strict=True)]  # fmt: skip
-    np.testing.assert_allclose((EEL @ 2).values(result), cut, rtol=1e-12, atol=1e-14)
+        for metric, index in ((EED, 0), (EER, 1), (EEL, 2)):
+            metric_values = metric(weight=weight).values(result)
+            expected = [
+                _by_hand(*pair, weight)[index] for pair in zip(rankings, relevant, strict=True)
+            ]
+            np.testing.assert_allclose(metric_values, expected, rtol=1e-12, atol=1e-14)
+    expected_at_2 = [
+        _by_hand(user_rankings[:, :2], user_relevant, "geometric")[2]
+        for user_rankings, user_relevant in zip(rankings, relevant, strict=True)
+    ]
+    np.testing.assert_allclose((EEL @ 2).values(result), expected_at_2, rtol=1e-12, atol=1e-14)
 
 
 def _by_hand(rankings, relevant, weight):
@@ -113,15 +119,22 @@ def _by_hand(rankings, relevant, weight):
     lists = [row for row in lists if row]
     if not lists:
         return np.nan, np.nan, np.nan
-    good = {item for item in relevant if item != NONE}
-    every = good.union(*lists)
-    own = {item: sum(worth[row.index(item)] for row in lists if item in row) / len(lists)
-           for item in every}  # fmt: skip
-    m, n = len(good), len(every)
-    due = {item: sum(worth[:m]) / m if item in good else sum(worth[m:n]) / (n - m)
-           for item in every}  # fmt: skip
-    return (sum(e**2 for e in own.values()), sum(own[i] * due[i] for i in every),
-            sum((own[i] - due[i]) ** 2 for i in every))  # fmt: skip
+    judged_relevant = {item for item in relevant if item != NONE}
+    all_items = judged_relevant.union(*lists)
+    received_exposure = {
+        item: sum(worth[row.index(item)] for row in lists if item in row) / len(lists)
+        for item in all_items
+    }
+    m, n = len(judged_relevant), len(all_items)
+    deserved_exposure = {
+        item: sum(worth[:m]) / m if item in judged_relevant else sum(worth[m:n]) / (n - m)
+        for item in all_items
+    }
+    return (
+        sum(e**2 for e in received_exposure.values()),
+        sum(received_exposure[i] * deserved_exposure[i] for i in all_items),
+        sum((received_exposure[i] - deserved_exposure[i]) ** 2 for i in all_items),
+    )
 
 
 def test_the_tables_of_fa_ir():
@@ -161,8 +174,10 @@ def test_fa_ir_adjusted_for_all_prefixes():
 def test_prefix_fairness_is_written_out():
     two = RND(step=2)
     parts = [abs(1 / 2 - 2 / 5) / log2(2), abs(2 / 4 - 2 / 5) / log2(4)]
-    worst = max(abs(1 - 2 / 5) / log2(2) + abs(2 / 4 - 2 / 5) / log2(4),
-                abs(0 - 2 / 5) / log2(2) + abs(1 / 4 - 2 / 5) / log2(4))  # fmt: skip
+    worst = max(
+        abs(1 - 2 / 5) / log2(2) + abs(2 / 4 - 2 / 5) / log2(4),
+        abs(0 - 2 / 5) / log2(2) + abs(1 / 4 - 2 / 5) / log2(4),
+    )
     assert two.value(TOY) == pytest.approx(sum(parts) / worst)
     ends = np.array([[0, 2, 1, 3, 4], [1, 3, 4, 0, 2]])
     for metric in (RND, RKL, RRD):
@@ -179,9 +194,9 @@ def test_prefixes_by_divergence_and_by_ratio_are_written_out():
     first, last = (1.0, 0.5), (0.0, 0.25)  # the shares if all protected are first, or last
     worst = max(kl(a) / log2(2) + kl(b) / log2(4) for a, b in (first, last))
     assert RKL(step=2).value(TOY) == pytest.approx((kl(0.5) + kl(0.5) / 2) / worst)
-    here = abs(1 / 1 - 2 / 3) + abs(2 / 2 - 2 / 3) / 2
+    deviation = abs(1 / 1 - 2 / 3) + abs(2 / 2 - 2 / 3) / 2
     worst = max(0 + abs(2 / 2 - 2 / 3) / 2, 0 + abs(1 / 3 - 2 / 3) / 2)  # a prefix of one kind is 0
-    assert RRD(step=2).value(TOY) == pytest.approx(here / worst)
+    assert RRD(step=2).value(TOY) == pytest.approx(deviation / worst)
 
 
 def test_ndkl_is_written_out():
@@ -192,12 +207,23 @@ def test_ndkl_is_written_out():
 
 
 def test_the_head_and_the_tail():
-    seen = np.array([10, 5, 3, 1, 1])
-    assert is_long_tail(seen).tolist() == [False, True, True, True, True]
-    assert is_long_tail(seen, "interactions", 0.8).tolist() == [False, False, False, True, True]
-    result = Listed(np.array([[0, 1], [3, NONE]]), 5, seen=seen, people=10,
-                  relevant=np.array([[0, 1], [1, 3]]),
-                  history=np.array([[4, NONE], [0, 1]]))  # fmt: skip
+    interaction_counts = np.array([10, 5, 3, 1, 1])
+    assert is_long_tail(interaction_counts).tolist() == [False, True, True, True, True]
+    assert is_long_tail(interaction_counts, "interactions", 0.8).tolist() == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
+    result = Listed(
+        np.array([[0, 1], [3, NONE]]),
+        5,
+        seen=interaction_counts,
+        people=10,
+        relevant=np.array([[0, 1], [1, 3]]),
+        history=np.array([[4, NONE], [0, 1]]),
+    )
     assert ACLT.value(result) == 1
     assert APLT.value(result) == (1 / 2 + 1) / 2
     assert TailShare.value(result) == 2 / 3

@@ -18,8 +18,22 @@ SEEN = np.array([9, 6, 5, 3, 2, 1, 0])  # all different: equal ones are ordered 
 BY_ROW = ("relevant", "history", "baseline", "earlier", "before")
 BY_ITEM = ("seen", "features", "categories", "groups")
 # what looks at ranks; all others see which items a list shows, and no order
-ORDERED = {"EPC", "EFD", "AWRF", "ExposureGini", "ExposureParity", "ExposureMerit",
-           "ExposureOpportunity", "EEL", "EER", "rND", "rKL", "rRD", "NDKL", "FAIR"}  # fmt: skip
+ORDERED = {
+    "EPC",
+    "EFD",
+    "AWRF",
+    "ExposureGini",
+    "ExposureParity",
+    "ExposureMerit",
+    "ExposureOpportunity",
+    "EEL",
+    "EER",
+    "rND",
+    "rKL",
+    "rRD",
+    "NDKL",
+    "FAIR",
+}
 
 rows = st.lists(st.integers(0, ITEMS - 1), max_size=4, unique=True).map(
     lambda row: (row + [NONE] * 4)[:4]
@@ -29,13 +43,22 @@ tables = st.lists(st.tuples(*[rows] * 5), min_size=2, max_size=6)
 
 def result(table):
     """Lists and all that any metric needs, from a table of five rows a user."""
-    items, relevant, history, baseline, earlier = (np.array(part) for part in zip(*table))  # noqa: B905
+    items, relevant, history, baseline, earlier = (np.array(column) for column in zip(*table))  # noqa: B905
     rng = np.random.default_rng(3)
     return Listed(
-        items, ITEMS, seen=SEEN, people=10, relevant=relevant, history=history, baseline=baseline,
-        earlier=earlier, before=earlier, features=rng.normal(size=(ITEMS, 3)),
-        categories=rng.dirichlet([1, 1, 1], ITEMS), groups=np.array([0, 1, 0, 1, 1, 0, NONE]),
-    )  # fmt: skip
+        items,
+        ITEMS,
+        seen=SEEN,
+        people=10,
+        relevant=relevant,
+        history=history,
+        baseline=baseline,
+        earlier=earlier,
+        before=earlier,
+        features=rng.normal(size=(ITEMS, 3)),
+        categories=rng.dirichlet([1, 1, 1], ITEMS),
+        groups=np.array([0, 1, 0, 1, 1, 0, NONE]),
+    )
 
 
 def same(metric, one, other):
@@ -45,68 +68,81 @@ def same(metric, one, other):
 
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_users_does_not_matter(table, random):
-    listed, order = result(table), list(range(len(table)))
+    lists, order = result(table), list(range(len(table)))
     random.shuffle(order)
-    moved = replace(listed, items=listed.items[order],
-                    **{name: getattr(listed, name)[order] for name in BY_ROW})  # fmt: skip
+    moved = replace(
+        lists, items=lists.items[order], **{name: getattr(lists, name)[order] for name in BY_ROW}
+    )
     for metric in LIST_METRICS:
-        same(metric, listed, moved)
-        same(metric @ 2, listed, moved)
+        same(metric, lists, moved)
+        same(metric @ 2, lists, moved)
 
 
 @given(tables, st.randoms(use_true_random=False))
 def test_the_names_of_items_do_not_matter(table, random):
-    listed, code = result(table), list(range(ITEMS))
+    lists, code = result(table), list(range(ITEMS))
     random.shuffle(code)
     new = np.array([*code, NONE])  # the last is that of NONE
-    back = np.argsort(code)
-    renamed = replace(listed, items=new[listed.items],
-                      **{name: new[getattr(listed, name)] for name in BY_ROW},
-                      **{name: getattr(listed, name)[back] for name in BY_ITEM})  # fmt: skip
+    inverse = np.argsort(code)
+    renamed = replace(
+        lists,
+        items=new[lists.items],
+        **{name: new[getattr(lists, name)] for name in BY_ROW},
+        **{name: getattr(lists, name)[inverse] for name in BY_ITEM},
+    )
     for metric in LIST_METRICS:
-        same(metric, listed, renamed)
-        same(metric @ 2, listed, renamed)
+        same(metric, lists, renamed)
+        same(metric @ 2, lists, renamed)
 
 
 @given(tables)
 def test_the_order_in_a_list_matters_where_ranks_do(table):
-    listed = result(table)
-    turned = np.full_like(listed.items, NONE)
-    for at, row in enumerate(listed.items):
-        shown = row[row != NONE][::-1]
-        turned[at, : len(shown)] = shown
+    lists = result(table)
+    reversed_items = np.full_like(lists.items, NONE)
+    for index, row in enumerate(lists.items):
+        reversed_row = row[row != NONE][::-1]
+        reversed_items[index, : len(reversed_row)] = reversed_row
     for metric in LIST_METRICS:
         if metric.name not in ORDERED:
-            same(metric, listed, replace(listed, items=turned))
+            same(metric, lists, replace(lists, items=reversed_items))
 
 
 def test_what_looks_at_ranks_sees_a_list_turned_round():
     row = ([0, 1, 3, NONE], [0, 1, NONE, NONE], *[[5, NONE, NONE, NONE]] * 3)
-    one = result([row, row])
-    turned = replace(one, items=one.items[:, [2, 1, 0, 3]])
+    lists = result([row, row])
+    reversed_lists = replace(lists, items=lists.items[:, [2, 1, 0, 3]])
     given = {"FAIR": {"p": 0.95}, **{name: {"step": 2} for name in ("rND", "rKL", "rRD")}}
     metrics = [metric(**given.get(metric.name, {})) for metric in LIST_METRICS]
-    seen = {m.name for m in metrics if m.value(one) != pytest.approx(m.value(turned), nan_ok=True)}
-    assert seen == ORDERED - {"ExposureGini"}  # items swap what they get, which is as uneven
+    sensitive_metrics = {
+        m.name
+        for m in metrics
+        if m.value(lists) != pytest.approx(m.value(reversed_lists), nan_ok=True)
+    }
+    assert sensitive_metrics == ORDERED - {
+        "ExposureGini"
+    }  # items swap what they get, which is as uneven
 
 
 @given(tables)
 def test_a_whole_that_stands_twice_is_as_even_as_once(table):
-    listed = result(table)
-    twice = replace(listed, items=np.tile(listed.items, (2, 1)),
-                    **{n: np.tile(getattr(listed, n), (2, 1)) for n in BY_ROW})  # fmt: skip
+    lists = result(table)
+    doubled_lists = replace(
+        lists,
+        items=np.tile(lists.items, (2, 1)),
+        **{n: np.tile(getattr(lists, n), (2, 1)) for n in BY_ROW},
+    )
     for metric in LIST_METRICS:
         if metric.name != "Personalization":  # a list is alike to its own copy
-            same(metric, listed, twice)
+            same(metric, lists, doubled_lists)
 
 
 @given(tables)
 def test_more_places_show_no_item_less(table):
-    listed = result(table)
+    lists = result(table)
     growing = {"Coverage", "ItemsShown", "ListLength", "ACLT", "IPSHits", "EED"}
     for metric in LIST_METRICS:
         if metric.name in growing:
-            values = [(metric @ k).value(listed) for k in (1, 2, 3, 4)]
+            values = [(metric @ k).value(lists) for k in (1, 2, 3, 4)]
             assert (np.diff(values) >= -1e-12).all() or np.isnan(values).all(), metric.name
 
 
@@ -115,18 +151,20 @@ documents = st.lists(st.sets(st.integers(0, 2)), min_size=1, max_size=6)
 
 @given(documents, st.permutations([0, 1, 2]))
 def test_the_numbers_of_subtopics_do_not_matter(ranking, order):
-    renamed = [{order[s] for s in each} for each in ranking]
-    pools = [[each for each in one if each] for one in (ranking, renamed)]
-    one, other = block([ranking], [pools[0]]), block([renamed], [pools[1]])
+    renamed = [{order[s] for s in subtopics} for subtopics in ranking]
+    pools = [
+        [subtopics for subtopics in documents if subtopics] for documents in (ranking, renamed)
+    ]
+    original_block, renamed_block = block([ranking], [pools[0]]), block([renamed], [pools[1]])
     for metric in FACET_METRICS:
         bound = (metric @ 3).bound() if metric.at else metric.bound()
-        a, b = metric.kernel(one, **bound)[0], metric.kernel(other, **bound)[0]
+        a, b = metric.kernel(original_block, **bound)[0], metric.kernel(renamed_block, **bound)[0]
         assert b == pytest.approx(a, abs=1e-12, nan_ok=True), metric.name
 
 
 @given(documents)
 def test_values_of_subtopics_keep_their_bounds(ranking):
-    faceted = block([ranking], [[each for each in ranking if each]])
+    faceted = block([ranking], [[subtopics for subtopics in ranking if subtopics]])
     for metric in FACET_METRICS:
         bound = (metric @ 3).bound() if metric.at else metric.bound()
         value = metric.kernel(faceted, **bound)[0]
@@ -135,15 +173,17 @@ def test_values_of_subtopics_keep_their_bounds(ranking):
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8).filter(any))
 def test_with_one_subtopic_the_greedy_ideal_is_the_best(relevant):
-    ranking = [{0} if each else set() for each in relevant]
+    ranking = [{0} if is_relevant else set() for is_relevant in relevant]
     faceted = block([ranking], [[{0}] * sum(relevant)])
-    named = {metric.name: metric for metric in FACET_METRICS}
+    metrics_by_name = {metric.name: metric for metric in FACET_METRICS}
     first = relevant.index(True) + 1
-    best = block([sorted(ranking, key=len, reverse=True)], [[{0}] * sum(relevant)])
+    ideal = block([sorted(ranking, key=len, reverse=True)], [[{0}] * sum(relevant)])
     for name in ("alpha_nDCG", "nERR_IA"):
-        kernel = named[name].kernel
-        assert kernel(best)[0] == pytest.approx(1)
+        kernel = metrics_by_name[name].kernel
+        assert kernel(ideal)[0] == pytest.approx(1)
         assert kernel(faceted)[0] <= 1 + 1e-12
         # with nothing gained by a second document it is the discount of the first
-        only = kernel(faceted, alpha=1.0)[0]
-        assert only == pytest.approx(1 / np.log2(first + 1) if name == "alpha_nDCG" else 1 / first)
+        alpha_one_value = kernel(faceted, alpha=1.0)[0]
+        assert alpha_one_value == pytest.approx(
+            1 / np.log2(first + 1) if name == "alpha_nDCG" else 1 / first
+        )

@@ -30,8 +30,15 @@ def test_other_divergences_are_written_out():
 
 def test_how_much_is_shown():
     result = Listed(np.array([[0, 1, 2], [0, NONE, NONE], [NONE, NONE, NONE]]), 5)
-    values = {"ItemsShown": 3, "ItemsShown@1": 1, "ListLength": 4 / 3, "ListLength@1": 2 / 3,
-              "FullLists@3": 1 / 3, "FullLists": 2 / 3, "ListCoverage": 2 / 3}  # fmt: skip
+    values = {
+        "ItemsShown": 3,
+        "ItemsShown@1": 1,
+        "ListLength": 4 / 3,
+        "ListLength@1": 2 / 3,
+        "FullLists@3": 1 / 3,
+        "FullLists": 2 / 3,
+        "ListCoverage": 2 / 3,
+    }
     assert {name: parse_list(name).value(result) for name in values} == pytest.approx(values)
 
 
@@ -58,8 +65,9 @@ def test_variants_that_keep_no_bounds_have_none():
 
 
 def test_the_entropy_of_categories_is_written_out():
-    result = Listed(np.array([[0, 2, 1], [1, NONE, NONE]]), 3,
-                  categories=np.array([[1, 0], [0, 1], [0.5, 0.5]]))  # fmt: skip
+    result = Listed(
+        np.array([[0, 2, 1], [1, NONE, NONE]]), 3, categories=np.array([[1, 0], [0, 1], [0.5, 0.5]])
+    )
     metric = parse_list("CategoryEntropy")
     assert metric.values(result).tolist() == pytest.approx([1.0, 0.0])
     first, second = 1 + 0.85 / 2, 0.85 / 2 + 0.85**2

@@ -73,8 +73,8 @@ def test_evidently_s_example():
     assert Novelty.value(SHOWN) == pytest.approx(1.188722, abs=1e-6)
     assert Popularity.value(SHOWN) == 1.5
     assert parse_list("gini(over='shown',divisor='n-1')").value(SHOWN) == pytest.approx(0.2)
-    same = Listed(np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 1, 4]]), 5)
-    assert personalization(same.sums()) == pytest.approx(0.1666667, abs=1e-7)
+    lists = Listed(np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 1, 4]]), 5)
+    assert personalization(lists.sums()) == pytest.approx(0.1666667, abs=1e-7)
 
 
 def test_recpack_s_example():
@@ -90,9 +90,12 @@ def test_recpack_s_example():
 
 
 def test_rexmex_s_example():
-    same, other = Listed(np.array([[0], [0], [0]]), 2), Listed(np.array([[0], [1]]), 2)
-    assert personalization(other.sums()) == 1.0
-    assert personalization(same.sums()) == 0.0
+    equal_lists, distinct_lists = (
+        Listed(np.array([[0], [0], [0]]), 2),
+        Listed(np.array([[0], [1]]), 2),
+    )
+    assert personalization(distinct_lists.sums()) == 1.0
+    assert personalization(equal_lists.sums()) == 0.0
     result = Listed(np.array([[0, 1], [2, 3], [0, 3], [NONE, NONE]]), 5)
     assert coverage(result.sums()) == 0.8
     assert list_coverage(result).mean() == 0.75
@@ -103,8 +106,8 @@ def test_novelty_is_written_out():
     assert Novelty.value(SHOWN) == pytest.approx((log2(3) + (0 + log2(3)) / 2) / 2)
     capped = (log2(3) + (log2(3) + log2(3)) / 2 + (0 + log2(3)) / 2) / 3
     assert Novelty(unknown="cap").value(SHOWN) == pytest.approx(capped)
-    of = novelty(SHOWN, of="interactions")
-    assert of[1:].tolist() == pytest.approx([2, (log2(4 / 3) + 2) / 2])
+    novelties = novelty(SHOWN, of="interactions")
+    assert novelties[1:].tolist() == pytest.approx([2, (log2(4 / 3) + 2) / 2])
 
 
 def test_discounted_novelty_is_written_out():
@@ -120,8 +123,12 @@ def test_discounted_novelty_is_written_out():
 
 def test_steck_s_calibration():
     p = np.array([[0.7, 0.3]])
-    for q, result in (((1, 0), 1.133981751), ((0.5, 0.5), 0.080690870), ((0, 1), 2.864534673),
-                    ((0.7, 0.3), 0)):  # fmt: skip
+    for q, result in (
+        ((1, 0), 1.133981751),
+        ((0.5, 0.5), 0.080690870),
+        ((0, 1), 2.864534673),
+        ((0.7, 0.3), 0),
+    ):
         assert divergence_of_shares(p, np.array([q], float))[0] == pytest.approx(result, abs=1e-9)
     assert divergence_of_shares(p, p, "hellinger")[0] == 0
     assert divergence_of_shares(np.array([[1.0, 0]]), np.array([[0, 1.0]]), "js")[
@@ -132,9 +139,12 @@ def test_steck_s_calibration():
 
 def test_calibration_comes_from_categories_and_histories():
     # item 0 is all of the first category, item 1 half of each, item 2 of none
-    result = Listed(np.array([[0], [1], [2], [0]]), 3,
-                  categories=np.array([[1, 0], [0.5, 0.5], [0, 0]]),
-                  history=np.array([[1, NONE], [0, 1], [0, 1], [NONE, NONE]]))  # fmt: skip
+    result = Listed(
+        np.array([[0], [1], [2], [0]]),
+        3,
+        categories=np.array([[1, 0], [0.5, 0.5], [0, 0]]),
+        history=np.array([[1, NONE], [0, 1], [0, 1], [NONE, NONE]]),
+    )
     alpha = 0.01
     first = 0.5 * log(0.5 / (0.99 + alpha * 0.5)) + 0.5 * log(0.5 / (alpha * 0.5))
     second = 0.75 * log(0.75 / (0.99 * 0.5 + alpha * 0.75)) + 0.25 * log(
@@ -160,15 +170,20 @@ def test_diversity_by_cosine_is_that_of_a_loop():
     for row, value in zip(items, result, strict=True):
         pairs = [1 - cosine(a, b) for a, b in combinations(row[row != NONE], 2)]
         assert value == pytest.approx(np.mean(pairs) if pairs else np.nan, nan_ok=True)
-    both = Listed(items[:1], 6, features=features)
-    assert ILD(divisor="items").value(both) == pytest.approx(result[0] * 6 / 4)  # evidently
+    first_list = Listed(items[:1], 6, features=features)
+    assert ILD(divisor="items").value(first_list) == pytest.approx(result[0] * 6 / 4)  # evidently
 
 
 def test_serendipity_and_its_neighbours():
     result = Listed(
-        np.array([[0, 1, 2]]), 4, relevant=np.array([[0, 1]]), baseline=np.array([[0, 3]]),
-        earlier=np.array([[2, 3, NONE]]), history=np.array([[1, NONE]]), features=np.eye(4)[:, :3],
-    )  # fmt: skip
+        np.array([[0, 1, 2]]),
+        4,
+        relevant=np.array([[0, 1]]),
+        baseline=np.array([[0, 3]]),
+        earlier=np.array([[2, 3, NONE]]),
+        history=np.array([[1, NONE]]),
+        features=np.eye(4)[:, :3],
+    )
     assert Serendipity.value(result) == 1 / 3
     assert TemporalDiversity.value(result) == 2 / 3
     assert Stability.value(result) == 1 / 4
@@ -192,11 +207,11 @@ def test_what_is_missing_is_named():
 
 
 def test_nothing_shown():
-    nothing = full(np.full((2, 1), NONE))
-    assert (coverage(nothing.sums()), list_coverage(nothing).mean()) == (0, 0)
+    empty_lists = full(np.full((2, 1), NONE))
+    assert (coverage(empty_lists.sums()), list_coverage(empty_lists).mean()) == (0, 0)
     zero = {"Coverage", "ItemsShown", "ListCoverage", "FullLists", "ListLength"}
     for metric in LIST_METRICS:
-        value = metric.value(nothing)
+        value = metric.value(empty_lists)
         assert value == 0 if metric.name in zero else np.isnan(value) or value == 0, metric.name
     assert np.isnan(personalization(Listed(np.array([[0, 1]]), 2).sums()))
 
@@ -206,13 +221,18 @@ def full(items):
     rng = np.random.default_rng(1)
     rows = len(items)
     return Listed(
-        items, 6, seen=np.array([5, 3, 2, 1, 1, 0]), people=7,
+        items,
+        6,
+        seen=np.array([5, 3, 2, 1, 1, 0]),
+        people=7,
         relevant=np.array([[(3 * r) % 6, (3 * r + 1) % 6] for r in range(rows)]).reshape(rows, 2),
         history=np.array([[(2 * r) % 6, (r + 1) % 6] for r in range(rows)]).reshape(rows, 2),
-        baseline=np.tile([0, 1], (rows, 1)), earlier=np.tile([2, 3], (rows, 1)),
-        features=rng.normal(size=(6, 4)), categories=rng.dirichlet([1, 1, 1], 6),
+        baseline=np.tile([0, 1], (rows, 1)),
+        earlier=np.tile([2, 3], (rows, 1)),
+        features=rng.normal(size=(6, 4)),
+        categories=rng.dirichlet([1, 1, 1], 6),
         groups=np.array([0, 1, 0, 1, 0, NONE]),
-    )  # fmt: skip
+    )
 
 
 rows = st.lists(
@@ -225,8 +245,8 @@ rows = st.lists(
 @given(rows)
 def test_personalization_is_that_of_a_loop_over_pairs(lists):
     sets = [set(row) - {NONE} for row in lists]
-    kept = [one for one in sets if one]
-    pairs = [len(a & b) / (len(a) * len(b)) ** 0.5 for a, b in combinations(kept, 2)]
+    nonempty = [item_set for item_set in sets if item_set]
+    pairs = [len(a & b) / (len(a) * len(b)) ** 0.5 for a, b in combinations(nonempty, 2)]
     if pairs:
         result = personalization(Listed(np.array(lists), 6).sums())
         assert result == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
@@ -245,19 +265,21 @@ def test_every_value_is_within_its_bounds(lists):
 def test_membership_is_that_of_sets(lists, others):
     size = min(len(lists), len(others))
     result = is_in_row(np.array(lists[:size]), np.array(others[:size]))
-    for row, other, found in zip(lists, others, result, strict=False):
-        assert found.tolist() == [item != NONE and item in other for item in row]
+    for row, other_row, membership in zip(lists, others, result, strict=False):
+        assert membership.tolist() == [item != NONE and item in other_row for item in row]
 
 
 def test_weights_are_lists_that_stand_several_times():
     items = np.array([[0, 1, 2], [1, 2, NONE], [5, NONE, NONE]])
-    looked = np.array([1, 0.5, 0.3])
-    twice = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums(looked=looked)
-    weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]), looked)
+    rank_weights = np.array([1, 0.5, 0.3])
+    repeated = Listed(np.repeat(items, [2, 0, 3], axis=0), 6).sums(looked=rank_weights)
+    weighted = Listed(items, 6).sums(np.array([2.0, 0, 3]), rank_weights)
     for name in ("counts", "scaled", "exposure"):
-        one, other = (np.atleast_2d(getattr(each, name)).sum(axis=0) for each in (twice, weighted))
-        assert one == pytest.approx(other)
-    assert (twice.lists, twice.filled) == (weighted.lists, weighted.filled)
+        first, second = (
+            np.atleast_2d(getattr(sums, name)).sum(axis=0) for sums in (repeated, weighted)
+        )
+        assert first == pytest.approx(second)
+    assert (repeated.lists, repeated.filled) == (weighted.lists, weighted.filled)
     assert personalization(weighted) == 1  # a list is no pair with itself
 
 
@@ -268,14 +290,14 @@ def test_every_declaration_is_filled_in(metric):
     assert metric.title.endswith(".")
     assert metric.kernel.__doc__
     assert (metric.finish is not None) == (metric.merge == "ratio")
-    cut = metric @ 5
-    assert parse_list(str(cut)) == cut
-    assert parse(str(cut), LIST_METRICS) == cut
+    metric_at_5 = metric @ 5
+    assert parse_list(str(metric_at_5)) == metric_at_5
+    assert parse(str(metric_at_5), LIST_METRICS) == metric_at_5
     assert metric.parameters["cutoff"].read(3) == 3
 
 
 def test_names_and_aliases_are_one_metric_each():
-    names = [name.casefold() for each in LIST_METRICS for name in (each.name, *each.aliases)]
+    names = [name.casefold() for metric in LIST_METRICS for name in (metric.name, *metric.aliases)]
     assert len(names) == len(set(names))
     assert str(parse_list("catalog_coverage@3")) == "Coverage@3"
     assert parse_list("nDCG@10") is None
@@ -293,41 +315,45 @@ RAGGED_ITEMS = 80
 def _ragged(rng, longest):
     """Lists of 0 items to so many."""
     lists = [rng.permutation(RAGGED_ITEMS)[: rng.integers(longest + 1)] for _ in range(60)]
-    return np.array([np.pad(each, (0, longest - len(each)), constant_values=-1) for each in lists])
+    return np.array([np.pad(row, (0, longest - len(row)), constant_values=-1) for row in lists])
 
 
 def _ragged_lists():
     rng = np.random.default_rng(3)
     shares = rng.random((RAGGED_ITEMS, 5)) + 0.01
     return Listed(
-        _ragged(rng, 45), RAGGED_ITEMS, rng.integers(0, 50, RAGGED_ITEMS), 60,
+        _ragged(rng, 45),
+        RAGGED_ITEMS,
+        rng.integers(0, 50, RAGGED_ITEMS),
+        60,
         *(_ragged(rng, longest) for longest in (30, 50, 20, 45)),
-        features=rng.random((RAGGED_ITEMS, 6)), categories=shares / shares.sum(axis=1)[:, None],
+        features=rng.random((RAGGED_ITEMS, 6)),
+        categories=shares / shares.sum(axis=1)[:, None],
         groups=rng.integers(0, 3, RAGGED_ITEMS),
         similarities=rng.random((RAGGED_ITEMS, RAGGED_ITEMS)),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
     "metric",
     [
-        *(each for each in LIST_METRICS if each.merge != "items"),
-        *(ILD(similarity=each) for each in ("jaccard", "given")),
-        *(each(weight="log2") for each in (EEL, EED, EER)),
-        *(Unexpectedness(relevance=each) for each in ("use", "only")),
+        *(metric for metric in LIST_METRICS if metric.merge != "items"),
+        *(ILD(similarity=similarity) for similarity in ("jaccard", "given")),
+        *(metric_class(weight="log2") for metric_class in (EEL, EED, EER)),
+        *(Unexpectedness(relevance=relevance) for relevance in ("use", "only")),
     ],
     ids=str,
 )
 def test_the_value_of_a_list_does_not_depend_on_longer_lists(metric):
-    many = _ragged_lists()
+    lists = _ragged_lists()
     for cutoff in (None, 7, 30):
-        values = (metric @ cutoff if cutoff else metric).values(many)
-        for user in range(len(many.items)):
-            alone = many.rows(np.array([user]))
+        values = (metric @ cutoff if cutoff else metric).values(lists)
+        for user in range(len(lists.items)):
+            one_user = lists.rows(np.array([user]))
             short = {
                 name: rows[:, : max(1, np.count_nonzero(rows != -1))]
                 for name in ("items", "relevant", "history", "baseline", "earlier")
-                if (rows := getattr(alone, name)) is not None
+                if (rows := getattr(one_user, name)) is not None
             }
-            (value,) = (metric @ cutoff if cutoff else metric).values(replace(alone, **short))
+            (value,) = (metric @ cutoff if cutoff else metric).values(replace(one_user, **short))
             assert np.array_equal(value, values[user], equal_nan=True), (user, cutoff)

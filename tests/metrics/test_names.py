@@ -139,9 +139,9 @@ def test_a_family_gives_one_metric_a_cutoff(text, labels):
 @pytest.mark.parametrize("text", ["P", "recall", "ndcg_cut", "map_cut", "relative_P"])
 def test_a_bare_family_gives_the_usual_cutoffs(text):
     usual = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
-    found = parse_all(text)
-    assert [label for label, _ in found] == [f"{text}_{k}" for k in usual]
-    assert [dict(metric.given)["cutoff"] for _, metric in found] == usual
+    labelled_metrics = parse_all(text)
+    assert [label for label, _ in labelled_metrics] == [f"{text}_{k}" for k in usual]
+    assert [dict(metric.given)["cutoff"] for _, metric in labelled_metrics] == usual
 
 
 def test_the_usual_levels():
@@ -199,7 +199,7 @@ def test_what_names_nothing_is_refused_with_the_way_out(text, code):
 
 def test_every_built_in_metric_is_where_its_names_say():
     metrics = [*CATALOGUE, *PREFERENCE_METRICS, *SAMPLE_METRICS]
-    by_every_name = {name: each for each in metrics for name in (each.name, *each.aliases)}
+    by_every_name = {name: metric for metric in metrics for name in (metric.name, *metric.aliases)}
     assert {name: find_built_in(name) for name in MODULE_OF_METRIC} == by_every_name
     assert find_built_in("ndcg") is None
 

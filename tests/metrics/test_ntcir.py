@@ -16,7 +16,7 @@ CASES = json.loads((Path(__file__).parent / "ntcireval.json").read_text())
 def test_values_are_those_of_pyntcireval(name):
     for (grades, pool), values in zip(CASES["rankings"], CASES["values"][name], strict=True):
         lists = (grades, [grade for grade in grades if grade is not None])
-        ours = [parse(name).compute(block([each], [pool]))[0] for each in lists]
+        ours = [parse(name).compute(block([ranking], [pool]))[0] for ranking in lists]
         assert ours == pytest.approx(values, abs=1e-12)
 
 
@@ -26,6 +26,6 @@ def test_judged_only_makes_condensed_lists():
     condensed = {"q": {"a": 3.0, "b": 1.0}}
     names = ["O", "PMeasure", "PPlus", "NCUguP", "NCUrbBR", "Q"]
     short = [f"{name}(judged_only=True)" for name in names]
-    one = evaluate(qrels, run, short).means.row(0)[1:]
-    assert one == evaluate(qrels, condensed, names).means.row(0)[1:]
-    assert one != evaluate(qrels, run, names).means.row(0)[1:]
+    condensed_values = evaluate(qrels, run, short).means.row(0)[1:]
+    assert condensed_values == evaluate(qrels, condensed, names).means.row(0)[1:]
+    assert condensed_values != evaluate(qrels, run, names).means.row(0)[1:]

@@ -18,11 +18,11 @@ REPEATING = np.array([[1, 1, 1], [2, 2, 2], [1, 2, NONE], [3, 1, 3]])
 
 def by_pairs(items: np.ndarray, similarity: str, k: float) -> float:
     sets = [set(row[row != NONE].tolist()) for row in items]
-    found = [
+    similarities = [
         len(a & b) / (np.sqrt(len(a) * len(b)) if similarity == "cosine" else k)
         for a, b in combinations(sets, 2)
     ]
-    return 1 - float(np.mean(found))
+    return 1 - float(np.mean(similarities))
 
 
 @pytest.mark.parametrize("width", [3, 40])
@@ -45,9 +45,9 @@ def test_disjoint_lists_have_nothing_in_common() -> None:
 
 
 def test_resamples_are_of_sets_too() -> None:
-    listed = Listed(REPEATING, 4)
-    drawn, _ = resample_users([listed], {"p": Personalization}, 200, 1)
-    values = drawn["p"].again[0]
+    listed_items = Listed(REPEATING, 4)
+    resampled, _ = resample_users([listed_items], {"p": Personalization}, 200, 1)
+    values = resampled["p"].again[0]
     assert np.nanmin(values) >= -1e-12
     assert np.nanmax(values) <= 1 + 1e-12
 
@@ -55,21 +55,23 @@ def test_resamples_are_of_sets_too() -> None:
 @pytest.mark.parametrize("width", [2, 5, 16, 17, 30])
 def test_first_places_are_those_of_python(width: int) -> None:
     items = np.random.default_rng(width).integers(NONE, 7, (50, width))
-    wanted = [
-        [item != NONE and item not in row[:at] for at, item in enumerate(row)]
+    expected = [
+        [item != NONE and item not in row[:index] for index, item in enumerate(row)]
         for row in items.tolist()
     ]
-    assert is_first(items).tolist() == wanted
+    assert is_first(items).tolist() == expected
 
 
 def test_an_interval_holds_its_own_value() -> None:
     run = {"u": ["a", "a", "b"], "v": ["b", "b", "b"], "w": ["c", "a", "c"]}
     with np.errstate(all="ignore"):
         card = rankgate.scorecard(
-            {user: {"a"} for user in run}, run,
+            {user: {"a"} for user in run},
+            run,
             ["Personalization@3", "Coverage@3", "Gini@3", "ItemsShown@3", "Entropy@3"],
-            convention="recmetrics", resamples=50,
-        )  # fmt: skip
+            convention="recmetrics",
+            resamples=50,
+        )
     for row in card.figures.iter_rows(named=True):
         if row["low"] is not None:
             assert row["low"] <= row["value"] <= row["high"], row

@@ -43,9 +43,9 @@ def pairs(qrels, run, rel, over):
     """The score of the relevant document and of the other, of every pair."""
     docs = {*run} if over == "retrieved" else {*qrels, *run}
     score = {doc: run.get(doc, -1.0) for doc in docs}
-    good = [score[doc] for doc in docs if qrels.get(doc, 0) >= rel]
+    good_scores = [score[doc] for doc in docs if qrels.get(doc, 0) >= rel]
     bad = [score[doc] for doc in docs if qrels.get(doc, 0) < rel]
-    return [(one, other) for one in good for other in bad]
+    return [(good_score, bad_score) for good_score in good_scores for bad_score in bad]
 
 
 @pytest.mark.parametrize("over", ["known", "retrieved"])
@@ -53,25 +53,27 @@ def pairs(qrels, run, rel, over):
 @given(collections())
 def test_areas_are_those_of_a_loop_over_all_pairs(rel, over, collection):
     qrels, run = collection
-    both = pairs(qrels, run, rel, over)
-    if not both:
+    score_pairs = pairs(qrels, run, rel, over)
+    if not score_pairs:
         return
-    won, tied = (sum(f(a, b) for a, b in both) for f in (lambda a, b: a > b, lambda a, b: a == b))
+    won, tied = (
+        sum(f(a, b) for a, b in score_pairs) for f in (lambda a, b: a > b, lambda a, b: a == b)
+    )
     half = of_one(AUC(over=over, rel=rel), qrels, run)
-    assert half == pytest.approx((won + tied / 2) / len(both), abs=1e-12)
+    assert half == pytest.approx((won + tied / 2) / len(score_pairs), abs=1e-12)
     lost = of_one(AUC(over=over, rel=rel, ties="lost"), qrels, run)
-    assert lost == pytest.approx(won / len(both), abs=1e-12)
+    assert lost == pytest.approx(won / len(score_pairs), abs=1e-12)
     loss = of_one(RankingLoss(over=over, rel=rel), qrels, run)
-    assert loss == pytest.approx(1 - won / len(both), abs=1e-12)
+    assert loss == pytest.approx(1 - won / len(score_pairs), abs=1e-12)
 
 
 @given(collections())
 def test_coverage_is_that_of_a_loop(collection):
     qrels, run = collection
     score = {doc: run.get(doc, -1.0) for doc in {*qrels, *run}}
-    good = [score[doc] for doc in score if qrels.get(doc, 0) >= 1]
-    if good:
-        expected = sum(each >= min(good) for each in score.values())
+    good_scores = [score[doc] for doc in score if qrels.get(doc, 0) >= 1]
+    if good_scores:
+        expected = sum(doc_score >= min(good_scores) for doc_score in score.values())
         assert of_one(CoverageError, qrels, run) == expected
 
 

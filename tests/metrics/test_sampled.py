@@ -16,23 +16,23 @@ ITEMS, NEGATIVES, USERS = 800, 99, 40_000
 
 def test_values_of_one_relevant_item_are_written_out() -> None:
     rank = np.arange(1.0, 5.0)
-    found = {name: of_rank(rank, 3).tolist() for name, of_rank in OF_RANK.items()}
-    assert found["nDCG"] == pytest.approx([1, 1 / log2(3), 1 / 2, 0])
-    assert found["RR"] == found["AP"] == pytest.approx([1, 1 / 2, 1 / 3, 0])
-    assert found["R"] == found["Success"] == [1, 1, 1, 0]
-    assert found["P"] == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
+    values = {name: of_rank(rank, 3).tolist() for name, of_rank in OF_RANK.items()}
+    assert values["nDCG"] == pytest.approx([1, 1 / log2(3), 1 / 2, 0])
+    assert values["RR"] == values["AP"] == pytest.approx([1, 1 / 2, 1 / 3, 0])
+    assert values["R"] == values["Success"] == [1, 1, 1, 0]
+    assert values["P"] == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0])
 
 
 def test_chances_are_those_of_drawing_without_replacement() -> None:
-    found = rank_chances(12, 4)
+    chances = rank_chances(12, 4)
     for rank in range(1, 13):
-        wanted = [
+        expected = [
             comb(rank - 1, better) * comb(12 - rank, 4 - better) / comb(11, 4)
             if 4 - better <= 12 - rank
             else 0
             for better in range(5)
         ]
-        assert found[rank - 1] == pytest.approx(wanted)
+        assert chances[rank - 1] == pytest.approx(expected)
     assert rank_chances(500, 60).sum(axis=1) == pytest.approx(np.ones(500))
 
 
@@ -49,8 +49,8 @@ def test_the_correction_comes_nearer(metric: str, skew: float) -> None:
     ranks, sampled = drawn(skew, 7)
     name, _, cutoff = metric.partition("@")
     exact = OF_RANK[name](ranks.astype(float), float(cutoff or np.inf)).mean()
-    raw, found = corrected_mean(sampled, metric, ITEMS, NEGATIVES, 0.01)
-    assert abs(found - exact) < abs(raw - exact) / 2
+    raw, corrected = corrected_mean(sampled, metric, ITEMS, NEGATIVES, 0.01)
+    assert abs(corrected - exact) < abs(raw - exact) / 2
     assert raw > exact
 
 
@@ -58,21 +58,21 @@ def test_systems_that_sampling_turns_around_are_set_right() -> None:
     rng = np.random.default_rng(1)
     first = np.where(rng.random(USERS) < 0.2, 1, 400)  # finds some at the very top
     second = np.full(USERS, 40)  # finds all, far below the cutoff
-    raw, found = [], []
+    raw, corrected = [], []
     for ranks in (first, second):
         sampled = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, NEGATIVES)
         pair = corrected_mean(sampled, "R@10", ITEMS, NEGATIVES, 0.01)
         raw.append(pair[0])
-        found.append(pair[1])
+        corrected.append(pair[1])
     assert raw[0] < raw[1]
-    assert found[0] > found[1]
+    assert corrected[0] > corrected[1]
 
 
 def test_nothing_is_corrected_where_all_are_drawn() -> None:
     ranks = np.random.default_rng(2).integers(1, 21, 100)
     for metric in ("nDCG@5", "RR", "P@5", "Success@3"):
-        raw, found = corrected_mean(ranks, metric, 20, 19, 0.0)
-        assert found == pytest.approx(raw)
+        raw, corrected = corrected_mean(ranks, metric, 20, 19, 0.0)
+        assert corrected == pytest.approx(raw)
 
 
 @pytest.mark.parametrize(

@@ -34,19 +34,21 @@ def value(name, grades, **more):
 
 
 def test_values_by_hand():
-    drawn = GRADES | {"d2": -1, "d4": -1, "d5": -1}  # 2 of 4 in a, 3 of 4 in b
+    pool_grades = GRADES | {"d2": -1, "d4": -1, "d5": -1}  # 2 of 4 in a, 3 of 4 in b
     a, b = 4 / 2, 4 / 3
     e = 0.00001
-    one = a * 1
-    three = a / 3 * (1 + 2 * (1 + e) / (1 + 2 * e))
-    six = b / 6 * (1 + 4 * (2 + e) / (2 + 2 * e) + 1 * (0 + e) / (0 + 2 * e))
-    assert value("xinfAP", drawn) == pytest.approx((one + three + six) / (2 * a + 2 * b))
-    found = a * 2 + a * 1 / log2(4) + b * 3 / log2(7)
+    rank_one = a * 1
+    rank_three = a / 3 * (1 + 2 * (1 + e) / (1 + 2 * e))
+    rank_six = b / 6 * (1 + 4 * (2 + e) / (2 + 2 * e) + 1 * (0 + e) / (0 + 2 * e))
+    assert value("xinfAP", pool_grades) == pytest.approx(
+        (rank_one + rank_three + rank_six) / (2 * a + 2 * b)
+    )
+    dcg = a * 2 + a * 1 / log2(4) + b * 3 / log2(7)
     ideal = 3 + 2 / log2(3) + 2 / log2(4) + sum(1 / log2(i) for i in (5, 6, 7))
-    assert value("infNDCG", drawn) == pytest.approx(found / ideal)
+    assert value("infNDCG", pool_grades) == pytest.approx(dcg / ideal)
     pair = 4 * 3 / (2 * 1)
-    whole = a + (a + pair) / 3 + (b + 2 * a * b) / 6
-    assert value("statAP", drawn) == pytest.approx(whole / (2 * a + 2 * b))
+    numerator = a + (a + pair) / 3 + (b + 2 * a * b) / 6
+    assert value("statAP", pool_grades) == pytest.approx(numerator / (2 * a + 2 * b))
 
 
 def test_a_pool_that_is_judged_wholly_has_the_plain_values():
@@ -57,9 +59,11 @@ def test_a_pool_that_is_judged_wholly_has_the_plain_values():
 
 
 def test_one_stratum_has_the_value_of_infap():
-    drawn = GRADES | {"d2": -1, "d5": -1}
-    one = dict.fromkeys(STRATA, "s")
-    assert value("xinfAP", drawn, strata=one) == pytest.approx(value("infAP", drawn))
+    pool_grades = GRADES | {"d2": -1, "d5": -1}
+    single_stratum = dict.fromkeys(STRATA, "s")
+    assert value("xinfAP", pool_grades, strata=single_stratum) == pytest.approx(
+        value("infAP", pool_grades)
+    )
 
 
 def test_the_numerator_of_statap_is_right_on_average_over_all_samples():
@@ -67,25 +71,25 @@ def test_the_numerator_of_statap_is_right_on_average_over_all_samples():
     grade, stratum = np.array([1.0, 0, 1, 1, 0, 1]), np.array([0, 0, 0, 1, 1, 1])
     unknown, sums = np.full(6, np.nan), []
     for first, second in product(combinations(range(3), 2), combinations(range(3, 6), 2)):
-        kept = np.isin(np.arange(6), [*first, *second])
-        pool = SampledPool(rank, np.where(kept, grade, -1), stratum, unknown)
-        wanted = pool.weight[pool.is_judged & (pool.grade >= 1)].sum()
-        sums.append(np.nan_to_num(parse("statAP").kernel([pool])[0]) * wanted)
+        sampled = np.isin(np.arange(6), [*first, *second])
+        pool = SampledPool(rank, np.where(sampled, grade, -1), stratum, unknown)
+        total_weight = pool.weight[pool.is_judged & (pool.grade >= 1)].sum()
+        sums.append(np.nan_to_num(parse("statAP").kernel([pool])[0]) * total_weight)
     assert np.mean(sums) == pytest.approx(1 / 1 + 2 / 3 + 3 / 4)
 
 
 def test_probabilities_say_how_large_a_stratum_is():
-    listed = GRADES | {"d2": -1, "d4": -1}
-    drawn = {doc: grade for doc, grade in listed.items() if grade >= 0}
+    pool_grades = GRADES | {"d2": -1, "d4": -1}
+    judged = {doc: grade for doc, grade in pool_grades.items() if grade >= 0}
     chances = {"d1": 0.5, "d3": 0.5, **dict.fromkeys(("d5", "d6", "d7", "d9"), 1.0)}
-    assert value("statAP", drawn, chances=chances) == pytest.approx(value("statAP", listed))
+    assert value("statAP", judged, chances=chances) == pytest.approx(value("statAP", pool_grades))
 
 
 def test_probabilities_that_do_not_fit_their_strata_are_refused():
-    listed = GRADES | {"d2": -1, "d4": -1}
+    pool_grades = GRADES | {"d2": -1, "d4": -1}
     chances = {"d1": 0.2, "d3": 0.2, **dict.fromkeys(("d5", "d6", "d7", "d9"), 1.0)}
     with raises("unfit-probability", InputError):
-        value("xinfAP", listed, chances=chances)
+        value("xinfAP", pool_grades, chances=chances)
 
 
 @pytest.mark.parametrize("metric", SAMPLE_METRICS, ids=lambda each: each.name)
@@ -96,9 +100,14 @@ def test_a_metric_is_declared_in_full(metric):
 
 
 @pytest.mark.parametrize(
-    "changed", ["xinfAP(rel=2) xinfAP", "statAP(rel=2) statAP", "infNDCG@2 infNDCG",
-                "infNDCG(gain='exp') infNDCG"],
-)  # fmt: skip
+    "changed",
+    [
+        "xinfAP(rel=2) xinfAP",
+        "statAP(rel=2) statAP",
+        "infNDCG@2 infNDCG",
+        "infNDCG(gain='exp') infNDCG",
+    ],
+)
 def test_a_parameter_changes_the_value(changed):
-    one, two = (value(name, GRADES | {"d2": -1, "d5": -1}) for name in changed.split())
-    assert one != two
+    first, second = (value(name, GRADES | {"d2": -1, "d5": -1}) for name in changed.split())
+    assert first != second

@@ -62,10 +62,10 @@ def random_block(seed):
     rng = np.random.default_rng(seed)
     grades, pools = [], []
     for _ in range(20):
-        drawn = rng.choice([None, -1, 0, 1, 2, 3], size=rng.integers(0, 12)).tolist()
-        grades.append(drawn)
+        query_grades = rng.choice([None, -1, 0, 1, 2, 3], size=rng.integers(0, 12)).tolist()
+        grades.append(query_grades)
         left_out = rng.choice([0, 1, 3], size=rng.integers(0, 4)).tolist()
-        pools.append([grade for grade in drawn if grade is not None] + left_out)
+        pools.append([grade for grade in query_grades if grade is not None] + left_out)
     return block([*grades, [0, None]], ideal=[*pools, [0]])
 
 
@@ -75,15 +75,17 @@ def test_the_parts_add_up_to_the_value(metric, seed):
     judged = random_block(seed)
     plain = {metric.at: 5} if metric.missing else {}
     for bound in [plain, *BINDINGS.get(metric.name, [])]:
-        each = metric(**bound)
-        steps = each.decompose(judged)
-        np.testing.assert_allclose(steps.value, each.compute(judged), rtol=1e-13, err_msg=str(each))
+        bound_metric = metric(**bound)
+        steps = bound_metric.decompose(judged)
+        np.testing.assert_allclose(
+            steps.value, bound_metric.compute(judged), rtol=1e-13, err_msg=str(bound_metric)
+        )
         assert steps.gain.shape == steps.weight.shape == judged.rank.shape
         assert steps.norm.shape == judged.retrieved.shape
 
 
 def test_the_norm_of_ndcg_is_the_sum_over_its_ideal():
-    metric = next(each for each in APART if each.name == "nDCG")
+    metric = next(candidate for candidate in APART if candidate.name == "nDCG")
     steps = (metric(gain="exp") @ 3).decompose(block([[3, 2, 1]], ideal=[[3, 3, 2, 1]]))
     gain, weight = steps.ideal
     np.testing.assert_allclose(gain * weight, [[7, 7 / np.log2(3), 3 / 2]])
@@ -97,5 +99,7 @@ def test_weights_are_reported_where_an_unjudged_document_stands_too():
     for metric in APART:
         if metric.name in ("infAP", "ERR"):  # one estimates from the pool, one needs a scale
             continue
-        each = metric @ 5 if metric.missing else metric
-        np.testing.assert_array_equal(each.compute(from_pool), each.compute(unjudged))
+        bound_metric = metric @ 5 if metric.missing else metric
+        np.testing.assert_array_equal(
+            bound_metric.compute(from_pool), bound_metric.compute(unjudged)
+        )

@@ -68,26 +68,28 @@ def test_averaged_dcg_is_the_mean_over_all_orders(seed, cutoff):
 def test_a_signed_ideal_of_known_documents_is_their_best_order(seed):
     documents, missed = examples(seed), [2, -2][: seed % 3]
     pool = [gain(grade, signed=True) for grade, _ in documents] + missed
-    ideal = sum(each / log2(i + 1) for i, each in enumerate(sorted(pool, reverse=True)[:4], 1))
-    got, value = computed(
+    ideal = sum(
+        pool_gain / log2(i + 1) for i, pool_gain in enumerate(sorted(pool, reverse=True)[:4], 1)
+    )
+    dcg, value = computed(
         documents,
         "DCG(gain='signed',ties='averaged')@4",
         "nDCG(gain='signed',ties='averaged',ideal='known')@4",
         missed=missed,
     )
-    assert value == pytest.approx(got / ideal if ideal else 0, abs=1e-12)
+    assert value == pytest.approx(dcg / ideal if ideal else 0, abs=1e-12)
 
 
 def test_a_signed_ideal_of_judged_documents_leaves_the_unjudged_out():
-    listed = block([[None, None, 1, -1]], ideal=[[1, -1, -2]])
-    got = 1 / 2 - 1 / log2(5)
+    judged = block([[None, None, 1, -1]], ideal=[[1, -1, -2]])
+    dcg = 1 / 2 - 1 / log2(5)
     metric = nDCG(gain="signed")
-    assert metric.compute(listed) == pytest.approx(got / (1 - 1 / log2(3) - 2 / 2))
-    known = got / (1 - 1 / log2(5) - 2 / log2(6))  # 1, two without a grade, -1, -2
-    assert metric(ideal="known").compute(listed) == pytest.approx(known)
-    retrieved = got / (1 - 1 / log2(5))
-    assert metric(ideal="retrieved").compute(listed) == pytest.approx(retrieved)
-    assert (metric(ideal="shown") @ 3).compute(listed) == pytest.approx(1 / 2)
+    assert metric.compute(judged) == pytest.approx(dcg / (1 - 1 / log2(3) - 2 / 2))
+    known_ndcg = dcg / (1 - 1 / log2(5) - 2 / log2(6))  # 1, two without a grade, -1, -2
+    assert metric(ideal="known").compute(judged) == pytest.approx(known_ndcg)
+    retrieved = dcg / (1 - 1 / log2(5))
+    assert metric(ideal="retrieved").compute(judged) == pytest.approx(retrieved)
+    assert (metric(ideal="shown") @ 3).compute(judged) == pytest.approx(1 / 2)
 
 
 def test_a_negative_grade_that_is_missed_stands_in_the_ideal():
@@ -102,8 +104,9 @@ def test_label_ranking_average_precision_is_its_definition(seed):
     documents = examples(seed)
     relevant = [score for grade, score in documents if gain(grade, signed=False) >= 1]
     at_each = [
-        sum(other >= own for other in relevant) / sum(other >= own for _, other in documents)
-        for own in relevant
+        sum(other_score >= score for other_score in relevant)
+        / sum(other_score >= score for _, other_score in documents)
+        for score in relevant
     ]
     (value,) = computed(documents, "LRAP")
     assert value == pytest.approx(np.mean(at_each) if relevant else 0, abs=1e-12)
@@ -113,12 +116,12 @@ def test_label_ranking_average_precision_is_its_definition(seed):
 def test_ordered_pairs_are_counted_one_by_one(seed):
     missed = [3, 1, 0][: seed % 4]
     documents = examples(seed)
-    known = [*documents, *((grade, 0.0) for grade in missed)]
+    all_documents = [*documents, *((grade, 0.0) for grade in missed)]
     pairs = [
-        mine > other
-        for one, mine in known
-        for two, other in known
-        if gain(one, signed=False) > gain(two, signed=False)
+        first_score > second_score
+        for first_grade, first_score in all_documents
+        for second_grade, second_score in all_documents
+        if gain(first_grade, signed=False) > gain(second_grade, signed=False)
     ]
     (value,) = computed(documents, "OPA", missed=missed)
     assert value == pytest.approx(np.mean(pairs) if pairs else 0, abs=1e-12)
@@ -127,7 +130,7 @@ def test_ordered_pairs_are_counted_one_by_one(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_parts_of_a_tied_list_add_up_to_its_value(seed):
     lists = [examples(50 * seed + i) for i in range(20)]
-    judged = block([[grade for grade, _ in each] for each in lists])
+    judged = block([[grade for grade, _ in documents] for documents in lists])
     first, last = judged.first.copy(), judged.last.copy()
     pair = np.broadcast_to(judged.rank[:, 2:3] < PAD, (len(lists), 2))
     # the second and the third judged are equal, where there is a third

@@ -25,8 +25,8 @@ class World:
         clicks, looks = np.zeros(self.pair.shape, bool), np.ones(SEARCHES, bool)
         for rank in range(RANKS):
             clicks[:, rank] = looks & (self.random.random(SEARCHES) < self.a[:, rank])
-            on = np.where(clicks[:, rank], after[:, rank], onward)
-            looks &= self.random.random(SEARCHES) < on
+            continue_chance = np.where(clicks[:, rank], after[:, rank], onward)
+            looks &= self.random.random(SEARCHES) < continue_chance
         return clicks
 
     def examined(self, curve):

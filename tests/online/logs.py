@@ -22,7 +22,7 @@ def search(number, at, **more):
 
 
 def event(action, number, at, rank=None, doc=None, **more):
-    found = {
+    row = {
         "action_name": action,
         "query_id": f"s{number}",
         "session_id": f"v{number}",
@@ -31,22 +31,22 @@ def event(action, number, at, rank=None, doc=None, **more):
         "event_attributes": {"object": {"object_id": doc or f"d{rank}"}, "position": {}},
     }
     if rank is not None:
-        found["event_attributes"]["position"] = {"ordinal": rank}
-    return {**found, **more}
+        row["event_attributes"]["position"] = {"ordinal": rank}
+    return {**row, **more}
 
 
 def honest(searches=60, base=0):
     """Searches of four results, a minute apart; every third has a click."""
     rows = []
     for number in range(searches):
-        at = number * 60
-        rows.append(search(number, at))
-        rows += [event("impression", number, at + 1, rank + base) for rank in range(4)]
+        at_seconds = number * 60
+        rows.append(search(number, at_seconds))
+        rows += [event("impression", number, at_seconds + 1, rank + base) for rank in range(4)]
         if number % 3 == 0:
-            rows.append(event("click", number, at + 9, number % 4 + base))
+            rows.append(event("click", number, at_seconds + 9, number % 4 + base))
     return rows
 
 
 def written(path, rows, end="\n"):
-    path.write_text("\n".join(json.dumps(each) for each in rows) + end, encoding="utf-8")
+    path.write_text("\n".join(json.dumps(row) for row in rows) + end, encoding="utf-8")
     return path

@@ -33,7 +33,7 @@ def row(result, metric, variant=None):
 
 
 def codes(result, severity=None):
-    return {each.code for each in result.findings if severity in {None, each.severity}}
+    return {finding.code for finding in result.findings if severity in {None, finding.severity}}
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +63,16 @@ def mails(shared):
 def test_cookie_cats(cats, shared):
     expected = json.loads((shared / "cookie-cats-abtest" / "expected.json").read_text())
     for name in ("retention_1", "retention_7"):
-        found, known = row(cats, name), expected[name]
-        assert found["control"] == pytest.approx(known["rate_control"])
-        assert found["treatment"] == pytest.approx(known["rate_treatment"])
-        assert found["p_raw"] == pytest.approx(known["p_two_sided"])
+        figures, reference = row(cats, name), expected[name]
+        assert figures["control"] == pytest.approx(reference["rate_control"])
+        assert figures["treatment"] == pytest.approx(reference["rate_treatment"])
+        assert figures["p_raw"] == pytest.approx(reference["p_two_sided"])
         # Mee's interval is not Wald's, and lies near it where shares have many units
-        assert [found["low"], found["high"]] == pytest.approx(known["ci95_unpooled"], rel=2e-2)
-        assert found["relative"] == pytest.approx(known["rel_diff"])
-        assert found["kind"] == "proportion"
+        assert [figures["low"], figures["high"]] == pytest.approx(
+            reference["ci95_unpooled"], rel=2e-2
+        )
+        assert figures["relative"] == pytest.approx(reference["rel_diff"])
+        assert figures["kind"] == "proportion"
     rounds = row(cats, "sum_game_rounds")
     assert rounds["p_raw"] == pytest.approx(0.3759243841)
     assert rounds["delta"] == pytest.approx(-1.1574884540)
@@ -90,7 +92,7 @@ def test_the_sample_ratio_is_warned_of_before_any_figure(cats):
 
 
 def test_one_player_makes_the_difference(cats):
-    text = next(each.text for each in cats.findings if each.code == "one-unit")
+    text = next(finding.text for finding in cats.findings if finding.code == "one-unit")
     assert "-0.04334" in text
     assert "-1.157" in text
 
@@ -138,14 +140,14 @@ def test_relative_intervals_of_tea_tasting_and_by_fieller(shared):
 
 def test_a_weak_covariate_gains_nothing(shared):
     data = str(shared / "hillstrom" / "hillstrom.csv.gz")
-    found = online.ab(
+    experiment = online.ab(
         pl.read_csv(data, infer_schema_length=None).filter(pl.col("segment") != "Mens E-Mail"),
         ["spend"],
         design=online.Design(
             variant="segment", control="No E-Mail", covariates={"spend": "history"}
         ),
     )
-    spend = row(found, "spend")
+    spend = row(experiment, "spend")
     assert spend["delta"] == pytest.approx(0.4227009232)
     assert spend["p_raw"] == pytest.approx(0.0011802047)
     assert spend["explained"] == pytest.approx(0.00038, abs=5e-6)
@@ -155,13 +157,13 @@ def test_the_guide_of_tea_tasting():
     import tea_tasting as tt
 
     data = tt.make_users_data(rng=42)
-    found = online.ab(
+    experiment = online.ab(
         data,
         ["orders", "orders/sessions"],
         design=online.Design(variant="variant", unit="user", control="0"),
         test=online.ExperimentTest(correction="none"),
     )
-    orders, ratio = row(found, "orders"), row(found, "orders/sessions")
+    orders, ratio = row(experiment, "orders"), row(experiment, "orders/sessions")
     assert orders["control"] == pytest.approx(0.5304003954522986)
     assert orders["treatment"] == pytest.approx(0.5730905412240769)
     assert [orders["low"], orders["high"]] == pytest.approx([-0.0108002016, 0.0961804931])
@@ -174,15 +176,17 @@ def test_the_guide_of_tea_tasting():
     )
     assert row(by_log, "orders")["relative_low"] == pytest.approx(-0.0195152940, rel=1e-5)
     assert ratio["p_raw"] == pytest.approx(0.0762375998)
-    more = tt.make_users_data(rng=42, covariates=True)
+    with_covariates = tt.make_users_data(rng=42, covariates=True)
     adjusted = online.ab(
-        more,
+        with_covariates,
         ["sessions", "orders", "revenue", "orders/sessions"],
         design=online.Design(
             variant="variant",
             unit="user",
             control="0",
-            covariates={each: f"{each}_covariate" for each in ("sessions", "orders", "revenue")}
+            covariates={
+                metric: f"{metric}_covariate" for metric in ("sessions", "orders", "revenue")
+            }
             | {"orders/sessions": "orders_covariate/sessions_covariate"},
         ),
         test=online.ExperimentTest(correction="none"),
@@ -197,52 +201,61 @@ def growthbook(total, squares, n):
 
 
 def test_growthbook():
-    one = growthbook(1396.87, 52377.9767, 3407), growthbook(2422.7, 134698.29, 3461)
-    found = compare_means(*one, relative="delta")
-    assert found.relative == pytest.approx(0.70732, abs=5e-6)
-    ends = [found.relative_low, found.relative_high, found.low, found.high]
+    arm_moments = growthbook(1396.87, 52377.9767, 3407), growthbook(2422.7, 134698.29, 3461)
+    effect = compare_means(*arm_moments, relative="delta")
+    assert effect.relative == pytest.approx(0.70732, abs=5e-6)
+    ends = [effect.relative_low, effect.relative_high, effect.low, effect.high]
     assert ends == pytest.approx([-0.03526, 1.44989, 0.04538, 0.53462], abs=6e-6)
-    assert found.p_value == pytest.approx(0.02016, abs=5e-6)
-    variances = (one[0].se ** 2, one[1].se ** 2)
-    error = relative_error(found.control, found.treatment, variances)
+    assert effect.p_value == pytest.approx(0.02016, abs=5e-6)
+    variances = (arm_moments[0].se ** 2, arm_moments[1].se ** 2)
+    error = relative_error(effect.control, effect.treatment, variances)
     assert error == pytest.approx(0.37879, abs=5e-6)
-    assert 2 * stats.t.sf(found.relative / error, found.n - 2) == pytest.approx(0.06191, abs=2e-5)
+    assert 2 * stats.t.sf(effect.relative / error, effect.n - 2) == pytest.approx(0.06191, abs=2e-5)
     two = growthbook(1396.87, 52377.9767, 3000), growthbook(2422.7, 134698.29, 3461)
     watched = always_valid_effect(compare_means(*two, relative="delta"), 0.95, 1000)
     assert watched.relative == pytest.approx(0.50336, abs=5e-6)
     ends = [watched.relative_low, watched.relative_high]
     assert ends == pytest.approx([-0.5584405051, 1.5651626768])
     assert watched.p_value == 1
-    rates = (Moments(n, {"value": x / n}, {("value", "value"): x / n * (1 - x / n)}, binary=True)
-             for x, n in ((1396, 3000), (2422, 3461)))  # fmt: skip
+    rates = (
+        Moments(n, {"value": x / n}, {("value", "value"): x / n * (1 - x / n)}, binary=True)
+        for x, n in ((1396, 3000), (2422, 3461))
+    )
     shares = always_valid_effect(compare_means(*rates, relative="delta"), 0.95, 5000)
-    found = [shares.relative, shares.relative_low, shares.relative_high]
-    assert found == pytest.approx([0.50386, 0.40098, 0.60675], abs=3e-5)
+    effect = [shares.relative, shares.relative_low, shares.relative_high]
+    assert effect == pytest.approx([0.50386, 0.40098, 0.60675], abs=3e-5)
 
 
 def test_the_bootstrap_agrees_with_the_delta_method():
     random = np.random.default_rng(3)
     n = 2000
     visits = random.poisson(3, n) + 1
-    data = pl.DataFrame({"arm": ["old", "new"] * (n // 2), "visits": visits,
-                         "spend": visits * random.gamma(2, 1, n)})  # fmt: skip
+    data = pl.DataFrame(
+        {
+            "arm": ["old", "new"] * (n // 2),
+            "visits": visits,
+            "spend": visits * random.gamma(2, 1, n),
+        }
+    )
     plain = row(online.ab(data, ["spend/visits"], design=OLD_NEW), "spend/visits")
-    drawn = row(
+    bootstrapped = row(
         online.ab(
             data, ["spend/visits"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=2000)
         ),
         "spend/visits",
     )
     width = plain["high"] - plain["low"]
-    assert drawn["high"] - drawn["low"] == pytest.approx(width, rel=0.06)
-    assert drawn["delta"] == pytest.approx(plain["delta"])
-    assert drawn["method"] == "bootstrap"
+    assert bootstrapped["high"] - bootstrapped["low"] == pytest.approx(width, rel=0.06)
+    assert bootstrapped["delta"] == pytest.approx(plain["delta"])
+    assert bootstrapped["method"] == "bootstrap"
     quantiles = online.ab(
         data, ["p90(spend)"], design=OLD_NEW, test=online.ExperimentTest(bootstrap=400)
     )
     order = row(online.ab(data, ["p90(spend)"], design=OLD_NEW), "p90(spend)")
-    found = row(quantiles, "p90(spend)")
-    assert found["high"] - found["low"] == pytest.approx(order["high"] - order["low"], rel=0.35)
+    quantile_row = row(quantiles, "p90(spend)")
+    assert quantile_row["high"] - quantile_row["low"] == pytest.approx(
+        order["high"] - order["low"], rel=0.35
+    )
 
 
 def money(random, n, share=0.02):
@@ -259,8 +272,9 @@ def test_p_both_intervals_and_guardrails_are_of_one_test():
         arms = [compute_moments(pl.DataFrame({"value": spend})) for spend in values]
         effect = compare_means(*arms)
         for low, high in (
-            (effect.low, effect.high), (effect.relative_low, effect.relative_high),
-        ):  # fmt: skip
+            (effect.low, effect.high),
+            (effect.relative_low, effect.relative_high),
+        ):
             assert (low > 0 or high < 0) == (effect.p_value < 0.05)
         rejected += effect.p_value < 0.05
         worse = compute_moments(pl.DataFrame({"value": 0.9 * values[1]}))
@@ -275,36 +289,41 @@ def test_p_both_intervals_and_guardrails_are_of_one_test():
 def test_guardrails_show_the_interval_that_decides():
     random = np.random.default_rng(2)
     data = pl.DataFrame({"arm": ["old", "new"] * 1000, "y": random.normal(5, 1, 2000)})
-    found = online.ab(
+    experiment = online.ab(
         data, guardrails={"y": 0.02}, design=OLD_NEW, test=online.ExperimentTest(level=0.95)
     )
     guardrail, plain = (
-        row(found, "y"),
+        row(experiment, "y"),
         row(online.ab(data, ["y"], design=OLD_NEW, test=online.ExperimentTest(level=0.9)), "y"),
     )
     assert guardrail["level"] == pytest.approx(0.9)
     for end in ("low", "high", "relative_low", "relative_high"):
         assert guardrail[end] == pytest.approx(plain[end])
     assert (guardrail["status"] == "pass") == (guardrail["relative_low"] > -0.02)
-    assert "(90%)" in str(found)
+    assert "(90%)" in str(experiment)
 
 
 def test_a_covariate_gives_a_control_one_value():
     import tea_tasting as tt
 
     random = np.random.default_rng(3)
-    before = random.gamma(2, 1, 3000)
-    data = pl.DataFrame({"arm": ["old", "new", "third"] * 1000, "before": before,
-                         "y": before + random.normal(0, 1, 3000)})  # fmt: skip
+    covariate = random.gamma(2, 1, 3000)
+    data = pl.DataFrame(
+        {
+            "arm": ["old", "new", "third"] * 1000,
+            "before": covariate,
+            "y": covariate + random.normal(0, 1, 3000),
+        }
+    )
     design = replace(OLD_NEW, covariates={"y": "before"})
     test = online.ExperimentTest(correction="none")
     adjusted = online.ab(data, ["y"], design=design, test=test)
     controls = adjusted.metrics["control"]
     # the database adds rows in the order in which its threads come
     assert controls.max() - controls.min() <= 1e-12
-    slope = np.cov(before, data["y"])[0, 1] / np.var(before, ddof=1)
-    own = data.filter(arm="old")
-    expected = own["y"].mean() - slope * (own["before"].mean() - before.mean())
+    slope = np.cov(covariate, data["y"])[0, 1] / np.var(covariate, ddof=1)
+    control_rows = data.filter(arm="old")
+    expected = control_rows["y"].mean() - slope * (control_rows["before"].mean() - covariate.mean())
     for arm in ("new", "third"):
         figures = row(adjusted, "y", arm)
         assert figures["control"] == pytest.approx(expected)
@@ -324,8 +343,8 @@ def test_few_values_in_unequal_arms_are_warned_of():
     data = pl.DataFrame({"arm": ["old"] * 1800 + ["new"] * 200, "spend": money(random, 2000)})
     design = replace(OLD_NEW, split={"old": 0.9, "new": 0.1})
     assert "few-values" in codes(online.ab(data, ["spend"], design=design), "warn")
-    many = data.with_columns(spend=money(random, 2000, share=0.4))
-    result = online.ab(many, ["spend"], design=design)
+    more_values = data.with_columns(spend=money(random, 2000, share=0.4))
+    result = online.ab(more_values, ["spend"], design=design)
     assert "few-values" not in codes(result)
     assert row(result, "spend")["method"] == "t, skewness"
 
@@ -347,12 +366,23 @@ def test_values_are_cut_off_from_the_command_line(run, tmp_path):
     random = np.random.default_rng(9)
     data = pl.DataFrame({"arm": ["old", "new"] * 200, "y": random.lognormal(0, 2, 400)})
     data.write_csv(tmp_path / "units.csv")
-    done = run("online", "ab", str(tmp_path / "units.csv"), "--variant", "arm", "-m", "y",
-               "--winsorise", "0.9", "--format", "json")  # fmt: skip
-    assert done.code == 0, done.err
+    result = run(
+        "online",
+        "ab",
+        str(tmp_path / "units.csv"),
+        "--variant",
+        "arm",
+        "-m",
+        "y",
+        "--winsorise",
+        "0.9",
+        "--format",
+        "json",
+    )
+    assert result.code == 0, result.err
     limit = data["y"].quantile(0.9, interpolation="linear")
     expected = data.filter(arm="new")["y"].clip(upper_bound=limit).mean()
-    figures = json.loads(done.out)["metrics"][0]
+    figures = json.loads(result.out)["metrics"][0]
     assert figures["control"] == pytest.approx(expected)  # the first arm by name is new
 
 
@@ -360,32 +390,34 @@ def test_rows_of_one_user_are_one_unit():
     random = np.random.default_rng(4)
     users = 400
     level = random.normal(0, 1, users)
-    data = pl.DataFrame({"user": np.repeat(np.arange(users), 8), "y": np.repeat(level, 8),
-                         "one": 1.0})  # fmt: skip
-    data = data.with_columns(arm=pl.when(pl.col("user") % 2 == 0).then(pl.lit("old")).otherwise(
-        pl.lit("new")))  # fmt: skip
-    found = row(online.ab(data, ["y/one"], design=replace(OLD_NEW, unit="user")), "y/one")
+    data = pl.DataFrame(
+        {"user": np.repeat(np.arange(users), 8), "y": np.repeat(level, 8), "one": 1.0}
+    )
+    data = data.with_columns(
+        arm=pl.when(pl.col("user") % 2 == 0).then(pl.lit("old")).otherwise(pl.lit("new"))
+    )
+    figures = row(online.ab(data, ["y/one"], design=replace(OLD_NEW, unit="user")), "y/one")
     truth = stats.ttest_ind(level[1::2], level[::2], equal_var=False)
-    assert found["p_raw"] == pytest.approx(truth.pvalue, rel=1e-6)
-    assert found["n"] == 200
+    assert figures["p_raw"] == pytest.approx(truth.pvalue, rel=1e-6)
+    assert figures["n"] == 200
 
 
 def test_kpis_of_events_are_those_of_kpi():
     data = log(effect=0.1)
-    found = online.ab(
+    experiment = online.ab(
         data, ["search_ctr", "clicks_per_search"], design=online.Design(control="old")
     )
     table = online.kpi(data, ["search_ctr", "clicks_per_search"], by=["variant"]).values
     for name in ("search_ctr", "clicks_per_search"):
         values = table.filter(pl.col("kpi") == name, pl.col("by") == "variant")
-        known = dict(values.select("slice", "value").iter_rows())
-        figures = row(found, name)
+        kpi_by_arm = dict(values.select("slice", "value").iter_rows())
+        figures = row(experiment, name)
         assert (figures["control"], figures["treatment"]) == pytest.approx(
-            (known["old"], known["new"])
+            (kpi_by_arm["old"], kpi_by_arm["new"])
         )
-    assert found.period == ("2026-03-01", "2026-03-08")
-    assert found.daily["day"].n_unique() == 8
-    assert found.status == 0
+    assert experiment.period == ("2026-03-01", "2026-03-08")
+    assert experiment.daily["day"].n_unique() == 8
+    assert experiment.status == 0
 
 
 def test_cuped_of_events_uses_what_was_before():
@@ -402,7 +434,7 @@ def test_cuped_of_events_uses_what_was_before():
 def test_sequential_intervals_are_wider():
     data = log(effect=0.1)
     plain = row(online.ab(data, ["search_ctr"], design=online.Design(control="old")), "search_ctr")
-    found = row(
+    sequential = row(
         online.ab(
             data,
             ["search_ctr"],
@@ -411,24 +443,24 @@ def test_sequential_intervals_are_wider():
         ),
         "search_ctr",
     )
-    assert found["low"] < plain["low"]
-    assert found["high"] > plain["high"]
-    assert found["p_raw"] > plain["p_raw"]
+    assert sequential["low"] < plain["low"]
+    assert sequential["high"] > plain["high"]
+    assert sequential["p_raw"] > plain["p_raw"]
 
 
 def test_guardrails_have_directions():
     data = log(users=2000, slower=1.3)
-    found = online.ab(
+    experiment = online.ab(
         data,
         guardrails={"latency_p95": 0.05, "search_ctr": 0.3},
         design=online.Design(control="old"),
     )
-    assert row(found, "latency_p95")["status"] == "fail"
-    assert row(found, "search_ctr")["status"] == "pass"
-    few = online.ab(
+    assert row(experiment, "latency_p95")["status"] == "fail"
+    assert row(experiment, "search_ctr")["status"] == "pass"
+    small_experiment = online.ab(
         log(users=120), guardrails={"search_ctr": 0.01}, design=online.Design(control="old")
     )
-    assert row(few, "search_ctr")["status"] == "inconclusive"
+    assert row(small_experiment, "search_ctr")["status"] == "inconclusive"
 
 
 def test_segments_say_whether_they_differ():
@@ -442,12 +474,12 @@ def test_segments_say_whether_they_differ():
     )
     lift = ((data["arm"] == "new") & (data["os"] == "ios")).to_numpy() * 0.4
     data = data.with_columns(y=random.normal(0, 1, n) + lift)
-    found = online.ab(data, ["y"], design=replace(OLD_NEW, segments=["os"])).segments
-    assert found["value"].to_list() == ["ios", "web"]
-    assert found["p_differ"][0] < 1e-6
-    own = [data.filter(os="ios", arm=arm)["y"].to_numpy() for arm in ("new", "old")]
-    truth = stats.ttest_ind(*own, equal_var=False)
-    assert found["p_raw"][0] == pytest.approx(truth.pvalue)
+    segments = online.ab(data, ["y"], design=replace(OLD_NEW, segments=["os"])).segments
+    assert segments["value"].to_list() == ["ios", "web"]
+    assert segments["p_differ"][0] < 1e-6
+    ios_values = [data.filter(os="ios", arm=arm)["y"].to_numpy() for arm in ("new", "old")]
+    truth = stats.ttest_ind(*ios_values, equal_var=False)
+    assert segments["p_raw"][0] == pytest.approx(truth.pvalue)
 
 
 def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
@@ -455,10 +487,10 @@ def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
     data = pl.DataFrame(
         {"arm": random.choice(["old", "new"], 2000), "y": random.normal(0, 1, 2000)}
     )
-    found = online.ab(
+    half_tests = online.ab(
         data, ["y"], design=OLD_NEW, test=online.ExperimentTest(halves=400)
     ).against_itself.row(0, named=True)
-    assert found["rejected"] == pytest.approx(20, abs=14)
+    assert half_tests["rejected"] == pytest.approx(20, abs=14)
 
 
 # what must never look like a result
@@ -466,10 +498,10 @@ def test_random_halves_of_the_control_differ_as_often_as_the_level_says():
 
 def test_a_sample_ratio_below_a_thousandth_blocks():
     data = pl.DataFrame({"arm": ["old"] * 6000 + ["new"] * 5500, "y": np.arange(11_500.0)})
-    found = online.ab(data, ["y"], design=OLD_NEW)
-    assert codes(found, "block") == {"sample-ratio"}
-    assert found.metrics.is_empty()
-    assert found.status == 3
+    experiment = online.ab(data, ["y"], design=OLD_NEW)
+    assert codes(experiment, "block") == {"sample-ratio"}
+    assert experiment.metrics.is_empty()
+    assert experiment.status == 3
     planned = online.ab(data, ["y"], design=replace(OLD_NEW, split={"old": 0.522, "new": 0.478}))
     assert planned.status == 0
     anyway = online.ab(data, ["y"], despite=True, design=OLD_NEW)
@@ -479,9 +511,9 @@ def test_a_sample_ratio_below_a_thousandth_blocks():
 
 def test_an_arm_without_units_blocks():
     data = pl.DataFrame({"arm": ["old"] * 500, "y": np.arange(500.0)})
-    found = online.ab(data, ["y"], design=replace(OLD_NEW, split={"old": 0.5, "new": 0.5}))
-    assert "empty-arm" in codes(found, "block")
-    assert found.status == 3
+    experiment = online.ab(data, ["y"], design=replace(OLD_NEW, split={"old": 0.5, "new": 0.5}))
+    assert "empty-arm" in codes(experiment, "block")
+    assert experiment.status == 3
     assert online.ab(
         data, ["y"], despite=True, design=replace(OLD_NEW, split={"old": 0.5, "new": 0.5})
     ).metrics.is_empty()
@@ -489,12 +521,16 @@ def test_an_arm_without_units_blocks():
 
 def test_units_in_two_arms_block():
     data = pl.DataFrame({"u": [*range(400), 0, 1], "arm": ["old", "new"] * 201, "y": 1.0})
-    data = data.with_columns(arm=pl.when(pl.int_range(402) == 400).then(pl.lit("new"))
-                             .when(pl.int_range(402) == 401).then(pl.lit("old"))
-                             .otherwise("arm"))  # fmt: skip
-    found = online.ab(data, ["y"], design=replace(OLD_NEW, unit="u"))
-    assert codes(found, "block") == {"several-arms"}
-    assert found.variants["units"].sum() == 398
+    data = data.with_columns(
+        arm=pl.when(pl.int_range(402) == 400)
+        .then(pl.lit("new"))
+        .when(pl.int_range(402) == 401)
+        .then(pl.lit("old"))
+        .otherwise("arm")
+    )
+    experiment = online.ab(data, ["y"], design=replace(OLD_NEW, unit="u"))
+    assert codes(experiment, "block") == {"several-arms"}
+    assert experiment.variants["units"].sum() == 398
     tolerated = online.ab(data, ["y"], design=replace(OLD_NEW, unit="u", crossed=0.01))
     assert tolerated.status == 0
     assert "several-arms" in codes(tolerated, "warn")
@@ -507,8 +543,11 @@ def test_an_experiment_that_was_started_twice_blocks():
     assert "started-twice" in codes(
         online.ab(gap, ["search_ctr"], design=online.Design(control="old")), "block"
     )
-    half = data.filter((pl.col("variant") == "old") | (day < START.date().replace(day=4))
-                       | (day > START.date().replace(day=8)))  # fmt: skip
+    half = data.filter(
+        (pl.col("variant") == "old")
+        | (day < START.date().replace(day=4))
+        | (day > START.date().replace(day=8))
+    )
     assert "started-twice" in codes(
         online.ab(half, ["search_ctr"], design=online.Design(control="old")), "block"
     )
@@ -561,17 +600,19 @@ def test_an_arm_whose_logging_changed_blocks():
     data = log(users=1500, days=10, seed=8)
     lost = (pl.col("variant") == "new") & (pl.col("kind") == "click")
     lost &= pl.col("at").dt.day() >= 6
-    found = online.ab(data.filter(~lost), ["search_ctr"], design=online.Design(control="old"))
-    assert "logging-changed" in codes(found, "block")
-    assert "2026-03-06" in next(each.text for each in found.findings if each.severity == "block")
-    assert found.status == 3
+    experiment = online.ab(data.filter(~lost), ["search_ctr"], design=online.Design(control="old"))
+    assert "logging-changed" in codes(experiment, "block")
+    assert "2026-03-06" in next(
+        finding.text for finding in experiment.findings if finding.severity == "block"
+    )
+    assert experiment.status == 3
 
 
 def test_a_steady_effect_is_no_change_of_logging():
-    found = online.ab(
+    experiment = online.ab(
         log(users=1500, effect=0.35), ["search_ctr"], design=online.Design(control="old")
     )
-    assert codes(found) <= {"changing-effect"}
+    assert codes(experiment) <= {"changing-effect"}
 
 
 def test_a_kpi_without_values_is_null():
@@ -579,15 +620,15 @@ def test_a_kpi_without_values_is_null():
         log(), ["search_ctr", "conversion_rate"], design=online.Design(control="old")
     )
     assert result.status == 3
-    found = row(result, "conversion_rate")
-    assert found["status"] == "inconclusive"
-    assert found["delta"] is None
-    assert found["why"]
+    figures = row(result, "conversion_rate")
+    assert figures["status"] == "inconclusive"
+    assert figures["delta"] is None
+    assert figures["why"]
 
 
 def test_bad_input(shared):
     data = str(shared / "cookie-cats-abtest" / "cookie_cats.csv.gz")
-    one = pl.DataFrame({"arm": ["old"] * 3, "y": [1.0, 2.0, 3.0]})
+    single_arm = pl.DataFrame({"arm": ["old"] * 3, "y": [1.0, 2.0, 3.0]})
     with raises("missing-column", InputError):
         online.ab(data, ["nothing"], design=online.Design(variant="version"))
     with raises("missing-column", InputError):
@@ -603,11 +644,11 @@ def test_bad_input(shared):
             design=online.Design(variant="version", split={"gate_30": 1, "x": 1}),
         )
     with raises("one-arm", UsageError):
-        online.ab(one, ["y"], design=online.Design(variant="arm"))
+        online.ab(single_arm, ["y"], design=online.Design(variant="arm"))
     with raises("missing-metric", UsageError):
-        online.ab(one, design=online.Design(variant="arm"))
+        online.ab(single_arm, design=online.Design(variant="arm"))
     with raises("invalid-day", UsageError):
-        online.ab(one, ["y"], design=online.Design(variant="arm", start="March"))
+        online.ab(single_arm, ["y"], design=online.Design(variant="arm", start="March"))
     with raises("unknown-unit", UsageError):
         online.ab(log(), ["search_ctr"], design=online.Design(unit="browser"))
     with raises("unknown-KPI", UsageError):
@@ -616,7 +657,7 @@ def test_bad_input(shared):
         online.ab(log().with_columns(variant=pl.lit(None, pl.String)), ["search_ctr"])
     with raises("missing-unit", InputError):
         online.ab(
-            one.with_columns(u=pl.Series([1, None, 3])),
+            single_arm.with_columns(u=pl.Series([1, None, 3])),
             ["y"],
             design=online.Design(variant="arm", unit="u"),
         )
@@ -625,9 +666,9 @@ def test_bad_input(shared):
 def test_the_command(run, tmp_path):
     log(effect=0.1).write_parquet(tmp_path / "log.parquet")
     path = str(tmp_path / "log.parquet")
-    done = run("online", "ab", path, "-m", "search_ctr", "--control", "old", "--format", "json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["metrics"][0]["metric"] == "search_ctr"
+    result = run("online", "ab", path, "-m", "search_ctr", "--control", "old", "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["metrics"][0]["metric"] == "search_ctr"
     split = ("--split", "old=0.9", "--split", "new=0.1")
     assert run("online", "ab", path, "-m", "search_ctr", *split).code == 3
     assert run("online", "ab", path).code == 2

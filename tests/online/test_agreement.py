@@ -32,11 +32,11 @@ def experiments(n=40, seed=0, noise=0.01, error=0.005, slope=0.5):
     random = np.random.default_rng(seed)
     truth = random.normal(0.0, 0.03, n)
     rows = []
-    for at in range(n):
+    for index in range(n):
         rows += [
-            (f"e{at}", "offline", "good", truth[at] + random.normal(0, noise), noise),
-            (f"e{at}", "offline", "blind", random.normal(0, 0.03), None),
-            (f"e{at}", "online", "ctr", slope * truth[at] + random.normal(0, error), error),
+            (f"e{index}", "offline", "good", truth[index] + random.normal(0, noise), noise),
+            (f"e{index}", "offline", "blind", random.normal(0, 0.03), None),
+            (f"e{index}", "online", "ctr", slope * truth[index] + random.normal(0, error), error),
         ]
     return pl.DataFrame(rows, schema=NAMES, orient="row")
 
@@ -47,21 +47,23 @@ def pair(found, metric="good"):
 
 def test_correlations_are_scipys():
     random = np.random.default_rng(1)
-    one, other = random.normal(size=(2, 20)).round(1)
-    assert float(pearson(one, other)) == pytest.approx(stats.pearsonr(one, other).statistic)
-    assert float(spearman(one, other)) == pytest.approx(stats.spearmanr(one, other).statistic)
+    first, second = random.normal(size=(2, 20)).round(1)
+    assert float(pearson(first, second)) == pytest.approx(stats.pearsonr(first, second).statistic)
+    assert float(spearman(first, second)) == pytest.approx(stats.spearmanr(first, second).statistic)
     assert np.isnan(pearson(np.ones(5), np.arange(5.0)))
 
 
 def test_a_line_is_weighted_least_squares():
     x, y = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0.1, 1.2, 1.9, 4.3])
-    wide = np.full(4, 0.5)  # all scatter is error of measurement: equal weights
-    found = fit_line(x, y, wide)
-    assert (found.slope, found.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)))
-    assert found.scatter == 0
+    errors = np.full(4, 0.5)  # all scatter is error of measurement: equal weights
+    line = fit_line(x, y, errors)
+    assert (line.slope, line.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)))
+    assert line.scatter == 0
     uneven = np.array([0.5, 1.0, 0.5, 2.0])
-    again = fit_line(x, y, uneven)
-    assert (again.slope, again.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1, w=1 / uneven)))
+    weighted_line = fit_line(x, y, uneven)
+    assert (weighted_line.slope, weighted_line.intercept) == pytest.approx(
+        tuple(np.polyfit(x, y, 1, w=1 / uneven))
+    )
 
 
 def test_left_out_by_hand():
@@ -78,12 +80,16 @@ def test_attenuation_is_corrected():
     values, plain = [], []
     for _ in range(300):
         true = random.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 200).T
-        seen = true + random.normal(size=(2, 200))
+        measured = true + random.normal(size=(2, 200))
         ones = np.ones(200)
-        r = pearson(seen[0], seen[1])
+        r = pearson(measured[0], measured[1])
         plain.append(float(r))
         values.append(
-            float(corrected_correlation(r, reliability(seen[0], ones), reliability(seen[1], ones)))
+            float(
+                corrected_correlation(
+                    r, reliability(measured[0], ones), reliability(measured[1], ones)
+                )
+            )
         )
     assert np.mean(plain) == pytest.approx(0.4, abs=0.02)
     assert np.mean(values) == pytest.approx(0.8, abs=0.03)
@@ -93,33 +99,33 @@ def test_intervals_of_corrected_correlations_hold_the_truth():
     # 10 experiments, reliabilities of .9 and .8: percentiles of resamples hold in 77 %
     random = np.random.default_rng(2)
     errors = np.sqrt(1 / 0.9 - 1), np.sqrt(1 / 0.8 - 1)
-    held, runs = 0, 200
+    covered, runs = 0, 200
     for _ in range(runs):
         true = random.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 10).T
-        one, other = (
+        first, second = (
             values + random.normal(0, error, 10) for values, error in zip(true, errors, strict=True)
         )
         low, high = corrected_interval(
-            one, other, np.full(10, errors[0]), np.full(10, errors[1]), 0.95, 0
+            first, second, np.full(10, errors[0]), np.full(10, errors[1]), 0.95, 0
         )
-        held += not (high < 0.8 or low > 0.8)  # none where every correlation is possible
-    assert held / runs >= 0.95 - 2 * 0.016
+        covered += not (high < 0.8 or low > 0.8)  # none where every correlation is possible
+    assert covered / runs >= 0.95 - 2 * 0.016
 
 
 def test_without_errors_it_is_the_interval_of_a_correlation():
     # Fisher's z: the same to the order 1/n of normal values
     random = np.random.default_rng(6)
-    one, other = random.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 400).T
-    low, high = corrected_interval(one, other, np.zeros(400), np.full(400, np.nan), 0.95, 1)
-    z, reach = np.arctanh(float(pearson(one, other))), 1.96 / np.sqrt(397)
+    first, second = random.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 400).T
+    low, high = corrected_interval(first, second, np.zeros(400), np.full(400, np.nan), 0.95, 1)
+    z, reach = np.arctanh(float(pearson(first, second))), 1.96 / np.sqrt(397)
     assert (low, high) == pytest.approx((np.tanh(z - reach), np.tanh(z + reach)), abs=0.02)
 
 
 def test_values_that_are_mostly_error_have_no_corrected_correlation():
-    found = online.agreement(experiments(12, error=0.05), resamples=20)  # a reliability of .08
-    good = pair(found)
-    assert good["corrected"] is None
-    assert good["corrected_low"] is None
+    result = online.agreement(experiments(12, error=0.05), resamples=20)  # a reliability of .08
+    good_row = pair(result)
+    assert good_row["corrected"] is None
+    assert good_row["corrected_low"] is None
     assert pair(online.agreement(experiments(12), resamples=20))["corrected_low"] is not None
     assert np.isnan(corrected_interval(np.ones(5), np.arange(5.0), *np.zeros((2, 5)), 0.95, 0)[0])
 
@@ -132,58 +138,62 @@ def test_a_threshold_has_its_chance():
     assert threshold_of_chance(fit_line(x, -x, np.full(50, 1e-4)), 0.8, -0.1, 0.1) is None
     # with scatter: among experiments at the threshold the chance to rise is as asked
     random = np.random.default_rng(5)
-    several = random.normal(0, 0.1, 4000)
-    truth = 0.5 * several + random.normal(0, 0.02, 4000)
-    found = threshold_of_chance(fit_line(several, truth, np.full(4000, 1e-6)), 0.8, -0.3, 0.3)
-    near = np.abs(several - found) < 0.01
+    deltas = random.normal(0, 0.1, 4000)
+    truth = 0.5 * deltas + random.normal(0, 0.02, 4000)
+    threshold = threshold_of_chance(fit_line(deltas, truth, np.full(4000, 1e-6)), 0.8, -0.3, 0.3)
+    near = np.abs(deltas - threshold) < 0.01
     assert (truth[near] > 0).mean() == pytest.approx(0.8, abs=0.05)
 
 
 def test_the_metric_that_sees_is_found():
-    found = online.agreement(experiments(), resamples=200)
-    good, blind = pair(found), pair(found, "blind")
-    assert found.best.row(0, named=True)["metric"] == "good"
-    assert good["skill"] > 0.6
-    assert found.best["honest_skill"].item() > 0.5
+    result = online.agreement(experiments(), resamples=200)
+    good_row, blind = pair(result), pair(result, "blind")
+    assert result.best.row(0, named=True)["metric"] == "good"
+    assert good_row["skill"] > 0.6
+    assert result.best["honest_skill"].item() > 0.5
     assert blind["skill"] < 0.1
-    assert good["corrected_low"] < 0.999 <= good["corrected_high"]  # it sees the truth
-    assert good["corrected"] > good["pearson"]
+    assert good_row["corrected_low"] < 0.999 <= good_row["corrected_high"]  # it sees the truth
+    assert good_row["corrected"] > good_row["pearson"]
     assert blind["spearman_low"] < 0 < blind["spearman_high"]
-    assert good["spearman_least"] <= good["spearman"] <= good["spearman_most"]
+    assert good_row["spearman_least"] <= good_row["spearman"] <= good_row["spearman_most"]
     table = experiments().pivot(on=["side", "name"], index="experiment", values="delta")
     signs = np.sign(table['{"offline","good"}']) * np.sign(table['{"online","ctr"}'])
-    assert good["same_sign"] == pytest.approx(float((signs > 0).mean()))
-    assert good["tried"]
-    assert good["threshold_low"] <= good["threshold"] <= good["threshold_high"]
+    assert good_row["same_sign"] == pytest.approx(float((signs > 0).mean()))
+    assert good_row["tried"]
+    assert good_row["threshold_low"] <= good_row["threshold"] <= good_row["threshold_high"]
 
 
 def test_choosing_among_blind_metrics_has_no_honest_skill():
     random = np.random.default_rng(8)
-    rows = [(f"e{at}", "online", "ctr", random.normal(), 0.1) for at in range(14)]
-    rows += [(f"e{at}", "offline", f"m{m}", random.normal(), None)
-             for at in range(14) for m in range(12)]  # fmt: skip
-    found = online.agreement(pl.DataFrame(rows, schema=NAMES, orient="row"), resamples=5)
-    assert found.best["honest_skill"].item() < found.best["skill"].item()
-    assert found.best["honest_skill"].item() <= 0
-    assert "no-prediction" in [each.code for each in found.notices]
+    rows = [(f"e{index}", "online", "ctr", random.normal(), 0.1) for index in range(14)]
+    rows += [
+        (f"e{index}", "offline", f"m{m}", random.normal(), None)
+        for index in range(14)
+        for m in range(12)
+    ]
+    result = online.agreement(pl.DataFrame(rows, schema=NAMES, orient="row"), resamples=5)
+    assert result.best["honest_skill"].item() < result.best["skill"].item()
+    assert result.best["honest_skill"].item() <= 0
+    assert "no-prediction" in [notice.code for notice in result.notices]
 
 
 def test_queries_of_a_log():
-    qrels = {f"q{at}": {"a": 1, "b": 0, "c": 0} for at in range(12)}
+    qrels = {f"q{index}": {"a": 1, "b": 0, "c": 0} for index in range(12)}
     # half of the queries have the relevant document on top, the others below
-    run = {query: {"a": 3 if at % 2 else 1, "b": 2, "c": 1.5}
-           for at, query in enumerate(qrels)}  # fmt: skip
-    made = online.simulate(qrels, [run], searches=6000)
-    found = online.agreement(made.events, qrels=qrels, metrics=["RR", "P@3"], resamples=50)
-    assert found.unit == "query"
-    rows = {(row["metric"], row["kpi"]): row for row in found.pairs.to_dicts()}
-    seen = rows["RR", "mrr_first_click"]
-    assert seen["n"] == 12
-    assert seen["pearson"] > 0.95
-    assert seen["same_sign"] is None
+    run = {
+        query: {"a": 3 if index % 2 else 1, "b": 2, "c": 1.5} for index, query in enumerate(qrels)
+    }
+    simulation = online.simulate(qrels, [run], searches=6000)
+    result = online.agreement(simulation.events, qrels=qrels, metrics=["RR", "P@3"], resamples=50)
+    assert result.unit == "query"
+    rows = {(row["metric"], row["kpi"]): row for row in result.pairs.to_dicts()}
+    pair_row = rows["RR", "mrr_first_click"]
+    assert pair_row["n"] == 12
+    assert pair_row["pearson"] > 0.95
+    assert pair_row["same_sign"] is None
     assert rows["P@3", "mrr_first_click"]["pearson"] is None  # the same for all lists
-    first = found.units.filter(metric="RR", kpi="clicked", unit="q1").row(0, named=True)
-    clicks = made.events.filter(pl.col("query") == "q1")
+    first = result.units.filter(metric="RR", kpi="clicked", unit="q1").row(0, named=True)
+    clicks = simulation.events.filter(pl.col("query") == "q1")
     searches = clicks.filter(kind="search").height
     hits = clicks.filter(kind="click")["query_event_id"].n_unique()
     assert first["offline"] == 1.0
@@ -193,36 +203,36 @@ def test_queries_of_a_log():
 def test_the_command(tmp_path):
     path = tmp_path / "past.csv"
     experiments(12).write_csv(path)
-    words = ["online", "agreement", str(path), "--resamples", "20", "--format", "json"]
-    done = CliRunner().invoke(program, words)
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.output)["best"][0]["metric"] == "good"
+    arguments = ["online", "agreement", str(path), "--resamples", "20", "--format", "json"]
+    result = CliRunner().invoke(program, arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["best"][0]["metric"] == "good"
 
 
 def test_tables_that_cannot_be_read(tmp_path):
-    good = experiments(5)
+    table = experiments(5)
     with raises("missing-argument", UsageError):
-        online.agreement(online.Events(good))
+        online.agreement(online.Events(table))
     with raises("missing-column", InputError):
-        online.agreement(good.drop("delta"))
+        online.agreement(table.drop("delta"))
     with raises("unknown-side", InputError):
-        online.agreement(good.with_columns(side=pl.lit("both")))
+        online.agreement(table.with_columns(side=pl.lit("both")))
     path = tmp_path / "past.csv"
-    good.with_columns(
+    table.with_columns(
         standard_error=pl.when(pl.col("side") == "online").then(0.0).otherwise("standard_error")
     ).write_csv(path)
     with raises("invalid-value", InputError, source=str(path), line=4):
         online.agreement(path)
     with raises("not-a-number", InputError):
-        online.agreement(good.with_columns(standard_error=pl.lit(None)))
+        online.agreement(table.with_columns(standard_error=pl.lit(None)))
     with raises("duplicate-value", InputError):
-        online.agreement(pl.concat([good, good]))
+        online.agreement(pl.concat([table, table]))
     with raises("no-common-experiments", InputError):
-        online.agreement(good.filter(side="online"))
+        online.agreement(table.filter(side="online"))
     with raises("too-few-experiments", InputError):
-        online.agreement(good.head(6))
-    made = online.simulate({"q": {"a": 1}}, [{"q": {"a": 1}}], searches=50)
+        online.agreement(table.head(6))
+    simulation = online.simulate({"q": {"a": 1}}, [{"q": {"a": 1}}], searches=50)
     with raises("too-few-queries", InputError):
-        online.agreement(made.events, qrels={"q": {"a": 1}})
+        online.agreement(simulation.events, qrels={"q": {"a": 1}})
     with raises("no-common-queries", InputError):
-        online.agreement(made.events, qrels={"other": {"a": 1}})
+        online.agreement(simulation.events, qrels={"other": {"a": 1}})

@@ -32,8 +32,10 @@ def test_every_kpi_is_sql(dialect):
         table = ibis.table(made[each.table].schema(), name=each.table)
         sql = ibis.to_sql(table.aggregate(**each.columns(table)), dialect=dialect)
         assert each.table in str(sql)
-    assert all("GROUP BY" in str(ibis.to_sql(made[name], dialect=dialect))
-               for name in ("searches", "sessions"))  # fmt: skip
+    assert all(
+        "GROUP BY" in str(ibis.to_sql(made[name], dialect=dialect))
+        for name in ("searches", "sessions")
+    )
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

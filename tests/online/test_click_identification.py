@@ -31,13 +31,15 @@ def log(lists, searches=3_000, seed=0, *, by_documents=True):
         order[exchanged, :2] = order[exchanged, :2][:, ::-1]
     order = order[:, :RANKS]
     chance = attractive[query[:, None], order] if by_documents else np.full(order.shape, 0.3)
-    rows = pl.DataFrame({
-        "search": np.repeat(np.arange(searches), RANKS),
-        "query_id": np.repeat(query, RANKS).astype(str),
-        "doc_id": order.ravel().astype(str),
-        "rank": np.tile(np.arange(1, RANKS + 1), searches),
-        "clicked": (random.random(order.shape) < chance * EXAMINATION).ravel(),
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "search": np.repeat(np.arange(searches), RANKS),
+            "query_id": np.repeat(query, RANKS).astype(str),
+            "doc_id": order.ravel().astype(str),
+            "rank": np.tile(np.arange(1, RANKS + 1), searches),
+            "clicked": (random.random(order.shape) < chance * EXAMINATION).ravel(),
+        }
+    )
     return rows, attractive
 
 
@@ -61,10 +63,11 @@ def highest_likelihood(rows, cell_of, steps):
         attractive = {pair: total / count for pair, (total, count) in sums_a.items()}
         examined = {cell: total / count for cell, (total, count) in sums_e.items()}
     return sum(
-        np.log(attractive[pair] * examined[cell] if clicked
-               else 1 - attractive[pair] * examined[cell])
+        np.log(
+            attractive[pair] * examined[cell] if clicked else 1 - attractive[pair] * examined[cell]
+        )
         for pair, cell, clicked in impressions
-    )  # fmt: skip
+    )
 
 
 def ranks_of(rows):
@@ -87,7 +90,7 @@ def ranks_and_clicks_before(rows):
         (_distance_cells, RANKS * (RANKS + 1), ranks_and_clicks_before),
     ],
     ids=["pbm", "ubm"],
-)  # fmt: skip
+)
 def test_no_plain_em_is_more_likely(cells_of, size, cell_of):
     rows, _ = log("shuffled", 250)
     fit = fit_product(CellCounts.count(PackedSearches.pack(rows), cells_of, size))
@@ -153,9 +156,12 @@ def test_clicks_that_say_nothing_of_documents_make_no_judgments(model):
     result = online.judgments(PackedSearches.pack(rows), model=model, models=models, resamples=0)
     assert result.status == 3
     assert "no better than their ranks" in result.refused[result.model]
-    assert online.judgments(
-        PackedSearches.pack(rows), model=model, models=models, resamples=0, held_out=0
-    ).status == 0  # fmt: skip
+    assert (
+        online.judgments(
+            PackedSearches.pack(rows), model=model, models=models, resamples=0, held_out=0
+        ).status
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,11 +187,11 @@ def test_a_prior_of_zero_adds_nothing():
     searches = PackedSearches.pack(rows)
     clicked = searches.by_pair(searches.weights * searches.clicked) > 0
     for name, default in (("dbn", 1), ("dcm", 1), ("ccm", 1), ("coec", 1), ("pbm", 0), ("dctr", 0)):
-        without = MODELS[name].fit(searches, Settings(prior=0)).attractiveness
-        assert (without[~clicked] < 1e-9).all(), name
+        without_prior = MODELS[name].fit(searches, Settings(prior=0)).attractiveness
+        assert (without_prior[~clicked] < 1e-9).all(), name
         usual = MODELS[name].fit(searches, Settings()).attractiveness
-        same = MODELS[name].fit(searches, Settings(prior=default)).attractiveness
-        np.testing.assert_array_equal(usual, same)
+        with_default = MODELS[name].fit(searches, Settings(prior=default)).attractiveness
+        np.testing.assert_array_equal(usual, with_default)
         made_by = online.judgments(searches, model=name, held_out=0, resamples=0).made_by
         assert made_by["prior"] == default
 
@@ -196,11 +202,18 @@ def test_the_command_writes_nothing_where_the_log_cannot_say(tmp_path):
     lists = rows.group_by("search", "query_id", maintain_order=True).agg(places)
     counts = lists.group_by("query_id", "list").len("searches").cast({"searches": pl.Int64})
     counts.write_parquet(tmp_path / "counts.parquet")
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         program,
-        ["online", "judgments", str(tmp_path / "counts.parquet"), "--model", "pbm",
-         "-o", str(tmp_path / "q.csv")],
-    )  # fmt: skip
-    assert done.exit_code == 3, done.output
-    assert "No judgments: 500 searches cannot teach pbm" in done.output
+        [
+            "online",
+            "judgments",
+            str(tmp_path / "counts.parquet"),
+            "--model",
+            "pbm",
+            "-o",
+            str(tmp_path / "q.csv"),
+        ],
+    )
+    assert result.exit_code == 3, result.output
+    assert "No judgments: 500 searches cannot teach pbm" in result.output
     assert not (tmp_path / "q.csv").exists()

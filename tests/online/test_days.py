@@ -19,15 +19,31 @@ def events(start, hours=72):
     """A search every half an hour, of two arms."""
     rows = []
     for half in range(2 * hours):
-        search = {"query_event_id": f"s{half}", "user": f"u{half}", "session": f"v{half}",
-                  "query": "shoe", "kind": "search", "at": start + timedelta(minutes=30 * half),
-                  "state": "ok", "variant": "old" if half % 2 else "new"}  # fmt: skip
+        search = {
+            "query_event_id": f"s{half}",
+            "user": f"u{half}",
+            "session": f"v{half}",
+            "query": "shoe",
+            "kind": "search",
+            "at": start + timedelta(minutes=30 * half),
+            "state": "ok",
+            "variant": "old" if half % 2 else "new",
+        }
         rows += [search, {**search, "kind": "impression", "doc_id": "d", "rank": 1}]
         rows += [{**search, "kind": "click", "doc_id": "d", "rank": 1}] if half % 3 == 0 else []
     return pl.DataFrame(
-        [{**row, "event_id": f"e{n}", "action": row["kind"], "source_file": "log",
-          "source_line": n} for n, row in enumerate(rows)], infer_schema_length=None,
-    )  # fmt: skip
+        [
+            {
+                **row,
+                "event_id": f"e{n}",
+                "action": row["kind"],
+                "source_file": "log",
+                "source_line": n,
+            }
+            for n, row in enumerate(rows)
+        ],
+        infer_schema_length=None,
+    )
 
 
 def mapping(tmp_path, zone):
@@ -39,7 +55,7 @@ def mapping(tmp_path, zone):
 def days_of(frame, zone):
     """Searches by day of the zone, by the clock of Python."""
     times = frame.filter(kind="search")["at"].to_list()
-    return Counter(str(at.astimezone(ZoneInfo(zone)).date()) for at in times)
+    return Counter(str(moment.astimezone(ZoneInfo(zone)).date()) for moment in times)
 
 
 def counted(table):
@@ -96,11 +112,16 @@ def test_weeks_begin_on_the_monday_of_the_zone(tmp_path):
 def ubi(path, zone=""):
     """A log of UBI with times, which name no zone, around midnight."""
     rows = [
-        {"query_id": f"s{hour}", "client_id": f"u{hour}", "user_query": "shoe",
-         "query_attributes": {}, "query_response_hit_ids": ["d1"],
-         "timestamp": f"2026-03-{28 + hour // 24:02d}T{hour % 24:02d}:30:00{zone}"}
+        {
+            "query_id": f"s{hour}",
+            "client_id": f"u{hour}",
+            "user_query": "shoe",
+            "query_attributes": {},
+            "query_response_hit_ids": ["d1"],
+            "timestamp": f"2026-03-{28 + hour // 24:02d}T{hour % 24:02d}:30:00{zone}",
+        }
         for hour in range(20, 30)
-    ]  # fmt: skip
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 

@@ -47,41 +47,50 @@ def test_ubi_becomes_events_with_ranks_from_one(tmp_path):
 def test_variants_of_ubi_are_the_same_events(tmp_path):
     rows = honest(3)
     plain = read(tmp_path, rows).drop("event_id", "source_line", "source_file", "attributes")
-    words = json.dumps(rows).replace('"ordinal"', '"index"')
-    old = json.loads(words.replace('"click"', '"click_through"'))
+    text = json.dumps(rows).replace('"ordinal"', '"index"')
+    old = json.loads(text.replace('"click"', '"click_through"'))
     bulk = tmp_path / "bulk.ndjson"
     bulk.write_text(
-        "".join(f'{{"index": {{"_index": "ubi"}}}}\n{json.dumps(each)}\n\n' for each in old)
+        "".join(f'{{"index": {{"_index": "ubi"}}}}\n{json.dumps(row)}\n\n' for row in old)
     )
     tabs = tmp_path / "tabs.txt.gz"
     tabs.write_bytes(
-        gzip.compress("".join(f"ubi_events\t{json.dumps(each)}\r\n" for each in rows).encode())
+        gzip.compress("".join(f"ubi_events\t{json.dumps(row)}\r\n" for row in rows).encode())
     )
     epochs = json.loads(json.dumps(rows))
-    for each in epochs:
+    for row in epochs:
         from datetime import datetime
 
-        each["timestamp"] = int(datetime.fromisoformat(each["timestamp"]).timestamp() * 1000)
+        row["timestamp"] = int(datetime.fromisoformat(row["timestamp"]).timestamp() * 1000)
     written(tmp_path / "epoch.jsonl", epochs)
     flat = pl.DataFrame(
         [
             {
-                **{key: each.get(key) for key in ("action_name", "query_id", "session_id",
-                                                   "client_id", "timestamp", "user_query")},
-                "event_attributes": json.dumps(each.get("event_attributes")),
+                **{
+                    key: row.get(key)
+                    for key in (
+                        "action_name",
+                        "query_id",
+                        "session_id",
+                        "client_id",
+                        "timestamp",
+                        "user_query",
+                    )
+                },
+                "event_attributes": json.dumps(row.get("event_attributes")),
             }
-            for each in rows
+            for row in rows
         ]
-    )  # fmt: skip
+    )
     flat.write_csv(tmp_path / "log.csv")
     flat.write_parquet(tmp_path / "log.parquet")
     for name in ("bulk.ndjson", "tabs.txt.gz", "epoch.jsonl", "log.csv", "log.parquet"):
         online.ingest(tmp_path / name, tmp_path / f"events-{name}")
-        found = events_of(tmp_path / f"events-{name}").drop(
+        events = events_of(tmp_path / f"events-{name}").drop(
             "event_id", "source_line", "source_file", "attributes"
         )
-        same = pl.col("action").replace("click_through", "click")
-        assert found.with_columns(same).equals(plain), name
+        renamed_action = pl.col("action").replace("click_through", "click")
+        assert events.with_columns(renamed_action).equals(plain), name
 
 
 def test_lists_of_results_are_impressions_where_there_are_none(tmp_path):
@@ -90,8 +99,8 @@ def test_lists_of_results_are_impressions_where_there_are_none(tmp_path):
         search(2, 9, query_response_hit_ids=[]),
     ]
     table = read(tmp_path, [*rows, event("click", 1, 5, 0, "a")])
-    shown = table.filter(kind="impression")
-    assert shown.select("doc_id", "rank").rows() == [("a", 1), ("b", 2)]
+    impressions = table.filter(kind="impression")
+    assert impressions.select("doc_id", "rank").rows() == [("a", 1), ("b", 2)]
     assert table.filter(kind="search")["state"].to_list() == ["ok", "zero"]
 
 
@@ -115,7 +124,7 @@ def test_a_mapping_reads_other_logs(tmp_path):
         ("click", "b", 2),
     ]
     assert table["at"][0].isoformat() == "2026-03-02T08:00:00+00:00"
-    assert [each.code for each in result.notices] == []  # the mapping names the zone
+    assert [notice.code for notice in result.notices] == []  # the mapping names the zone
 
 
 @pytest.mark.parametrize(
@@ -152,15 +161,15 @@ def test_files_are_read_once(tmp_path):
 def test_what_cannot_be_read_is_counted_with_its_lines(tmp_path):
     rows = honest(3)
     log = tmp_path / "log.ndjson"
-    lines = [json.dumps(each).encode() for each in rows]
+    lines = [json.dumps(event_row).encode() for event_row in rows]
     lines[1] = b"nonsense"
     lines[2] = b'{"action_name": "\xff"}'
     lines[4] = json.dumps({**rows[4], "timestamp": "yesterday"}).encode()
     lines[5] = b'{"something": "else"}'
     log.write_bytes(b"\n".join(lines)[:-20])
     result = online.ingest(log, tmp_path / "events")
-    found = {row["code"]: (row["count"], row["lines"]) for row in result.problems.to_dicts()}
-    assert found == {
+    problems = {row["code"]: (row["count"], row["lines"]) for row in result.problems.to_dicts()}
+    assert problems == {
         "invalid-json": (1, "2"),
         "truncated-last-line": (1, "16"),
         "not-utf-8": (1, "3"),
@@ -178,10 +187,10 @@ def test_private_words_and_ids_are_not_kept(tmp_path, monkeypatch):
         log, tmp_path / "events", privacy=online.Privacy(queries="hash", users="hash")
     )
     table = events_of(tmp_path / "events")
-    words = (tmp_path / "events" / "events.json").read_text() + str(table.rows())
-    assert "words" not in words.replace('"words"', "")
-    assert "'u1'" not in words
-    assert "'v1'" not in words
+    stored_text = (tmp_path / "events" / "events.json").read_text() + str(table.rows())
+    assert "words" not in stored_text.replace('"words"', "")
+    assert "'u1'" not in stored_text
+    assert "'v1'" not in stored_text
     assert table["query"].n_unique() == 8  # with null
     assert result.privacy == {"queries": "hash", "users": "hash"}
     online.ingest(log, tmp_path / "rare", privacy=online.Privacy(queries="frequent", min_users=9))
@@ -198,25 +207,36 @@ def test_what_is_left_out_is_in_no_file(tmp_path, monkeypatch, queries, users):
     key = "0123456789abcdef"
     monkeypatch.setenv("RANKGATE_HASH_KEY", key)
     secret = {"note": "Ann asked for words 3"}
-    rows = [{**each, "message": "words", "event_attributes": {**each.get("event_attributes", {}),
-             **secret}} for each in honest()]  # fmt: skip
+    rows = [
+        {
+            **event_row,
+            "message": "words",
+            "event_attributes": {**event_row.get("event_attributes", {}), **secret},
+        }
+        for event_row in honest()
+    ]
     log = written(tmp_path / "log.ndjson", rows)
     online.ingest(
         log, tmp_path / "events", privacy=online.Privacy(queries=queries, users=users, min_users=9)
     )
     table = events_of(tmp_path / "events")
     cells = {str(cell) for row in table.rows() for cell in row}
-    known = {"queries": {f"words {n}" for n in range(7)}, "users": {f"u{n}" for n in range(20)},
-             "sessions": {f"v{n}" for n in range(60)}}  # fmt: skip
-    left = {name: len(words & cells) for name, words in known.items()}
-    assert left == {
+    original_values = {
+        "queries": {f"words {n}" for n in range(7)},
+        "users": {f"u{n}" for n in range(20)},
+        "sessions": {f"v{n}" for n in range(60)},
+    }
+    remaining_counts = {
+        name: len(identifiers & cells) for name, identifiers in original_values.items()
+    }
+    assert remaining_counts == {
         "queries": {"keep": 7, "frequent": 4}.get(queries, 0),
         "users": 20 if users == "keep" else 0,
         "sessions": 0 if users == "hash" else 60,
     }
     kept_all = queries == users == "keep"
     assert any("Ann" in cell for cell in cells) == kept_all
-    files = b"".join(each.read_bytes() for each in (tmp_path / "events").iterdir())
+    files = b"".join(path.read_bytes() for path in (tmp_path / "events").iterdir())
     assert key.encode() not in files
     # who comes back is still known where ids are hashed
     assert table["user"].n_unique() == (1 if users == "drop" else 20)
@@ -224,11 +244,11 @@ def test_what_is_left_out_is_in_no_file(tmp_path, monkeypatch, queries, users):
 
 def test_a_log_that_is_cut_in_its_compression_is_refused(tmp_path):
     log = written(tmp_path / "log.ndjson", honest(2000))
-    whole = gzip.compress(log.read_bytes())
-    cut = tmp_path / "log.ndjson.gz"
-    cut.write_bytes(whole[: len(whole) // 2])
-    with raises("damaged-file", InputError, source=str(cut)):
-        online.ingest(cut, tmp_path / "events")
+    compressed = gzip.compress(log.read_bytes())
+    truncated_path = tmp_path / "log.ndjson.gz"
+    truncated_path.write_bytes(compressed[: len(compressed) // 2])
+    with raises("damaged-file", InputError, source=str(truncated_path)):
+        online.ingest(truncated_path, tmp_path / "events")
     assert not list((tmp_path / "events").glob("*.json"))
 
 
@@ -281,9 +301,9 @@ def test_several_tables_of_events_are_one_log(tmp_path):
     events = events_of(tmp_path / "first")
     events[:100].write_parquet(tmp_path / "a.parquet")
     events[100:].write_parquet(tmp_path / "b.parquet")
-    both = online.kpi([tmp_path / "a.parquet", tmp_path / "b.parquet"], ["search_ctr"])
-    assert both["search_ctr"] == pytest.approx(20 / 60)
-    assert both.events == 320
+    kpis = online.kpi([tmp_path / "a.parquet", tmp_path / "b.parquet"], ["search_ctr"])
+    assert kpis["search_ctr"] == pytest.approx(20 / 60)
+    assert kpis.events == 320
 
 
 def test_an_unknown_kind_in_a_table_of_events_is_refused(tmp_path):

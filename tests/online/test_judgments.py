@@ -24,8 +24,8 @@ def log(tmp_path_factory):
     random = np.random.default_rng(3)
     rows = []
     for number in range(900):
-        words = f"words {number % 2}"
-        rows.append(search(number, number * 60, user_query=words))
+        query_text = f"words {number % 2}"
+        rows.append(search(number, number * 60, user_query=query_text))
         for rank, doc in enumerate(random.permutation(list(CHANCE))):
             rows.append(event("impression", number, number * 60, rank, doc))
             if random.random() < CHANCE[doc] * LOOKS[rank]:
@@ -55,9 +55,9 @@ def test_intervals_hold_the_truth(judged):
 
 
 def test_they_are_judgments_for_everything_else(judged, tmp_path):
-    place = judged.write(tmp_path / "qrels.csv")
+    path = judged.write(tmp_path / "qrels.csv")
     run = {query: {"good": 3, "fair": 2, "poor": 1} for query in ("words 0", "words 1")}
-    assert rankgate.evaluate(str(place), run, ["nDCG@3"]).means["nDCG@3"].item() == 1
+    assert rankgate.evaluate(str(path), run, ["nDCG@3"]).means["nDCG@3"].item() == 1
     assert rankgate.evaluate(judged.qrels, run, ["nDCG@3"]).means["nDCG@3"].item() == 1
     assert judged.qrels.made_by["rule"] == "relative"
 
@@ -70,21 +70,21 @@ def test_they_are_judgments_for_everything_else(judged, tmp_path):
     ],
 )
 def test_other_rules(log, options, expected):
-    found = online.judgments(log, model="pbm", grading=online.Grading(**options))
-    assert {row["doc_id"]: row["grade"] for row in found.judged.to_dicts()} == expected
+    result = online.judgments(log, model="pbm", grading=online.Grading(**options))
+    assert {row["doc_id"]: row["grade"] for row in result.judged.to_dicts()} == expected
 
 
 def test_the_value_itself_is_a_grade(log):
-    found = online.judgments(log, model="dctr", grading=online.Grading(grades="value"))
-    for row in found.judged.to_dicts():
+    result = online.judgments(log, model="dctr", grading=online.Grading(grades="value"))
+    for row in result.judged.to_dicts():
         assert row["grade"] == row["clicks"] / row["impressions"]
 
 
 def test_pairs_with_little_evidence_have_no_judgment(log):
-    found = online.judgments(log, model="dctr", grading=online.Grading(min_examined=1e6))
-    assert {each.code for each in found.notices} == {"too-little-evidence"}
+    result = online.judgments(log, model="dctr", grading=online.Grading(min_examined=1e6))
+    assert {notice.code for notice in result.notices} == {"too-little-evidence"}
     with raises("no-judgments", InputError):
-        _ = found.qrels
+        _ = result.qrels
 
 
 def test_words_that_name_nothing(log):
@@ -100,13 +100,22 @@ def test_words_that_name_nothing(log):
 
 def test_the_command_writes_judgments(log, tmp_path):
     (tmp_path / "q.csv").write_text("judgments of yesterday\n")
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         program,
-        ["online", "judgments", str(log), "--model", "sdbn", "-o", str(tmp_path / "q.csv"),
-         "--format", "json"],
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.output)["model"] == "sdbn"
+        [
+            "online",
+            "judgments",
+            str(log),
+            "--model",
+            "sdbn",
+            "-o",
+            str(tmp_path / "q.csv"),
+            "--format",
+            "json",
+        ],
+    )
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["model"] == "sdbn"
     assert (tmp_path / "q.csv").read_text().startswith("query_id,doc_id,grade\n")
 
 

@@ -15,8 +15,15 @@ from support.wording import raises
 
 
 def row(kind, query, session, user, at, **more):
-    return {"type": kind, "q": query[0], "words": query[1], "visit": session, "who": user,
-            "when": stamp(at), **more}  # fmt: skip
+    return {
+        "type": kind,
+        "q": query[0],
+        "words": query[1],
+        "visit": session,
+        "who": user,
+        "when": stamp(at),
+        **more,
+    }
 
 
 ROWS = [
@@ -25,16 +32,27 @@ ROWS = [
     row("impression", ("s1", None), "v1", "ann", 0, doc="x", pos=1),
     row("impression", ("s1", None), "v1", "ann", 0, doc="y", pos=2),
     row("search", ("s2", "red shoes women"), "v1", "ann", 20, hits=3, ms=30.0, hit=False, arm="a"),
-    *(row("impression", ("s2", None), "v1", "ann", 20, doc=d, pos=p)
-      for p, d in enumerate("abc", 1)),
+    *(
+        row("impression", ("s2", None), "v1", "ann", 20, doc=d, pos=p)
+        for p, d in enumerate("abc", 1)
+    ),
     row("click", ("s2", None), "v1", "ann", 24, doc="b", pos=2),
     row("click", ("s2", None), "v1", "ann", 29, doc="a", pos=1),
     row("purchase", ("s2", None), "v1", "ann", 60, doc="a", money=40.0),
     # session v2 of bob: no results, then the same words again, then an answer on the page
     row("search", ("s3", "tv"), "v2", "bob", 100, hits=0, ms=20.0, hit=False, arm="b"),
     row("search", ("s4", "tv"), "v2", "bob", 130, state="failed", arm="b"),
-    row("search", ("s5", "weather"), "v2", "bob", 1000, hits=1, ms=40.0, arm="b",
-        more='{"answer": true}'),
+    row(
+        "search",
+        ("s5", "weather"),
+        "v2",
+        "bob",
+        1000,
+        hits=1,
+        ms=40.0,
+        arm="b",
+        more='{"answer": true}',
+    ),
     row("impression", ("s5", None), "v2", "bob", 1000, doc="w", pos=1),
     # session v3 of ann, two days later: one click that is the last of its session
     row("search", ("s6", "bag"), "v3", "ann", 172_800, hits=1, arm="a"),
@@ -42,7 +60,7 @@ ROWS = [
     row("click", ("s6", None), "v3", "ann", 172_802, doc="g", pos=1),
     row("refund", ("s2", None), "v3", "ann", 172_900, doc="a", money=40.0),
     row("survey", (None, None), "v3", "ann", 172_950, money=4),
-]  # fmt: skip
+]
 
 MAPPING = """
 [columns]
@@ -111,11 +129,14 @@ EXPECTED = {
 }
 UNDEFINED = {"add_to_cart_rate", "inference_ms", "cpu_ms", "memory_mb"}
 ALIKE = {
-    "ctr_at_3": "search_ctr", "ctr_at_5": "search_ctr", "ctr_at_10": "search_ctr",
-    "latency_p95": None, "time_to_first_click_p95": None,
+    "ctr_at_3": "search_ctr",
+    "ctr_at_5": "search_ctr",
+    "ctr_at_10": "search_ctr",
+    "latency_p95": None,
+    "time_to_first_click_p95": None,
     "revenue_per_search_winsorised": "revenue_per_search",
     "revenue_per_session_winsorised": "revenue_per_session",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -146,17 +167,19 @@ def test_a_kpi_is_what_its_definition_says(table, name):
 
 
 def test_it_is_divided_by_day_variant_and_position(table):
-    found = {(row["by"], row["slice"], row["kpi"]): row["value"] for row in table.values.to_dicts()}
-    assert found["day", "2026-03-02", "search_ctr"] == 1 / 3
-    assert found["day", "2026-03-04", "search_ctr"] == 1.0
-    assert found["variant", "b", "zero_result_rate"] == 1 / 2
-    assert found["position", "1", "impression_ctr"] == 2 / 4
-    assert found["position", "3", "impression_ctr"] == 0.0
-    assert found["day", "2026-03-04", "latency_p50"] is None
+    values = {
+        (row["by"], row["slice"], row["kpi"]): row["value"] for row in table.values.to_dicts()
+    }
+    assert values["day", "2026-03-02", "search_ctr"] == 1 / 3
+    assert values["day", "2026-03-04", "search_ctr"] == 1.0
+    assert values["variant", "b", "zero_result_rate"] == 1 / 2
+    assert values["position", "1", "impression_ctr"] == 2 / 4
+    assert values["position", "3", "impression_ctr"] == 0.0
+    assert values["day", "2026-03-04", "latency_p50"] is None
 
 
 def test_large_sums_are_cut_off(tmp_path):
-    rows = [each for each in honest(1500) if each.get("action_name") != "click"]
+    rows = [event_row for event_row in honest(1500) if event_row.get("action_name") != "click"]
     rows += [
         event(
             "purchase",
@@ -167,24 +190,30 @@ def test_large_sums_are_cut_off(tmp_path):
         )
         for n in range(1500)
     ]
-    found = online.kpi(written(tmp_path / "log.ndjson", rows), checks=False, by=(),
-                       names=("revenue_per_search", "revenue_per_search_winsorised"))  # fmt: skip
-    assert found["revenue_per_search"] == (1499 * 10 + 1e6) / 1500
+    kpis = online.kpi(
+        written(tmp_path / "log.ndjson", rows),
+        checks=False,
+        by=(),
+        names=("revenue_per_search", "revenue_per_search_winsorised"),
+    )
+    assert kpis["revenue_per_search"] == (1499 * 10 + 1e6) / 1500
     # the 99.9th percentile lies between the two largest of 1,500 sums
     cap = 10 + (0.999 * 1499 - 1497) * 0
     cap = 10 if math.floor(0.999 * 1499) < 1498 else cap
-    assert found["revenue_per_search_winsorised"] == pytest.approx(cap)
+    assert kpis["revenue_per_search_winsorised"] == pytest.approx(cap)
 
 
 def test_a_fault_blocks_what_it_spoils(tmp_path):
-    rows = [*honest(), event("purchase", 1, 90, 0, event_attributes={
-        "value": -5, "object": {"object_id": "d0"}})]  # fmt: skip
+    rows = [
+        *honest(),
+        event("purchase", 1, 90, 0, event_attributes={"value": -5, "object": {"object_id": "d0"}}),
+    ]
     log = written(tmp_path / "log.ndjson", rows)
-    found = online.kpi(log, by=())
-    assert found.blocked["revenue_per_search"] == ("negative-revenue",)
-    assert found["revenue_per_search"] is None
-    assert found["search_ctr"] == 20 / 60
-    assert {each.code for each in found.notices} == {"negative-revenue", "blocked-kpis"}
+    kpis = online.kpi(log, by=())
+    assert kpis.blocked["revenue_per_search"] == ("negative-revenue",)
+    assert kpis["revenue_per_search"] is None
+    assert kpis["search_ctr"] == 20 / 60
+    assert {notice.code for notice in kpis.notices} == {"negative-revenue", "blocked-kpis"}
     assert online.kpi(online.Events(log, despite=True), by=())["revenue_per_search"] == -5 / 60
 
 
@@ -192,7 +221,7 @@ def test_bots_and_repeated_events_can_be_left_out(tmp_path):
     bots = [search(1000 + n, n) for n in range(60)] + [
         event("impression", 1000 + n, n, 0, session_id="bot") for n in range(60)
     ]
-    click = next(each for each in honest() if each.get("action_name") == "click")
+    click = next(event_row for event_row in honest() if event_row.get("action_name") == "click")
     log = written(tmp_path / "log.ndjson", [*honest(), *bots, click])
     names = ("search_ctr", "clicks_per_search")
     plain = online.kpi(online.Events(log, despite=True), names, by=())
@@ -217,13 +246,13 @@ def test_bots_and_repeated_events_can_be_left_out(tmp_path):
 )
 def test_success_is_what_the_user_declares(place, success, share, seconds):
     names = ("session_success_rate", "time_to_success_p50")
-    found = online.kpi(
+    kpis = online.kpi(
         online.Events(place / "log.jsonl", mapping=place / "map.toml", success=success),
         names,
         by=(),
     )
-    assert found["session_success_rate"] == share
-    assert found["time_to_success_p50"] == seconds
+    assert kpis["session_success_rate"] == share
+    assert kpis["time_to_success_p50"] == seconds
 
 
 def test_null_is_not_zero(tmp_path):
@@ -239,11 +268,16 @@ def test_null_is_not_zero(tmp_path):
 
 
 def test_a_search_of_several_records_has_its_best_state(tmp_path):
-    more = {"query_response_hit_ids": []}
-    rows = [*honest(2), search(0, 50, **more), search(1, 110, **more), search(7, 300, **more)]
-    found = online.kpi(online.Events(written(tmp_path / "log.ndjson", rows), despite=True), by=())
+    attributes = {"query_response_hit_ids": []}
+    rows = [
+        *honest(2),
+        search(0, 50, **attributes),
+        search(1, 110, **attributes),
+        search(7, 300, **attributes),
+    ]
+    kpis = online.kpi(online.Events(written(tmp_path / "log.ndjson", rows), despite=True), by=())
     # both honest searches showed results, whatever the later records say
-    assert found["zero_result_rate"] == 1 / 3
+    assert kpis["zero_result_rate"] == 1 / 3
 
 
 def test_words_that_name_nothing(place):
@@ -277,16 +311,22 @@ def shop(tmp_path, kinds="", names=EVENTS):
 def test_actions_without_a_kind_are_named_with_their_share_and_the_lines_to_add(tmp_path):
     log, mapping = shop(tmp_path)
     result = online.kpi(online.Events(log, mapping=mapping))
-    (finding,) = (each for each in result.findings if each.code == "unmapped-actions")
+    (finding,) = (entry for entry in result.findings if entry.code == "unmapped-actions")
     assert (finding.count, finding.total) == (95, 100)
-    (text,) = (each.text for each in result.notices if each.code == "unmapped-actions")
-    for words in ("view (90)", "login (5)", "95.00%", 'impression = ["view"]', 'other = ["login"]'):
-        assert words in text
+    (text,) = (entry.text for entry in result.notices if entry.code == "unmapped-actions")
+    for phrase in (
+        "view (90)",
+        "login (5)",
+        "95.00%",
+        'impression = ["view"]',
+        'other = ["login"]',
+    ):
+        assert phrase in text
     diagnosis = online.doctor(online.Events(log, mapping=mapping))
     assert finding in diagnosis.findings
     lines = 'click = ["view"]\nother = ["login"]\n'
     log, mapping = shop(tmp_path, f"[kinds]\n{lines}")
-    codes = {each.code for each in online.kpi(online.Events(log, mapping=mapping)).findings}
+    codes = {entry.code for entry in online.kpi(online.Events(log, mapping=mapping)).findings}
     assert "clicks-without-search" in codes
     assert "unmapped-actions" not in codes
 
@@ -309,8 +349,10 @@ def test_a_log_with_nothing_usable_is_an_error(tmp_path, run):
 
 
 def test_kinds_alone_add_to_the_actions_of_ubi(tmp_path):
-    rows = [{**row, "action_name": "Product-Tap"} if row.get("action_name") == "click" else row
-            for row in honest()]  # fmt: skip
+    rows = [
+        {**row, "action_name": "Product-Tap"} if row.get("action_name") == "click" else row
+        for row in honest()
+    ]
     log = written(tmp_path / "log.ndjson", rows)
     assert online.kpi(log)["search_ctr"] is None
     mapping = tmp_path / "more.toml"
@@ -328,16 +370,18 @@ def test_every_kpi_blocked_is_exit_3_and_stands_in_json(tmp_path, run):
         {"kpi": "search_ctr", "by": "all", "slice": "", "value": None, "n": 0}
     ]
     assert values["blocked"] == {"search_ctr": ["clicks-without-search"]}
-    assert [each["code"] for each in values["findings"]] == ["clicks-without-search"]
-    some = run("online", "kpi", log, "-k", "search_ctr", "-k", "session_duration")
-    assert some.code == 0
-    assert "has nothing for" not in some.out
+    assert [finding["code"] for finding in values["findings"]] == ["clicks-without-search"]
+    partly_blocked = run("online", "kpi", log, "-k", "search_ctr", "-k", "session_duration")
+    assert partly_blocked.code == 0
+    assert "has nothing for" not in partly_blocked.out
     assert run("online", "kpi", log, "-k", "search_ctr", "--despite").code == 0
 
 
 def test_ranks_of_clicks_need_no_sessions(tmp_path):
-    rows = [{name: value for name, value in row.items() if name not in ("session_id", "client_id")}
-            for row in honest()]  # fmt: skip
+    rows = [
+        {name: value for name, value in row.items() if name not in ("session_id", "client_id")}
+        for row in honest()
+    ]
     result = online.kpi(written(tmp_path / "log.ndjson", rows), by=())
     ranks = [number % 4 + 1 for number in range(0, 60, 3)]
     assert result["mean_click_rank"] == pytest.approx(sum(ranks) / len(ranks))
@@ -349,13 +393,20 @@ def test_clicks_with_and_without_sessions_together():
     """Six clicks at ranks 1 to 3 have a session; only they count for dwells."""
     table = pl.DataFrame(
         [
-            {"kind": kind, "query_event_id": f"s{n}", "session": f"v{n}" if n < 6 else None,
-             "at": datetime(2026, 3, 2, 8, n, 10 * (kind == "click"), tzinfo=UTC),
-             "doc_id": f"d{n}", "rank": n % 3 + 1 if kind == "click" else None, "source_line": n}
-            for n in range(9) for kind in ("search", "click")
+            {
+                "kind": kind,
+                "query_event_id": f"s{n}",
+                "session": f"v{n}" if n < 6 else None,
+                "at": datetime(2026, 3, 2, 8, n, 10 * (kind == "click"), tzinfo=UTC),
+                "doc_id": f"d{n}",
+                "rank": n % 3 + 1 if kind == "click" else None,
+                "source_line": n,
+            }
+            for n in range(9)
+            for kind in ("search", "click")
         ],
         infer_schema_length=None,
-    )  # fmt: skip
+    )
     first = table.filter(pl.col("kind") == "click", pl.col("session") == "v0")
     second = first.with_columns(pl.col("at") + timedelta(seconds=5), doc_id=pl.lit("e"))
     table = pl.concat([table, second])

@@ -12,9 +12,11 @@ from support.wording import raises
 def shown(number, docs, **more):
     return [
         search(number, number * 60, user_query="tv"),
-        *(event("impression", number, number * 60, rank, doc, **more)
-          for rank, doc in enumerate(docs)),
-    ]  # fmt: skip
+        *(
+            event("impression", number, number * 60, rank, doc, **more)
+            for rank, doc in enumerate(docs)
+        ),
+    ]
 
 
 @pytest.fixture
@@ -32,18 +34,28 @@ def log(tmp_path):
     ],
 )
 def test_a_query_has_one_list(log, choose, docs, scores):
-    found = online.lists(log, choose=choose)
-    rows = found.run.table
+    result = online.lists(log, choose=choose)
+    rows = result.run.table
     assert "".join(rows["doc_id"]) == docs
     assert rows["score"].to_list() == pytest.approx(scores)
-    assert (found.searches, found.queries, found.several) == (4, 1, 1)
-    assert {each.code for each in found.notices} == {"several-lists"}
+    assert (result.searches, result.queries, result.several) == (4, 1, 1)
+    assert {notice.code for notice in result.notices} == {"several-lists"}
 
 
 def test_only_some_ranks_and_variants(tmp_path):
-    rows = [each for n in range(4) for each in shown(n, "ab" if n % 2 else "ba", event_attributes={
-        "object": {"object_id": "ba"[n % 2]}, "position": {"ordinal": 0}, "variant": "xy"[n % 2]})
-    ]  # fmt: skip
+    rows = [
+        event
+        for n in range(4)
+        for event in shown(
+            n,
+            "ab" if n % 2 else "ba",
+            event_attributes={
+                "object": {"object_id": "ba"[n % 2]},
+                "position": {"ordinal": 0},
+                "variant": "xy"[n % 2],
+            },
+        )
+    ]
     log = written(tmp_path / "log.ndjson", rows)
     assert online.lists(log, variant="y", ranks=1).run.table["doc_id"].to_list() == ["a"]
     with raises("no-impressions", InputError):
@@ -56,14 +68,14 @@ def test_clicks_judge_the_lists_that_were_shown(tmp_path, suffix):
     online.lists(log, output=tmp_path / f"shown.{suffix}")
     name = f"clicks.{'txt' if suffix == 'run' else suffix}"
     online.judgments(log, held_out=0, grading=online.Grading(min_examined=1)).write(tmp_path / name)
-    found = rankgate.evaluate(tmp_path / name, tmp_path / f"shown.{suffix}", ["nDCG@4"])
-    assert found.runs[0].counts.queries == 7
-    assert not found.runs[0].counts.missing
-    assert 0 < found.runs[0].means["nDCG@4"] <= 1
+    result = rankgate.evaluate(tmp_path / name, tmp_path / f"shown.{suffix}", ["nDCG@4"])
+    assert result.runs[0].counts.queries == 7
+    assert not result.runs[0].counts.missing
+    assert 0 < result.runs[0].means["nDCG@4"] <= 1
 
 
 def test_the_command_writes_a_run(log, tmp_path, run):
     run("online", "lists", str(log), "-o", str(tmp_path / "shown.run"))
-    done = run("online", "lists", str(log), "-o", str(tmp_path / "shown.run"), "--name", "live")
-    assert done.code == 0, done.err
+    result = run("online", "lists", str(log), "-o", str(tmp_path / "shown.run"), "--name", "live")
+    assert result.code == 0, result.err
     assert (tmp_path / "shown.run").read_text().splitlines()[0] == "tv Q0 a 1 1.0 live"

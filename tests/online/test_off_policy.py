@@ -20,11 +20,19 @@ from rankgate.online.off_policy.read_bandit_log import read_log
 from support.wording import raises
 
 OBP = {
-    "men": {"ips": 0.0030086263272564836, "snips": 0.003189423162277392,
-            "dm": 0.005210617848021311, "dr": 0.003235518633544872},
-    "women": {"ips": 0.007437577541923159, "snips": 0.002373046143447756,
-              "dm": 0.004715717959820827, "dr": -0.0012634864715961023},
-}  # fmt: skip
+    "men": {
+        "ips": 0.0030086263272564836,
+        "snips": 0.003189423162277392,
+        "dm": 0.005210617848021311,
+        "dr": 0.003235518633544872,
+    },
+    "women": {
+        "ips": 0.007437577541923159,
+        "snips": 0.002373046143447756,
+        "dm": 0.004715717959820827,
+        "dr": -0.0012634864715961023,
+    },
+}
 """obp 0.4.1: InverseProbabilityWeighting, SelfNormalized..., DirectMethod and DoublyRobust on its
 files obd/bts/{men,women}, target uniform, reward model (clicks + 1) / (rows + 200) by item."""
 
@@ -50,69 +58,121 @@ def arrays(frame):
     count = int(item.max()) + 1
     q = (np.bincount(item, click, count) + 1) / (np.bincount(item, minlength=count) + 200)
     weight = 1 / count / frame["propensity_score"].to_numpy()
-    wide = {"shown": np.ones((len(item), 1), bool), "action": item[:, None],
-            "place": np.zeros((len(item), 1), int)}  # fmt: skip
+    log_arrays = {
+        "shown": np.ones((len(item), 1), bool),
+        "action": item[:, None],
+        "place": np.zeros((len(item), 1), int),
+    }
     return BanditLog(
-        click[:, None], weight[:, None], **wide, policy=np.full((count, 1), 1 / count),
-        unsupported=0.0, predicted=q[item][:, None],
+        click[:, None],
+        weight[:, None],
+        **log_arrays,
+        policy=np.full((count, 1), 1 / count),
+        unsupported=0.0,
+        predicted=q[item][:, None],
         expected=np.full((len(item), 1), q.mean()),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("campaign", OBP)
 def test_estimators_agree_with_obp(campaign, shared):
     log = arrays(men(shared) if campaign == "men" else women())
     for name, value in OBP[campaign].items():
-        found = ESTIMATORS[name].estimate(log, EstimatorSettings())
-        assert found.value == pytest.approx(value, rel=1e-10), name
-        assert found.parts.mean() == pytest.approx(value, rel=1e-9)
+        estimate = ESTIMATORS[name].estimate(log, EstimatorSettings())
+        assert estimate.value == pytest.approx(value, rel=1e-10), name
+        assert estimate.parts.mean() == pytest.approx(value, rel=1e-9)
 
 
 def test_slate_estimators_agree_with_obp():
     # obp 0.4.1: SlateStandardIPS, SlateIndependentIPS, SlateRewardInteractionIPS
-    logged = np.array([0.41, 0.55, 0.49, 0.21, 0.25, 0.54, 0.1, 0.51, 0.5, 0.33, 0.25, 0.24, 0.23,
-                       0.32, 0.35, 0.38, 0.6, 0.5])  # fmt: skip
-    target = np.array([0.41, 0.59, 0.21, 0.18, 0.41, 0.12, 0.12, 0.36, 0.33, 0.56, 0.41, 0.36,
-                       0.35, 0.22, 0.11, 0.2, 0.45, 0.2])  # fmt: skip
+    logged = np.array(
+        [
+            0.41,
+            0.55,
+            0.49,
+            0.21,
+            0.25,
+            0.54,
+            0.1,
+            0.51,
+            0.5,
+            0.33,
+            0.25,
+            0.24,
+            0.23,
+            0.32,
+            0.35,
+            0.38,
+            0.6,
+            0.5,
+        ]
+    )
+    target = np.array(
+        [
+            0.41,
+            0.59,
+            0.21,
+            0.18,
+            0.41,
+            0.12,
+            0.12,
+            0.36,
+            0.33,
+            0.56,
+            0.41,
+            0.36,
+            0.35,
+            0.22,
+            0.11,
+            0.2,
+            0.45,
+            0.2,
+        ]
+    )
     reward = [1, 0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1]
     frame = pl.DataFrame(
-        {"slate": np.repeat(range(6), 3), "position": np.tile([1, 2, 3], 6),
-         "action": np.tile(["a", "b", "c"], 6), "reward": reward, "propensity": logged,
-         "target": target}
-    ).sample(fraction=1, shuffle=True, seed=1)  # fmt: skip
+        {
+            "slate": np.repeat(range(6), 3),
+            "position": np.tile([1, 2, 3], 6),
+            "action": np.tile(["a", "b", "c"], 6),
+            "reward": reward,
+            "propensity": logged,
+            "target": target,
+        }
+    ).sample(fraction=1, shuffle=True, seed=1)
     log = read_log(frame, "target")
     expected = {"ips": 1.9471672711383974, "iips": 1.7567206209969368, "rips": 2.314779531270243}
     for name, value in expected.items():
-        found = ESTIMATORS[name].estimate(log, EstimatorSettings())
-        assert found.value == pytest.approx(value, rel=1e-12)
-    few = online.ope(frame, "target")
-    assert few.verdict == "inconclusive"
-    names = set(few.estimates["estimator"])
+        estimate = ESTIMATORS[name].estimate(log, EstimatorSettings())
+        assert estimate.value == pytest.approx(value, rel=1e-12)
+    result = online.ope(frame, "target")
+    assert result.verdict == "inconclusive"
+    names = set(result.estimates["estimator"])
     assert names == {"ips", "clipped", "snips", "iips", "rips"}  # no model without all chances
 
 
 def test_d02_and_d03_of_the_mens_campaign(shared):
     with gzip.open(shared / "open-bandit-men" / "random" / "men.csv.gz") as file:
         assert pl.read_csv(BytesIO(file.read()))["click"].sum() == 46
-    found = online.ope(men(shared), "uniform")
-    assert found.logged == 0.0069
-    assert found.mean_weight == pytest.approx(0.9433136257, abs=1e-9)
-    assert found.max_weight == pytest.approx(178.2531, abs=1e-4)
-    assert found.ess == pytest.approx(655.7098, abs=1e-4)
-    values = dict(found.estimates.select("estimator", "value").iter_rows())
+    result = online.ope(men(shared), "uniform")
+    assert result.logged == 0.0069
+    assert result.mean_weight == pytest.approx(0.9433136257, abs=1e-9)
+    assert result.max_weight == pytest.approx(178.2531, abs=1e-4)
+    assert result.ess == pytest.approx(655.7098, abs=1e-4)
+    values = dict(result.estimates.select("estimator", "value").iter_rows())
     assert values["ips"] == pytest.approx(0.0030086263, abs=1e-10)
     assert values["snips"] == pytest.approx(0.0031894232, abs=1e-10)
-    assert found.verdict == ""
-    assert "effective-size" in [each.code for each in found.notices]
+    assert result.verdict == ""
+    assert "effective-size" in [notice.code for notice in result.notices]
 
 
 def test_the_womens_campaign_is_refused():
-    found = online.ope(women(), "uniform")
-    assert found.verdict == "inconclusive"
-    assert found.status == 3
-    assert found.ess == pytest.approx(2.0778, abs=1e-4)
-    assert found.estimates["value"].null_count() == len(found.estimates)
-    blocks = found.checks.filter(outcome="blocks")["check"].to_list()
+    result = online.ope(women(), "uniform")
+    assert result.verdict == "inconclusive"
+    assert result.status == 3
+    assert result.ess == pytest.approx(2.0778, abs=1e-4)
+    assert result.estimates["value"].null_count() == len(result.estimates)
+    blocks = result.checks.filter(outcome="blocks")["check"].to_list()
     assert blocks == ["effective-size"]
 
 
@@ -125,9 +185,13 @@ def decisions(n, seed):
     random = np.random.default_rng(seed)
     action = random.choice(3, n, p=LOGGED)
     return pl.DataFrame(
-        {"action": action, "reward": (random.random(n) < RATES[action]).astype(int),
-         "propensity": LOGGED[action], "new": TARGET[action]}
-    )  # fmt: skip
+        {
+            "action": action,
+            "reward": (random.random(n) < RATES[action]).astype(int),
+            "propensity": LOGGED[action],
+            "new": TARGET[action],
+        }
+    )
 
 
 def policy(path, probabilities=TARGET):
@@ -138,13 +202,13 @@ def policy(path, probabilities=TARGET):
 
 def test_intervals_hold_the_truth(tmp_path):
     target = policy(tmp_path / "new.csv")
-    held, runs = dict.fromkeys(("ips", "snips", "dr"), 0), 120
+    coverage, runs = dict.fromkeys(("ips", "snips", "dr"), 0), 120
     for seed in range(runs):
-        found = online.ope(decisions(800, seed), target)
-        for row in found.estimates.to_dicts():
-            if row["estimator"] in held:
-                held[row["estimator"]] += row["low"] <= TRUTH <= row["high"]
-    for name, count in held.items():
+        result = online.ope(decisions(800, seed), target)
+        for row in result.estimates.to_dicts():
+            if row["estimator"] in coverage:
+                coverage[row["estimator"]] += row["low"] <= TRUTH <= row["high"]
+    for name, count in coverage.items():
         assert count / runs >= 0.95 - 3 * 0.02, name
 
 
@@ -172,10 +236,14 @@ def slates(n, reward, seed=0):
     rates = reward(action[:, 0], action[:, 1])
     hits = random.random((n, 2)) < np.stack(rates, axis=1)
     return pl.DataFrame(
-        {"slate": np.repeat(np.arange(n), 2), "position": np.tile([1, 2], n),
-         "action": action.ravel(), "reward": hits.ravel().astype(int),
-         "propensity": SLOTS[action].ravel()}
-    )  # fmt: skip
+        {
+            "slate": np.repeat(np.arange(n), 2),
+            "position": np.tile([1, 2], n),
+            "action": action.ravel(),
+            "reward": hits.ravel().astype(int),
+            "propensity": SLOTS[action].ravel(),
+        }
+    )
 
 
 WORLDS = {
@@ -190,17 +258,17 @@ WORLDS = {
 def test_assumptions_are_tested_before_an_estimator_is_chosen(world, tmp_path):
     reward, wrong = WORLDS[world]
     target = policy(tmp_path / "new.csv")
-    found = online.ope(slates(40_000, reward), target)
+    result = online.ope(slates(40_000, reward), target)
     pairs = np.array([(a, b) for a in range(3) for b in range(3)])
     rates = np.stack(reward(pairs[:, 0], pairs[:, 1]), axis=1).sum(axis=1)
     truth = float((TARGET[pairs[:, 0]] * TARGET[pairs[:, 1]]) @ rates)
-    rows = {row["estimator"]: row for row in found.estimates.to_dicts()}
+    rows = {row["estimator"]: row for row in result.estimates.to_dicts()}
     rejected = {name for name, row in rows.items() if row["holds"] is False}
     assert wrong <= rejected <= wrong | {"clipped"} | ({"iips"} if wrong else set())
-    assert found.estimator not in rejected
-    assert found.estimator in {"ips", "snips"}  # a test that does not reject is no reason
-    chosen = rows[found.estimator]
-    assert abs(chosen["value"] - truth) < 4 * chosen["error"]
+    assert result.estimator not in rejected
+    assert result.estimator in {"ips", "snips"}  # a test that does not reject is no reason
+    selected_row = rows[result.estimator]
+    assert abs(selected_row["value"] - truth) < 4 * selected_row["error"]
     if world == "cascade":
         assert rows["cascade_dr"]["error"] < rows["rips"]["error"]
 
@@ -208,9 +276,9 @@ def test_assumptions_are_tested_before_an_estimator_is_chosen(world, tmp_path):
 def test_refused_without_support(tmp_path):
     frame = decisions(2000, 3)
     target = policy(tmp_path / "new.csv", [0.5, 0.2, 0.1, 0.2])
-    found = online.ope(frame, target)
-    assert found.unsupported == pytest.approx(0.2)
-    assert found.checks.filter(outcome="blocks")["check"].to_list() == ["support"]
+    result = online.ope(frame, target)
+    assert result.unsupported == pytest.approx(0.2)
+    assert result.checks.filter(outcome="blocks")["check"].to_list() == ["support"]
     assert online.ope(frame, "uniform:4").verdict == "inconclusive"
     assert online.ope(frame, target, max_unsupported=0.3).estimator
 
@@ -220,9 +288,9 @@ def test_logging_that_changed_half_way_is_refused():
     changed = frame.with_columns(
         propensity=pl.when(pl.col("row") < 2000).then("propensity").otherwise(1 / 3)
     )
-    found = online.ope(changed.with_columns(time=pl.col("row")), "new")
-    assert "drift" in found.checks.filter(outcome="blocks")["check"].to_list()
-    assert found.estimator is None
+    result = online.ope(changed.with_columns(time=pl.col("row")), "new")
+    assert "drift" in result.checks.filter(outcome="blocks")["check"].to_list()
+    assert result.estimator is None
     assert "drift" not in online.ope(changed, "new").checks["check"].to_list()
 
 
@@ -232,12 +300,12 @@ def test_the_order_of_rows_is_no_drift():
     assert by_action.estimate["value"] == pytest.approx(online.ope(frame, "new").estimate["value"])
     assert set(by_action.checks["outcome"]) <= {"ok", "warns"}
     days = pl.Series(["2026-01-02", "2026-01-01"] * 2000)  # as text, in any order
-    found = online.ope(frame.with_columns(time=days), "new")
-    assert found.checks.filter(check="drift")["outcome"].item() == "ok"
-    words = frame.with_columns(time=pl.lit("monday"))
-    assert "drift" not in online.ope(words, "new").checks["check"].to_list()
+    result = online.ope(frame.with_columns(time=days), "new")
+    assert result.checks.filter(check="drift")["outcome"].item() == "ok"
+    text_times = frame.with_columns(time=pl.lit("monday"))
+    assert "drift" not in online.ope(text_times, "new").checks["check"].to_list()
     with raises("invalid-time", InputError):
-        online.ope(words, "new", columns="time=time")
+        online.ope(text_times, "new", columns="time=time")
 
 
 RARE = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.62])
@@ -252,18 +320,18 @@ def rare_rewards(n, seed, rates):
 
 
 def test_intervals_of_rare_rewards_hold_the_truth():
-    held, student, runs = 0, 0, 100
+    coverage, student, runs = 0, 0, 100
     for seed in range(runs):
         row = online.ope(rare_rewards(2000, seed, [0.007] * 6), "uniform").estimate
-        held += row["low"] <= 0.007 <= row["high"]
+        coverage += row["low"] <= 0.007 <= row["high"]
         student += abs(row["value"] - 0.007) <= 1.96 * row["error"]
-    assert held >= 91  # of 100, for 95 %
+    assert coverage >= 91  # of 100, for 95 %
     assert student <= 85  # an interval of the rewards that were seen
 
 
 def test_few_effective_rewards_are_said_and_none_is_refused():
-    few = online.ope(rare_rewards(2000, 1, [0.007] * 6), "uniform")
-    assert few.checks.filter(check="effective-rewards")["outcome"].item() == "warns"
+    result = online.ope(rare_rewards(2000, 1, [0.007] * 6), "uniform")
+    assert result.checks.filter(check="effective-rewards")["outcome"].item() == "warns"
     none = online.ope(rare_rewards(2000, 1, [0.0] * 6), "uniform")
     assert none.checks.filter(check="effective-rewards")["outcome"].item() == "blocks"
     assert none.status == 3
@@ -271,7 +339,7 @@ def test_few_effective_rewards_are_said_and_none_is_refused():
 
 def test_the_error_of_the_direct_method_is_that_of_refitting(tmp_path):
     frame, target = decisions(3000, 2), policy(tmp_path / "new.csv")
-    found = online.ope(frame, target, estimators=["dm"])
+    result = online.ope(frame, target, estimators=["dm"])
     random = np.random.default_rng(0)
     action, reward = frame["action"].to_numpy(), frame["reward"].to_numpy()
     values = []
@@ -280,16 +348,16 @@ def test_the_error_of_the_direct_method_is_that_of_refitting(tmp_path):
         counts = np.bincount(action[rows], minlength=3)
         rewards = np.bincount(action[rows], reward[rows], 3)
         values.append(TARGET @ ((rewards + 20 * reward[rows].mean()) / (counts + 20)))
-    assert found.estimator == "dm"  # named, and so reported
-    assert found.estimate["error"] == pytest.approx(np.std(values), rel=0.12)
-    assert found.estimate["low"] <= TRUTH <= found.estimate["high"]
+    assert result.estimator == "dm"  # named, and so reported
+    assert result.estimate["error"] == pytest.approx(np.std(values), rel=0.12)
+    assert result.estimate["low"] <= TRUTH <= result.estimate["high"]
     # hardly a row of the action that the target takes
-    few = online.ope(rare_rewards(500, 1, [0.2] * 6), "uniform", estimators=["dm"])
-    assert few.estimate["value"] > 0
-    assert few.estimate["low"] is None
-    assert "no-interval" in [notice.code for notice in few.notices]
-    assert "no interval" in render_result(few, "text")
-    assert "<svg" not in render_result(few, "html")  # nothing to draw
+    rare_result = online.ope(rare_rewards(500, 1, [0.2] * 6), "uniform", estimators=["dm"])
+    assert rare_result.estimate["value"] > 0
+    assert rare_result.estimate["low"] is None
+    assert "no-interval" in [notice.code for notice in rare_result.notices]
+    assert "no interval" in render_result(rare_result, "text")
+    assert "<svg" not in render_result(rare_result, "html")  # nothing to draw
 
 
 def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
@@ -297,29 +365,29 @@ def test_a_target_as_a_frame_and_own_names_of_columns(tmp_path):
     expected = online.ope(frame, policy(tmp_path / "new.csv"))
     columns = {"action": [0, 1, 2], "probability": TARGET.tolist()}
     for table in (columns, pl.DataFrame(columns)):
-        found = online.ope(frame, table)
-        assert found.target == "target"
-        assert found.estimates.equals(expected.estimates)
+        result = online.ope(frame, table)
+        assert result.target == "target"
+        assert result.estimates.equals(expected.estimates)
     renamed = frame.rename({"action": "offer", "reward": "bought"})
-    others = pl.DataFrame({"offer": columns["action"], "share": columns["probability"]})
+    renamed_target = pl.DataFrame({"offer": columns["action"], "share": columns["probability"]})
     names = "action=offer,reward=bought,probability=share"
-    assert online.ope(renamed, others, columns=names).estimates.equals(expected.estimates)
+    assert online.ope(renamed, renamed_target, columns=names).estimates.equals(expected.estimates)
     log, target = tmp_path / "log.csv", tmp_path / "others.csv"
     renamed.write_csv(log)
-    others.write_csv(target)
-    words = ["online", "ope", str(log), "--target", str(target), "--columns", names]
-    done = CliRunner().invoke(program, [*words, "--format", "json"])
-    assert json.loads(done.output)["estimator"] == expected.estimator
+    renamed_target.write_csv(target)
+    arguments = ["online", "ope", str(log), "--target", str(target), "--columns", names]
+    cli_result = CliRunner().invoke(program, [*arguments, "--format", "json"])
+    assert json.loads(cli_result.output)["estimator"] == expected.estimator
     with raises("duplicate-name", UsageError):
-        online.ope(renamed, others, columns=f"{names},action=bought")
+        online.ope(renamed, renamed_target, columns=f"{names},action=bought")
 
 
 def test_two_propensities_are_refused_until_one_is_named():
     frame = decisions(1000, 4).with_columns(pscore=pl.col("propensity") / 2)
     with raises("ambiguous-column", InputError):
         online.ope(frame, "uniform")
-    one = online.ope(frame, "uniform", columns={"propensity": "propensity"})
-    assert one.mean_weight == pytest.approx(1, abs=0.1)
+    result = online.ope(frame, "uniform", columns={"propensity": "propensity"})
+    assert result.mean_weight == pytest.approx(1, abs=0.1)
     # the target's own column is no propensity of the log
     assert online.ope(frame.drop("new"), "pscore").mean_weight == pytest.approx(0.5)
 
@@ -328,55 +396,66 @@ def test_actions_that_the_log_never_shows():
     frame = decisions(1000, 4)
     table = {"action": [0, 1, 2, "hat"], "probability": [0.4, 0.2, 0.1, 0.3]}
     text = {name: [str(value) for value in table[name]] for name in table}
-    found = online.ope(frame, pl.DataFrame(text))
-    assert found.status == 3
-    assert "hat" in found.checks.filter(check="support")["words"].item()
+    result = online.ope(frame, pl.DataFrame(text))
+    assert result.status == 3
+    assert "hat" in result.checks.filter(check="support")["words"].item()
     with raises("no-common-actions", InputError):
         online.ope(frame, pl.DataFrame({"action": ["hat", "coat"], "probability": [0.5, 0.5]}))
 
 
 def test_logs_that_cannot_be_right(tmp_path):
-    good = decisions(50, 1)
+    valid_log = decisions(50, 1)
     path = tmp_path / "log.csv"
     for wrong in (0.0, 1.5, -0.1):
-        chances = good["propensity"].to_list()
+        chances = valid_log["propensity"].to_list()
         chances[6] = wrong
-        good.with_columns(propensity=pl.Series(chances)).write_csv(path)
+        valid_log.with_columns(propensity=pl.Series(chances)).write_csv(path)
         with raises("invalid-propensity", InputError, source=str(path), line=8):
             online.ope(path, "uniform")
     with raises("missing-column", InputError):
-        online.ope(good.drop("propensity"), "uniform")
+        online.ope(valid_log.drop("propensity"), "uniform")
     with raises("not-a-number", InputError):
-        online.ope(good.with_columns(reward=pl.lit("yes")), "uniform")
+        online.ope(valid_log.with_columns(reward=pl.lit("yes")), "uniform")
     with raises("invalid-probability", InputError):
-        online.ope(good.with_columns(new=pl.lit(1.2)), "new")
+        online.ope(valid_log.with_columns(new=pl.lit(1.2)), "new")
     with raises("invalid-probability", InputError):
-        online.ope(good, policy(tmp_path / "p.csv", [0.5, 0.2, 0.1]))
+        online.ope(valid_log, policy(tmp_path / "p.csv", [0.5, 0.2, 0.1]))
     with raises("unknown-target", UsageError):
-        online.ope(good, "newer")
+        online.ope(valid_log, "newer")
     with raises("too-few-actions", UsageError):
-        online.ope(good, "uniform:2")
+        online.ope(valid_log, "uniform:2")
     for wrong in ("uniform:", "uniform:0", "uniform:many", "uniform:-4"):
         with raises("invalid-parameter", UsageError):
-            online.ope(good, wrong)
+            online.ope(valid_log, wrong)
     with raises("estimator-not-allowed", UsageError):
-        online.ope(good, "new", estimators=["dr"])
+        online.ope(valid_log, "new", estimators=["dr"])
     with raises("unknown-column", UsageError):
-        online.ope(good, "new", columns={"context": "x"})
-    twice = slates(3, WORLDS["independent"][0]).with_columns(position=1)
+        online.ope(valid_log, "new", columns={"context": "x"})
+    repeated_slots = slates(3, WORLDS["independent"][0]).with_columns(position=1)
     with raises("duplicate-slot", InputError):
-        online.ope(twice, "uniform")
+        online.ope(repeated_slots, "uniform")
     with raises("no-rows", InputError):
-        online.ope(good.head(0), "uniform")
+        online.ope(valid_log.head(0), "uniform")
 
 
 def test_the_command_ends_with_3_where_it_cannot_answer(tmp_path):
     log = tmp_path / "log.csv"
     women().write_csv(log)
-    done = CliRunner().invoke(program, ["online", "ope", str(log), "--target", "uniform"])
-    assert done.exit_code == 3
-    words = ["online", "ope", str(log), "--target", "uniform", "--min-ess", "2", "--columns",
-             "reward=click", "--format", "json"]  # fmt: skip
-    done = CliRunner().invoke(program, words)
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.output)["estimator"]
+    result = CliRunner().invoke(program, ["online", "ope", str(log), "--target", "uniform"])
+    assert result.exit_code == 3
+    arguments = [
+        "online",
+        "ope",
+        str(log),
+        "--target",
+        "uniform",
+        "--min-ess",
+        "2",
+        "--columns",
+        "reward=click",
+        "--format",
+        "json",
+    ]
+    result = CliRunner().invoke(program, arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["estimator"]

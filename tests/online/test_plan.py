@@ -16,11 +16,11 @@ from support.wording import raises
 
 
 def test_units_of_a_click_rate():
-    found = units_per_arm((0.10 * 0.90, 0.105 * 0.895), 0.005)
-    assert found == pytest.approx(57_760, abs=1)
-    assert found == pytest.approx(57_756, rel=1e-4)  # by the arcsine, statsmodels 0.15
+    units = units_per_arm((0.10 * 0.90, 0.105 * 0.895), 0.005)
+    assert units == pytest.approx(57_760, abs=1)
+    assert units == pytest.approx(57_756, rel=1e-4)  # by the arcsine, statsmodels 0.15
     deviation = (0.10 * 0.90 / 2 + 0.105 * 0.895 / 2) ** 0.5
-    assert detectable(deviation, 2 * found, 0.5) == pytest.approx(0.005)
+    assert detectable(deviation, 2 * units, 0.5) == pytest.approx(0.005)
     assert detectable(1.0, 1000, 0.1) == pytest.approx(detectable(1.0, 1000, 0.5) * 5 / 3)
 
 
@@ -31,21 +31,21 @@ def test_a_plan_shows_what_the_experiment_shows():
         data, ["search_ctr", "latency_p95"], design=online.Design(control="old")
     ).metrics
     for name, tolerance in (("search_ctr", 0.06), ("latency_p95", 0.5)):  # one quantile, few users
-        chosen = (pl.col("kpi") == name, pl.col("share") == 0.5, pl.col("day") == 10)
-        known = planned.detectable.filter(*chosen)
+        filters = (pl.col("kpi") == name, pl.col("share") == 0.5, pl.col("day") == 10)
+        plan_rows = planned.detectable.filter(*filters)
         row = figures.row(by_predicate=pl.col("metric") == name, named=True)
-        shown = row["mde"] / row["control"]
-        assert known["relative"].item() == pytest.approx(shown, rel=tolerance)
+        relative_effect = row["mde"] / row["control"]
+        assert plan_rows["relative"].item() == pytest.approx(relative_effect, rel=tolerance)
 
 
 def test_days_are_the_first_on_which_the_effect_shows():
     planned = online.plan(log(users=1500, days=10), ["search_ctr"], effect=0.09, shares=[0.5, 0.1])
     half = planned.needed.filter(share=0.5).row(0, named=True)
     days = planned.detectable.filter(share=0.5)
-    before = days.filter(pl.col("day") < half["days"])["relative"].to_list()
-    assert all(each > 0.09 for each in before)
-    after = days.filter(pl.col("day") >= half["days"])["relative"].to_list()
-    assert all(each <= 0.09 for each in after)
+    effects_before = days.filter(pl.col("day") < half["days"])["relative"].to_list()
+    assert all(effect > 0.09 for effect in effects_before)
+    effects_after = days.filter(pl.col("day") >= half["days"])["relative"].to_list()
+    assert all(effect <= 0.09 for effect in effects_after)
     assert (half["days"], half["days_sequential"]) == (17, 32)
     tenth = planned.needed.filter(share=0.1).row(0, named=True)["days"]
     assert tenth == 47
@@ -77,29 +77,31 @@ def test_interleaving_next_to_the_ab_test_of_the_same_systems(monkeypatch):
     data = log(users=600)
     planned = online.plan(data, ["search_ctr"], interleave=(qrels, old, new)).interleaving
     searches = data.filter(kind="search")
-    each = len(searches) / searches["user"].n_unique()
-    known = sensitivity(qrels, [old, new]).tests.drop_nulls("needed")
-    needed = dict(known.select("test", "needed").iter_rows())
-    found = planned.drop_nulls("searches")
-    assert dict(found.select("test", "searches").iter_rows()) == needed
-    assert found["units"].to_list() == [max(1, round(n / each)) for n in found["searches"]]
-    assert found["design"][0] == "interleaving"
+    searches_per_unit = len(searches) / searches["user"].n_unique()
+    sensitivity_tests = sensitivity(qrels, [old, new]).tests.drop_nulls("needed")
+    needed = dict(sensitivity_tests.select("test", "needed").iter_rows())
+    search_rows = planned.drop_nulls("searches")
+    assert dict(search_rows.select("test", "searches").iter_rows()) == needed
+    assert search_rows["units"].to_list() == [
+        max(1, round(n / searches_per_unit)) for n in search_rows["searches"]
+    ]
+    assert search_rows["design"][0] == "interleaving"
     assert set(planned["design"]) == {"A/B", "interleaving"}
     assert online.plan(data, ["search_ctr"]).interleaving.is_empty()
 
 
 def test_nothing_is_left_on_the_error_stream(tmp_path):
     log(60).write_parquet(tmp_path / "log.parquet")
-    words = [sys.executable, "-m", "rankgate", "online", "kpi", str(tmp_path / "log.parquet")]
-    done = subprocess.run([*words, "-k", "search_ctr"], capture_output=True, check=True)
-    assert done.stderr == b""
+    command = [sys.executable, "-m", "rankgate", "online", "kpi", str(tmp_path / "log.parquet")]
+    process = subprocess.run([*command, "-k", "search_ctr"], capture_output=True, check=True)
+    assert process.stderr == b""
 
 
 def test_what_cannot_be_planned_for_is_said():
     planned = online.plan(log(users=200), ["search_ctr", "conversion_rate", "error_rate"])
     assert planned.kpis["why"].is_null().to_list() == [True, False, False]
     assert planned.needed["kpi"].unique().to_list() == ["search_ctr"]
-    assert [each.code for each in planned.findings] == ["short-log"]
+    assert [finding.code for finding in planned.findings] == ["short-log"]
 
 
 def test_bad_input():
@@ -112,13 +114,13 @@ def test_bad_input():
         online.plan(data, design=online.Design(unit="browser"))
     with raises("no-units", InputError):
         online.plan(data.with_columns(user=pl.lit(None, pl.String)), ["search_ctr"])
-    one = data.filter(pl.col("at").dt.date() == START.date())
-    assert len(online.plan(one, ["search_ctr"]).detectable)
+    first_day = data.filter(pl.col("at").dt.date() == START.date())
+    assert len(online.plan(first_day, ["search_ctr"]).detectable)
 
 
 def test_the_command(run, tmp_path):
     path = str(tmp_path / "log.parquet")
     log(users=300).write_parquet(path)
-    done = run("online", "plan", path, "-k", "search_ctr", "--share", "0.5", "--format", "json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["needed"][0]["kpi"] == "search_ctr"
+    result = run("online", "plan", path, "-k", "search_ctr", "--share", "0.5", "--format", "json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["needed"][0]["kpi"] == "search_ctr"

@@ -34,18 +34,21 @@ def test_rates_are_those_of_the_user(simulated):
 
 
 def test_a_perfect_user_clicks_on_what_is_relevant():
-    found = online.simulate({"q": {"a": 1, "b": 0}}, [{"q": {"b": 2, "a": 1}}], user="perfect",
-                            searches=50)  # fmt: skip
-    clicks = found.events.filter(kind="click")
+    simulation = online.simulate(
+        {"q": {"a": 1, "b": 0}}, [{"q": {"b": 2, "a": 1}}], user="perfect", searches=50
+    )
+    clicks = simulation.events.filter(kind="click")
     assert clicks.select("doc_id", "rank").unique().rows() == [("a", 2)]
     assert len(clicks) == 50
 
 
 def test_the_same_seed_gives_the_same_clicks(simulated):
-    again = online.simulate(QRELS, [OLD, NEW], searches=20_000)
-    assert again.events.equals(simulated.events)
-    assert again.to_dict() == simulated.to_dict()
-    assert online.simulate(QRELS, [OLD, NEW], searches=20_000, seed=1).to_dict() != again.to_dict()
+    repeated = online.simulate(QRELS, [OLD, NEW], searches=20_000)
+    assert repeated.events.equals(simulated.events)
+    assert repeated.to_dict() == simulated.to_dict()
+    assert (
+        online.simulate(QRELS, [OLD, NEW], searches=20_000, seed=1).to_dict() != repeated.to_dict()
+    )
 
 
 def test_simulated_events_are_a_log_without_faults():
@@ -57,11 +60,11 @@ def test_simulated_events_are_a_log_without_faults():
 
 
 def test_a_learned_simulator_is_checked(simulated):
-    found = online.simulate(learned_from=simulated.events, model="dbn", searches=2_000)
-    assert found.reliability["ranks"] == 0
-    assert found.reliability["agreement"] == 1.0
-    assert found.trusted is False  # two pairs of lists are too few
-    assert [each.code for each in found.notices] == ["unreliable-simulator"]
+    simulation = online.simulate(learned_from=simulated.events, model="dbn", searches=2_000)
+    assert simulation.reliability["ranks"] == 0
+    assert simulation.reliability["agreement"] == 1.0
+    assert simulation.trusted is False  # two pairs of lists are too few
+    assert [notice.code for notice in simulation.notices] == ["unreliable-simulator"]
     wrong = online.simulate(learned_from=simulated.events, model="gctr", searches=2_000)
     assert wrong.reliability["ranks"] > 0
 
@@ -87,8 +90,16 @@ def online_run(table):
 def test_the_command_writes_events(tmp_path):
     (tmp_path / "q.txt").write_text("q1 0 a 1\nq1 0 b 0\n")
     (tmp_path / "a.run").write_text("q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n")
-    words = ["online", "simulate", str(tmp_path / "q.txt"), str(tmp_path / "a.run"), "--searches",
-             "30", "-o", str(tmp_path / "e.parquet")]  # fmt: skip
-    done = CliRunner().invoke(program, words)
-    assert done.exit_code == 0, done.output
+    arguments = [
+        "online",
+        "simulate",
+        str(tmp_path / "q.txt"),
+        str(tmp_path / "a.run"),
+        "--searches",
+        "30",
+        "-o",
+        str(tmp_path / "e.parquet"),
+    ]
+    result = CliRunner().invoke(program, arguments)
+    assert result.exit_code == 0, result.output
     assert pl.read_parquet(tmp_path / "e.parquet").filter(kind="search").height == 30

@@ -23,18 +23,34 @@ def log_of(searches):
     rows = []
     for number, (day, user, query, variant, docs, clicked) in enumerate(searches):
         at = START + timedelta(days=day, minutes=number % 1000)
-        head = {"query_event_id": f"s{number}", "user": user, "session": f"v{number}",
-                "variant": variant}  # fmt: skip
+        head = {
+            "query_event_id": f"s{number}",
+            "user": user,
+            "session": f"v{number}",
+            "variant": variant,
+        }
         rows.append({**head, "at": at, "kind": "search", "query": query, "state": "ok"})
-        rows += [{**head, "at": at, "kind": "impression", "doc_id": doc, "rank": rank}
-                 for rank, doc in enumerate(docs, 1)]  # fmt: skip
-        rows += [{**head, "at": at + timedelta(seconds=5), "kind": "click", "doc_id": doc,
-                  "rank": docs.index(doc) + 1} for doc in clicked]  # fmt: skip
+        rows += [
+            {**head, "at": at, "kind": "impression", "doc_id": doc, "rank": rank}
+            for rank, doc in enumerate(docs, 1)
+        ]
+        rows += [
+            {
+                **head,
+                "at": at + timedelta(seconds=5),
+                "kind": "click",
+                "doc_id": doc,
+                "rank": docs.index(doc) + 1,
+            }
+            for doc in clicked
+        ]
     table = pl.DataFrame(rows, infer_schema_length=None)
     return table.with_columns(
-        action="kind", source_file=pl.lit("log"), source_line=pl.int_range(1, pl.len() + 1),
+        action="kind",
+        source_file=pl.lit("log"),
+        source_line=pl.int_range(1, pl.len() + 1),
         rank=pl.col("rank").cast(pl.Int32),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +78,16 @@ def test_intents_are_what_pairs_of_users_say(several):
     assert set(found["query"]) == set(wanted)
     for row in found.iter_rows(named=True):
         sets = list(wanted[row["query"]].values())
-        different = [sum(one != other for one in left for other in right) / len(left) / len(right)
-                     for left, right in combinations(sets, 2)]  # fmt: skip
+        different = [
+            sum(one != other for one in left for other in right) / len(left) / len(right)
+            for left, right in combinations(sets, 2)
+        ]
         assert row["distance"] == pytest.approx(np.mean(different))
-        share = {doc: np.mean([(doc in each) / len(each) for each in sets])
-                 for each in sets for doc in each}  # fmt: skip
+        share = {
+            doc: np.mean([(doc in each) / len(each) for each in sets])
+            for each in sets
+            for doc in each
+        }
         p = np.array(list(share.values()))
         assert row["entropy"] == pytest.approx(-(p * np.log2(p)).sum())
         extra = (len(p) - 1) / (2 * len(sets) * np.log(2))
@@ -108,8 +129,10 @@ def personal():
             chance = 0.3 + 0.3 * (heavy and variant == "own")
             clicked = docs[:1] if random.random() < chance else []
             rows.append((user % 5, f"u{user}", "tv", variant, docs, clicked))
-    groups = {"user": [f"u{user}" for user in range(600)],
-              "group": ["heavy" if user % 4 < 2 else "light" for user in range(600)]}  # fmt: skip
+    groups = {
+        "user": [f"u{user}" for user in range(600)],
+        "group": ["heavy" if user % 4 < 2 else "light" for user in range(600)],
+    }
     return log_of(rows), pl.DataFrame(groups)
 
 
@@ -140,8 +163,9 @@ def test_groups_are_by_activity_without_a_table(personal, tmp_path):
     assert found.lifts["group"].to_list() == ["all", "2 to 9 searches"]
     assert {each.code for each in found.notices} == {"groups-by-activity"}
     groups.write_csv(tmp_path / "groups.csv")
-    again = online.personalization(log, "plain", kpis=["search_ctr"],
-                                   groups=tmp_path / "groups.csv")  # fmt: skip
+    again = online.personalization(
+        log, "plain", kpis=["search_ctr"], groups=tmp_path / "groups.csv"
+    )
     assert again.lifts["group"].to_list() == ["all", "heavy", "light"]
 
 
@@ -187,7 +211,8 @@ def test_cohorts_are_counted(stays):
         assert row["active"] == sum(cohort + row["age"] in active[user] for user in users)
     # the log ends with its sixth week, so that every week is whole
     assert found.cohorts.group_by("cohort").agg(pl.col("age").max()).sort("cohort")[
-        "age"].to_list() == [5, 4, 3, 0]  # fmt: skip
+        "age"
+    ].to_list() == [5, 4, 3, 0]
 
 
 def test_a_novelty_that_wears_off_is_seen(stays):

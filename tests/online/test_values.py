@@ -87,8 +87,8 @@ def test_what_was_ingested_is_a_log(tmp_path):
 def test_a_plan_despite_a_fault(tmp_path):
     log = written(tmp_path / "log.ndjson", honest())
     log.write_text(log.read_text() + "{broken\n" * 50)
-    why = online.plan(log, ["search_ctr"]).kpis["why"][0]
-    assert why == "a fault of the log forbids it: invalid-json"
+    reason = online.plan(log, ["search_ctr"]).kpis["why"][0]
+    assert reason == "a fault of the log forbids it: invalid-json"
     despite = online.plan(online.Events(log, despite=True), ["search_ctr"]).kpis["why"][0]
     assert despite == "the log has too few values, or all are the same"
 
@@ -129,14 +129,16 @@ def test_a_design_from_a_file(run, tmp_path):
     data = pl.DataFrame(
         {"arm": ["old"] * 900 + ["new"] * 100, "os": ["a", "b"] * 500, "y": range(1000)}
     )
-    by_file, by_value = (online.ab(data, ["y"], design=given) for given in (path, design))
+    by_file, by_value = (
+        online.ab(data, ["y"], design=design_input) for design_input in (path, design)
+    )
     assert by_file == by_value
     assert by_file.variants["planned"].to_list() == [0.9, 0.1]
     data.write_csv(tmp_path / "data.csv")
     command = ["ab", str(tmp_path / "data.csv"), "-m", "y", "--format", "json"]
-    for more, control in ([], "old"), (["--control", "new"], "new"):
-        done = run("online", *command, "--design", str(path), *more)
-        assert (done.code, json.loads(done.out)["control"]) == (0, control)
+    for options, control in ([], "old"), (["--control", "new"], "new"):
+        result = run("online", *command, "--design", str(path), *options)
+        assert (result.code, json.loads(result.out)["control"]) == (0, control)
     path.write_text(DESIGN + "arms = 2\n")
     with raises("invalid-design", InputError, source=str(path), line=7):
         online.Design.read(path)
@@ -190,17 +192,19 @@ def test_other_values_are_checked_at_once():
 def test_verbs_are_short(name):
     parameters = inspect.signature(getattr(online, name)).parameters.values()
     assert len(parameters) <= (8 if name in {"ab", "kpi", "ope", "plan"} else 12)
-    assert all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters)
+    assert all(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def on_logs():
     """The commands that read a log, by name."""
     names = group.list_commands(None)
-    several = {name: group.get_command(None, name) for name in names}
-    several |= {f"interleave {name}": each for name, each in several["interleave"].commands.items()}
+    commands = {name: group.get_command(None, name) for name in names}
+    commands |= {
+        f"interleave {name}": command for name, command in commands["interleave"].commands.items()
+    }
     return {
         name: command
-        for name, command in several.items()
+        for name, command in commands.items()
         if "without_bots" in {option.name for option in command.params}
     }
 
@@ -209,20 +213,24 @@ def test_the_options_of_events_are_the_same_everywhere():
     commands = on_logs()
     assert len(commands) == 13
     texts = {
-        name: {option.help for command in commands.values() for option in command.params
-               if option.name == name}
+        name: {
+            option.help
+            for command in commands.values()
+            for option in command.params
+            if option.name == name
+        }
         for name in (*READ, "success", "despite")
-    }  # fmt: skip
+    }
     assert all(len(helps) == 1 for helps in texts.values()), texts
     for name, command in commands.items():
         assert set(READ) <= {option.name for option in command.params}, name
 
 
 def test_a_command_leaves_bots_out(with_bots):
-    words = ["online", "lists", str(with_bots), "-o", str(with_bots.parent / "run.csv")]
+    arguments = ["online", "lists", str(with_bots), "-o", str(with_bots.parent / "run.csv")]
     counts = [
-        json.loads(CliRunner().invoke(program, [*words, *more, "--format", "json"]).stdout)
-        for more in ([], ["--without-bots"])
+        json.loads(CliRunner().invoke(program, [*arguments, *options, "--format", "json"]).stdout)
+        for options in ([], ["--without-bots"])
     ]
     assert counts[0]["searches"] - counts[1]["searches"] == 60
 
@@ -230,10 +238,10 @@ def test_a_command_leaves_bots_out(with_bots):
 def test_a_command_needs_experiments_or_a_log_with_judgments(run, tmp_path):
     arms(users=50).write_parquet(tmp_path / "log.parquet")
     log = str(tmp_path / "log.parquet")
-    for words in ([], ["--events", log], [log, "--qrels", "qrels.txt"], [log, "--events", log]):
-        done = run("online", "agreement", *words)
-        assert done.code == 2, done.out
-        assert "name a table of experiments, or --events with --qrels" in done.err
+    for arguments in ([], ["--events", log], [log, "--qrels", "qrels.txt"], [log, "--events", log]):
+        result = run("online", "agreement", *arguments)
+        assert result.code == 2, result.out
+        assert "name a table of experiments, or --events with --qrels" in result.err
 
 
 def test_spark_says_what_it_does_not_have():

@@ -117,14 +117,14 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "program.py").write_text(PROGRAM)
-    for name, more in (("forwards", '[engine.fields]\ntext = "text"'), ("backwards", "")):
+    for name, fields in (("forwards", '[engine.fields]\ntext = "text"'), ("backwards", "")):
         parameters = "[engine.parameters]\nfirst = 7\n" if name == "backwards" else ""
         (tmp_path / f"{name}.toml").write_text(
-            f'[engine]\nkind = "python"\nfunction = "shop:{name}"\n{parameters}{more}\n'
+            f'[engine]\nkind = "python"\nfunction = "shop:{name}"\n{parameters}{fields}\n'
         )
     (tmp_path / "pipeline.toml").write_text(PIPELINE)
     (tmp_path / "queries.tsv").write_text("".join(f"{q}\t{t}\n" for q, t in QUERIES.items()))
-    rows = [f"{q} 0 {d} {g}\n" for q, own in QRELS.items() for d, g in own.items()]
+    rows = [f"{q} 0 {d} {g}\n" for q, grades in QRELS.items() for d, g in grades.items()]
     (tmp_path / "qrels.txt").write_text("".join(rows))
     with importable(tmp_path):
         yield tmp_path
@@ -147,19 +147,19 @@ def changed(folder, before, after):
 
 
 def lists(run):
-    return {q: own["doc_id"].to_list() for (q,), own in run.table.group_by("query_id")}
+    return {q: rows["doc_id"].to_list() for (q,), rows in run.table.group_by("query_id")}
 
 
 def test_each_stage_gets_what_its_inputs_have(shop):
     runs = runs_of(followed())
-    words, vectors = [f"d{i}" for i in range(8)], [f"d{i}" for i in range(7, 1, -1)]
-    assert lists(runs["words"]) == dict.fromkeys(QUERIES, words)
+    word_docs, vectors = [f"d{i}" for i in range(8)], [f"d{i}" for i in range(7, 1, -1)]
+    assert lists(runs["words"]) == dict.fromkeys(QUERIES, word_docs)
     assert lists(runs["vectors"]) == dict.fromkeys(QUERIES, vectors)
     expected = rankgate.fuse([runs["words"], runs["vectors"]], "rrf").run
     assert runs["hybrid"].sha256 == expected.sha256
-    first, rest = lists(expected)["q1"][:4], lists(expected)["q1"][4:]
+    first, remaining = lists(expected)["q1"][:4], lists(expected)["q1"][4:]
     odd = [doc for doc in first if int(doc[1]) % 2 == 0]
-    reranked = [*odd, *(doc for doc in first if doc not in odd), *rest]
+    reranked = [*odd, *(doc for doc in first if doc not in odd), *remaining]
     assert lists(runs["rerank"]) == dict.fromkeys(QUERIES, reranked)
 
 
@@ -167,8 +167,8 @@ def test_the_result_is_that_of_the_runs(shop):
     live = followed()
     stored = rankgate.stages(QRELS, runs_of(live), ["nDCG@3", "R@8"])
     assert live.means.equals(stored.means)
-    above = [each.drop("kind").head(3) for each in (live.ceilings, stored.ceilings)]
-    assert above[0].equals(above[1])  # runs do not say how many documents are reranked
+    ceilings = [table.drop("kind").head(3) for table in (live.ceilings, stored.ceilings)]
+    assert ceilings[0].equals(ceilings[1])  # runs do not say how many documents are reranked
     assert live.kinds == ("retrieves", "retrieves", "retrieves", "reranks")
     assert stored.latency.is_empty()
 
@@ -182,9 +182,9 @@ def ndcg(documents, grades, k=3):
 
 def best_ndcg(documents, depth, grades, k=3):
     """The best that any order of the first documents could reach; its first k decide."""
-    first, below = documents[:depth], documents[depth:]
+    first, below_depth = documents[:depth], documents[depth:]
     orders = permutations(first, min(k, len(first)))
-    return max(ndcg([*order, *below], grades, k) for order in orders)
+    return max(ndcg([*order, *below_depth], grades, k) for order in orders)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8, 100])
@@ -200,8 +200,11 @@ def test_the_ceiling_of_a_reranker_is_of_the_documents_that_it_may_order(shop, d
     assert rerank["documents"] == min(depth, 8)
     assert (hybrid["ceiling"], hybrid["documents"]) == (1.0, 8)
     assert result.losses.select("stage", "why").rows() == [
-        ("hybrid", "retrieval"), ("rerank", "depth"), ("rerank", "cut"), ("rerank", "order"),
-    ]  # fmt: skip
+        ("hybrid", "retrieval"),
+        ("rerank", "depth"),
+        ("rerank", "cut"),
+        ("rerank", "order"),
+    ]
     assert result.losses["lost"].to_list() == pytest.approx(
         [0, 1 - sum(reach) / 3, 0, (sum(reach) - sum(last)) / 3], abs=1e-12
     )
@@ -232,9 +235,13 @@ def test_what_a_later_reranker_may_still_order_is_not_lost(shop, one, two):
     expected = [1 - best("hybrid", 8), best("hybrid", 8) - reach[0], 0, reach[0] - reach[1], 0]
     rows = result.losses.select("stage", "why").rows()
     assert rows == [
-        ("hybrid", "retrieval"), ("rerank", "depth"), ("rerank", "cut"), ("again", "depth"),
-        ("again", "cut"), ("again", "order"),
-    ]  # fmt: skip
+        ("hybrid", "retrieval"),
+        ("rerank", "depth"),
+        ("rerank", "cut"),
+        ("again", "depth"),
+        ("again", "cut"),
+        ("again", "order"),
+    ]
     lost = result.losses["lost"].to_list()
     assert lost == pytest.approx([*expected, reach[1] - last], abs=1e-12)
     assert min(lost) > -1e-12
@@ -248,8 +255,10 @@ def test_a_reranker_that_returns_an_id_twice_is_a_notice(shop):
         result = followed()
         (text,) = [text for text in result.warnings if "appear again" in text]
         assert text.startswith("rerank: 3 documents appear again in one answer")
-    before, after = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
-    assert after == before
+    hybrid_docs, reranked_docs = (
+        lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank")
+    )
+    assert reranked_docs == hybrid_docs
 
 
 def test_the_depth_of_a_reranker_is_the_bottleneck(shop):
@@ -261,23 +270,24 @@ def test_the_depth_of_a_reranker_is_the_bottleneck(shop):
 def test_engines_that_are_asked_at_the_same_time_are_no_steps(shop):
     result = followed(metrics=["nDCG@3"])
     assert result.steps.select("stage", "against").rows() == [
-        ("hybrid", "vectors"), ("rerank", "hybrid"),
-    ]  # fmt: skip
+        ("hybrid", "vectors"),
+        ("rerank", "hybrid"),
+    ]
     assert result.correction == "holm over 2 tests"
     assert result.moves.filter(stage="vectors")["new"].to_list() == [None, None]
 
 
 def test_latency_adds_up_along_the_path_and_branches_take_the_slowest(shop):
     result = followed()
-    own = {
+    latencies = {
         name: dict(run.queries.select("query_id", "latency_ms").iter_rows())
         for name, run in runs_of(result).items()
     }
     for query in QUERIES:
-        own["hybrid"][query] += max(own["words"][query], own["vectors"][query])
-        own["rerank"][query] += own["hybrid"][query]
+        latencies["hybrid"][query] += max(latencies["words"][query], latencies["vectors"][query])
+        latencies["rerank"][query] += latencies["hybrid"][query]
     rows = {row["stage"]: row for row in result.latency.to_dicts()}
-    for name, totals in own.items():
+    for name, totals in latencies.items():
         assert rows[name]["total"] == pytest.approx(sum(totals.values()) / 3)
         assert rows[name]["waits"] + rows[name]["mean"] == pytest.approx(rows[name]["total"])
         assert rows[name]["total_p50"] == pytest.approx(sorted(totals.values())[1])
@@ -285,18 +295,19 @@ def test_latency_adds_up_along_the_path_and_branches_take_the_slowest(shop):
 
 def test_what_was_taken_is_taken_once(shop):
     first = followed()
-    asked = (shop / "asked.txt").read_text()
-    assert sorted(asked.split("\n")[:-1]) == sorted(
-        f"{name} {text}" for name in ("forwards", "backwards", "even_first")
+    requests = (shop / "asked.txt").read_text()
+    assert sorted(requests.split("\n")[:-1]) == sorted(
+        f"{name} {text}"
+        for name in ("forwards", "backwards", "even_first")
         for text in QUERIES.values()
-    )  # fmt: skip
-    again = followed()
-    assert (shop / "asked.txt").read_text() == asked
-    assert again.to_dict() == first.to_dict()
-    other = followed(parameters=["rerank.even=false", "hybrid.k=1"])
-    more = (shop / "asked.txt").read_text().removeprefix(asked)
-    assert {line.split()[0] for line in more.splitlines()} == {"even_first"}
-    assert not other.means.equals(first.means)
+    )
+    second = followed()
+    assert (shop / "asked.txt").read_text() == requests
+    assert second.to_dict() == first.to_dict()
+    changed_result = followed(parameters=["rerank.even=false", "hybrid.k=1"])
+    new_requests = (shop / "asked.txt").read_text().removeprefix(requests)
+    assert {line.split()[0] for line in new_requests.splitlines()} == {"even_first"}
+    assert not changed_result.means.equals(first.means)
     followed(force=True)
     assert (shop / "asked.txt").read_text().count("forwards") == 6
 
@@ -318,7 +329,7 @@ def test_a_query_without_results_and_one_that_failed_go_through_all_stages(shop)
         name: dict(run.queries.select("query_id", "state").iter_rows())
         for name, run in runs_of(result).items()
     }
-    assert {own["q4"] for own in states.values()} == {"zero"}
+    assert {query_states["q4"] for query_states in states.values()} == {"zero"}
     assert [states[name]["q5"] for name in states] == ["ok", "failed", "failed", "failed"]
     errors = {row["query_id"]: row["error"] for row in runs_of(result)["rerank"].queries.to_dicts()}
     assert "stage hybrid failed: stage vectors failed: ZeroDivisionError" in errors["q5"]
@@ -347,22 +358,26 @@ def test_a_command_reranks(shop):
     command = json.dumps([sys.executable, "program.py"])
     changed(shop, '"shop:even_first"', f"{command}\nparameters = {{ down = true }}")
     runs = runs_of(followed())
-    before, after = lists(runs["hybrid"])["q1"], lists(runs["rerank"])["q1"]
-    assert after == [*sorted(before[:4], reverse=True), *before[4:]]
+    hybrid_docs, reranked_docs = lists(runs["hybrid"])["q1"], lists(runs["rerank"])["q1"]
+    assert reranked_docs == [*sorted(hybrid_docs[:4], reverse=True), *hybrid_docs[4:]]
 
 
 def test_a_reranker_may_leave_documents_out(shop):
     changed(shop, "shop:even_first", "shop:half")
     result = followed()
-    before, after = (lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank"))
-    assert after == [*before[:2], *before[4:]]
+    hybrid_docs, reranked_docs = (
+        lists(runs_of(result)[name])["q1"] for name in ("hybrid", "rerank")
+    )
+    assert reranked_docs == [*hybrid_docs[:2], *hybrid_docs[4:]]
     assert result.kinds[-1] == "reranks"
 
 
 def test_a_reranker_may_give_ids_without_scores(shop):
     changed(shop, "shop:even_first", "shop:ids_only")
-    before, after = (lists(runs_of(followed())[name])["q1"] for name in ("hybrid", "rerank"))
-    assert after == [*reversed(before[:4]), *before[4:]]
+    hybrid_docs, reranked_docs = (
+        lists(runs_of(followed())[name])["q1"] for name in ("hybrid", "rerank")
+    )
+    assert reranked_docs == [*reversed(hybrid_docs[:4]), *hybrid_docs[4:]]
 
 
 def test_a_document_from_nowhere_ends_it_and_answers_are_kept(shop):
@@ -373,9 +388,9 @@ def test_a_document_from_nowhere_ends_it_and_answers_are_kept(shop):
     assert '"q1"' in partial.read_text()
     with raises("unknown-document", line=19, source="pipeline.toml"):
         followed()
-    asked = (shop / "asked.txt").read_text()
-    assert asked.count("strange red") == 1
-    assert asked.count("forwards red") == 1
+    requests = (shop / "asked.txt").read_text()
+    assert requests.count("strange red") == 1
+    assert requests.count("forwards red") == 1
 
 
 @pytest.mark.parametrize(
@@ -402,8 +417,8 @@ def test_a_document_from_nowhere_ends_it_and_answers_are_kept(shop):
 )
 def test_what_is_wrong_has_its_line(run, shop, before, after, code, line):
     changed(shop, before, after)
-    ended = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
-    assert_refused(ended, code, "pipeline.toml", line)
+    result = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
+    assert_refused(result, code, "pipeline.toml", line)
     assert not (shop / "asked.txt").exists()
 
 
@@ -413,20 +428,24 @@ def test_what_is_wrong_has_its_line(run, shop, before, after, code, line):
         (("pipeline.toml", "queries.tsv"), "missing-input"),
         (("qrels.txt", "words.run", "--folder", "x"), "unused-option"),
         (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "k=1"), "unknown-stage"),
-        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.k"),
-         "invalid-parameter"),
-        (("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.keep=x"),
-         "invalid-parameter"),
+        (
+            ("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.k"),
+            "invalid-parameter",
+        ),
+        (
+            ("pipeline.toml", "queries.tsv", "qrels.txt", "--parameter", "hybrid.keep=x"),
+            "invalid-parameter",
+        ),
     ],
-)  # fmt: skip
+)
 def test_words_that_do_not_fit_are_refused(run, shop, words, code):
     assert_refused(run("stages", *words), code)
 
 
 def test_a_query_twice_has_its_line(run, shop):
     (shop / "queries.tsv").write_text("q1\tred\n\nq1\tgreen\n")
-    ended = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
-    assert_refused(ended, "duplicate-query", "queries.tsv", 3)
+    result = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
+    assert_refused(result, "duplicate-query", "queries.tsv", 3)
 
 
 def test_an_engine_that_is_down_ends_it_with_its_stage(run, shop):
@@ -441,22 +460,22 @@ def test_an_engine_that_is_down_ends_it_with_its_stage(run, shop):
     )
     with raises("unfinished-snapshot", line=7, source="pipeline.toml"):
         followed()
-    ended = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
-    assert (ended.code, ended.out) == (3, "")
-    assert ended.err.startswith("rankgate: pipeline.toml:7: stage vectors: ")
+    result = run("stages", "pipeline.toml", "queries.tsv", "qrels.txt")
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("rankgate: pipeline.toml:7: stage vectors: ")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "latex"])
 def test_every_form_shows_the_latency(run, shop, monkeypatch, form):
     monkeypatch.setenv("COLUMNS", "80")
-    words = ("pipeline.toml", "queries.tsv", "qrels.txt", "-m", "nDCG@3", "--format", form)
-    ended = run("stages", *words)
-    assert ended.code == 0, ended.err
-    assert "even_first" in ended.out.replace("\\", "")
+    arguments = ("pipeline.toml", "queries.tsv", "qrels.txt", "-m", "nDCG@3", "--format", form)
+    result = run("stages", *arguments)
+    assert result.code == 0, result.err
+    assert "even_first" in result.out.replace("\\", "")
     if form == "text":
-        assert max(map(len, ended.out.splitlines())) <= 80
+        assert max(map(len, result.out.splitlines())) <= 80
     if form == "html":
-        assert ended.out.count("<table") == 7
+        assert result.out.count("<table") == 7
 
 
 def test_the_picture_has_a_panel_of_times(shop):
@@ -477,7 +496,7 @@ def test_weights_and_depths_are_settings_too(shop):
     changed(shop, 'fuse = "rrf"', 'fuse = "linear"')
     changed_text = (shop / "pipeline.toml").read_text().replace("parameters = { k = 60 }\n", "")
     (shop / "pipeline.toml").write_text(changed_text)
-    one = followed(parameters={"hybrid.weights": "1,0", "rerank.depth": 1})
-    assert lists(runs_of(one)["hybrid"])["q1"][0] == "d0"
-    two = followed(parameters={"hybrid.weights": [0, 1], "rerank.depth": 1})
-    assert lists(runs_of(two)["hybrid"])["q1"][0] == "d7"
+    first = followed(parameters={"hybrid.weights": "1,0", "rerank.depth": 1})
+    assert lists(runs_of(first)["hybrid"])["q1"][0] == "d0"
+    second = followed(parameters={"hybrid.weights": [0, 1], "rerank.depth": 1})
+    assert lists(runs_of(second)["hybrid"])["q1"][0] == "d7"

@@ -40,16 +40,22 @@ def test_words_only_from_documents_to_a_verdict(small, capsys, tmp_path, monkeyp
     monkeypatch.setattr(small.corpora, "harvest_docstrings", lambda: documents)
     assert small.main(["--lexical", "--into", str(tmp_path), "stdlib", "cacm"]) == 0
     printed = capsys.readouterr().out
-    for part in (
-        "stages of words only", "BM25, k1 0.9, b 0.4: AP", "titles → bm25 → hybrid",
-        "The bottleneck now is", "latency in milliseconds", "the ceiling: nDCG@10",
-        "The best of 2 settings", "hybrid against bm25", "cacm: not in any folder",
-    ):  # fmt: skip
-        assert part in printed
-    made = {each.name for each in (tmp_path / "stdlib").iterdir()}
-    assert {"titles.run", "bm25.run", "hybrid.run", "stages.html"} <= made
+    for phrase in (
+        "stages of words only",
+        "BM25, k1 0.9, b 0.4: AP",
+        "titles → bm25 → hybrid",
+        "The bottleneck now is",
+        "latency in milliseconds",
+        "the ceiling: nDCG@10",
+        "The best of 2 settings",
+        "hybrid against bm25",
+        "cacm: not in any folder",
+    ):
+        assert phrase in printed
+    file_names = {path.name for path in (tmp_path / "stdlib").iterdir()}
+    assert {"titles.run", "bm25.run", "hybrid.run", "stages.html"} <= file_names
     if importlib.util.find_spec("vl_convert"):
-        assert {"stages.png", "bm25.png", "rrf.png"} <= made
+        assert {"stages.png", "bm25.png", "rrf.png"} <= file_names
 
 
 @pytest.mark.model
@@ -66,23 +72,25 @@ def test_dense_stages_too(small, capsys, tmp_path, monkeypatch):
 def test_bm25_by_its_formula(example, tmp_path):
     bm25 = sys.modules["bm25"]
     texts = {"a": "Running runs", "b": "a dog's run in the park", "c": "parks of dogs"}
-    index = {doc: words.split() for doc, words in
-             {"a": "run run", "b": "dog run park", "c": "park dog"}.items()}  # fmt: skip
+    index = {
+        doc: terms.split()
+        for doc, terms in {"a": "run run", "b": "dog run park", "c": "park dog"}.items()
+    }
     lines = [f'{{"id": "{doc}", "title": "", "words": "{text}"}}\n' for doc, text in texts.items()]
     (tmp_path / "documents.jsonl").write_text("".join(lines))
-    mean, k1, b = np.mean([len(words) for words in index.values()]), 0.9, 0.4
+    mean, k1, b = np.mean([len(terms) for terms in index.values()]), 0.9, 0.4
     expected = {}
-    for doc, words in index.items():
+    for doc, terms in index.items():
         score = 0.0
         for word in ("run", "dog"):
-            has = sum(word in other for other in index.values())
-            tf = words.count(word)
+            has = sum(word in other_terms for other_terms in index.values())
+            tf = terms.count(word)
             weight = np.log(1 + (3 - has + 0.5) / (has + 0.5))
-            score += weight * tf / (tf + k1 * (1 - b + b * len(words) / mean))
+            score += weight * tf / (tf + k1 * (1 - b + b * len(terms) / mean))
         expected[doc] = score
-    found = bm25.search("running the DOG", 10, str(tmp_path), k1, b)
-    assert dict(found) == pytest.approx(expected)
-    assert [doc for doc, _ in found] == sorted(expected, key=lambda doc: -expected[doc])
+    results = bm25.search("running the DOG", 10, str(tmp_path), k1, b)
+    assert dict(results) == pytest.approx(expected)
+    assert [doc for doc, _ in results] == sorted(expected, key=lambda doc: -expected[doc])
 
 
 def test_words_are_cut_as_lucene_does(example):
@@ -96,17 +104,17 @@ def test_the_weights_of_a_query_are_learned_from_others(example, monkeypatch):
     learned = sys.modules["learned"]
     rng = np.random.default_rng(0)
     lessons = []
-    for part in range(5):
+    for fold in range(5):
         table = rng.normal(size=(20, 3))
-        wanted = np.zeros(20)
-        wanted[np.argmax(table[:, part % 3])] = 1.0
-        lessons.append((part, (table, wanted)))
+        labels = np.zeros(20)
+        labels[np.argmax(table[:, fold % 3])] = 1.0
+        lessons.append((fold, (table, labels)))
     monkeypatch.setattr(learned, "_lessons", lambda _: lessons)
-    before = learned.weights("x", 2)
+    weights = learned.weights("x", 2)
     lessons[2] = (2, (rng.normal(size=(20, 3)), lessons[2][1][1]))
     learned.weights.cache_clear()
-    assert learned.weights("x", 2).tolist() == before.tolist()
-    assert learned.weights("x", 1).tolist() != before.tolist()
+    assert learned.weights("x", 2).tolist() == weights.tolist()
+    assert learned.weights("x", 1).tolist() != weights.tolist()
 
 
 @pytest.mark.model
@@ -135,11 +143,13 @@ def test_tokens_are_those_of_bert(example):
 @pytest.mark.model
 def test_vectors_are_those_of_the_reference(example):
     encoder = sys.modules["encoder"]
-    whole, tokens = encoder.Encoder(encoder.model_folder()).texts(["a cat", "a kitten", "tax law"])
-    assert np.linalg.norm(whole, axis=1) == pytest.approx(1, abs=1e-5)
-    assert whole[0] @ whole[1] > 0.6
-    assert whole[0] @ whole[2] < 0.2
-    assert [len(each) for each in tokens] == [4, 4, 4]
+    vectors, tokens = encoder.Encoder(encoder.model_folder()).texts(
+        ["a cat", "a kitten", "tax law"]
+    )
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    assert vectors[0] @ vectors[1] > 0.6
+    assert vectors[0] @ vectors[2] < 0.2
+    assert [len(text_tokens) for text_tokens in tokens] == [4, 4, 4]
 
 
 @pytest.mark.parametrize(

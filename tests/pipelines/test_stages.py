@@ -26,12 +26,12 @@ def ndcg(order, grades, k):
     def dcg(gains):
         return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains[:k], start=1))
 
-    best = dcg(sorted((max(g, 0) for g in grades.values()), reverse=True))
-    return dcg([max(grades.get(doc, 0), 0) for doc in order]) / best if best else 0.0
+    ideal_dcg = dcg(sorted((max(g, 0) for g in grades.values()), reverse=True))
+    return dcg([max(grades.get(doc, 0), 0) for doc in order]) / ideal_dcg if ideal_dcg else 0.0
 
 
 def ranked(order):
-    return {doc: float(len(order) - place) for place, doc in enumerate(order)}
+    return {doc: float(len(order) - position) for position, doc in enumerate(order)}
 
 
 def row(table, **where):
@@ -49,9 +49,9 @@ def pipelines(draw):
         qrels[query] = {
             doc: draw(st.integers(-1, 3)) for doc in docs if draw(st.booleans()) or doc == "a"
         }
-        found = draw(st.permutations(docs))[: draw(st.integers(1, 5))]
-        kept = draw(st.permutations(found))[: draw(st.integers(1, len(found)))]
-        first[query], second[query] = ranked(found), ranked(kept)
+        retrieved = draw(st.permutations(docs))[: draw(st.integers(1, 5))]
+        reranked = draw(st.permutations(retrieved))[: draw(st.integers(1, len(retrieved)))]
+        first[query], second[query] = ranked(retrieved), ranked(reranked)
     return qrels, first, second
 
 
@@ -59,27 +59,45 @@ def pipelines(draw):
 def test_no_order_of_the_candidates_is_better_than_the_ceiling(data, k):
     qrels, *runs = data
     result = rankgate.stages(qrels, runs, [f"nDCG@{k}"], depth=5)
-    best = [ndcg(list(grades), grades, 7) and 1.0 for grades in qrels.values()]
+    best_values = [ndcg(list(grades), grades, 7) and 1.0 for grades in qrels.values()]
     tops, values = [], []
     for run in runs:
-        tops.append([
-            max(ndcg(order, qrels[query], k) for order in permutations(run[query]))
-            for query in qrels
-        ])  # fmt: skip
+        tops.append(
+            [
+                max(ndcg(order, qrels[query], k) for order in permutations(run[query]))
+                for query in qrels
+            ]
+        )
         values.append([ndcg(list(run[query]), qrels[query], k) for query in qrels])
-    assert result.best == pytest.approx(np.mean(best))
+    assert result.best == pytest.approx(np.mean(best_values))
     assert result.ceilings["ceiling"].to_list() == pytest.approx([np.mean(top) for top in tops])
     assert result.ceilings["value"].to_list() == pytest.approx([np.mean(v) for v in values])
     assert result.kinds == ("retrieves", "reranks")
-    parts = [np.mean(best) - np.mean(tops[0]), np.mean(tops[0]) - np.mean(tops[1]),
-             np.mean(tops[1]) - np.mean(values[1])]  # fmt: skip
+    parts = [
+        np.mean(best_values) - np.mean(tops[0]),
+        np.mean(tops[0]) - np.mean(tops[1]),
+        np.mean(tops[1]) - np.mean(values[1]),
+    ]
     assert result.losses["why"].to_list() == ["retrieval", "cut", "order"]
     assert result.losses["lost"].to_list() == pytest.approx(parts)
-    assert result.losses["lost"].sum() == pytest.approx(np.mean(best) - np.mean(values[1]))
+    assert result.losses["lost"].sum() == pytest.approx(np.mean(best_values) - np.mean(values[1]))
 
 
-TARGETS = ["nDCG(gain='exp')@3", "DCG@3", "ERR@3", "nERR@3", "RBP(p=0.8)@3", "RR@3", "AP@3",
-           "P@3", "R@3", "F@3", "Success@3", "NCG@3", "CG@3"]  # fmt: skip
+TARGETS = [
+    "nDCG(gain='exp')@3",
+    "DCG@3",
+    "ERR@3",
+    "nERR@3",
+    "RBP(p=0.8)@3",
+    "RR@3",
+    "AP@3",
+    "P@3",
+    "R@3",
+    "F@3",
+    "Success@3",
+    "NCG@3",
+    "CG@3",
+]
 
 
 @settings(max_examples=4 * settings.default.max_examples)
@@ -96,12 +114,12 @@ def test_the_ceiling_of_every_metric_that_may_be_a_target(data, target):
         {name: run for name, (_, run) in orders.items()},
         [target],
     ).values
-    best = dict.fromkeys(qrels, 0.0)
+    best_values = dict.fromkeys(qrels, 0.0)
     for name, value in values.select("query_id", "value").iter_rows():
         query = name.partition(":")[0]
-        best[query] = max(best[query], value)
+        best_values[query] = max(best_values[query], value)
     result = rankgate.stages(qrels, [first], [target], target=target, depth=5)
-    assert result.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best.values())))
+    assert result.ceilings["ceiling"][0] == pytest.approx(np.mean(list(best_values.values())))
 
 
 def systems(count, rows=30):
@@ -125,14 +143,15 @@ def test_steps_are_scipys_and_corrected_over_all_of_them():
     result = rankgate.stages(qrels, runs, ["nDCG@5", "RR@10"])
     raw, delta = [], []
     values = rankgate.evaluate(qrels, runs, ["nDCG@5", "RR@10"]).values
-    for before, after in pairwise(runs):
+    for previous_name, next_name in pairwise(runs):
         for metric in ("nDCG@5", "RR@10"):
-            own = values.filter(pl.col("metric") == metric).sort("query_id")
-            one, two = (
-                own.filter(pl.col("run") == name)["value"].to_numpy() for name in (before, after)
+            metric_values = values.filter(pl.col("metric") == metric).sort("query_id")
+            previous_values, next_values = (
+                metric_values.filter(pl.col("run") == name)["value"].to_numpy()
+                for name in (previous_name, next_name)
             )
-            raw.append(stats.ttest_rel(two, one).pvalue)
-            delta.append((two - one).mean())
+            raw.append(stats.ttest_rel(next_values, previous_values).pvalue)
+            delta.append((next_values - previous_values).mean())
     assert result.steps["delta"].to_list() == pytest.approx(delta)
     assert result.steps["p_raw"].to_list() == pytest.approx(raw)
     assert result.steps["p_value"].to_list() == pytest.approx(multipletests(raw, method="holm")[1])
@@ -145,8 +164,8 @@ def test_means_are_those_of_evaluate():
     result = rankgate.stages(qrels, runs, ["RR@10", "nDCG@5", "P@3"])
     means = rankgate.evaluate(qrels, runs, ["RR@10", "nDCG@5", "P@3"]).means
     for name, *values in means.rows():
-        own = result.means.filter(pl.col("stage") == name)
-        assert own["mean"].to_list() == pytest.approx(values)
+        stage_means = result.means.filter(pl.col("stage") == name)
+        assert stage_means["mean"].to_list() == pytest.approx(values)
 
 
 def test_documents_that_came_and_went_are_counted():
@@ -155,9 +174,15 @@ def test_documents_that_came_and_went_are_counted():
     second = {"q": ranked(["e", "a", "x"])}
     result = rankgate.stages(qrels, {"one": first, "two": second}, ["nDCG@2"], depth=3)
     assert row(result.moves, stage="two", k=3) == {
-        "stage": "two", "k": 3, "documents": 3, "new": 2, "gone": 2, "relevant": 2, "gained": 1,
+        "stage": "two",
+        "k": 3,
+        "documents": 3,
+        "new": 2,
+        "gone": 2,
+        "relevant": 2,
+        "gained": 1,
         "lost": 1,
-    }  # fmt: skip
+    }
     assert row(result.moves, stage="two", k=2)["lost"] == 0  # a stays, and c is not relevant
     assert row(result.moves, stage="one", k=3)["gained"] is None
     assert result.kinds == ("retrieves", "retrieves")
@@ -176,8 +201,10 @@ def test_many_grades_are_reported_as_two():
     qrels = {"q": {f"d{i}": i / 10 for i in range(20)}}
     result = rankgate.stages(qrels, [{"q": ranked([f"d{i}" for i in range(10)])}], ["nDCG@10"])
     assert dict(result.mix.select("label", "count").rows()) == {
-        "relevant": 9, "not relevant": 1, "unjudged": 0,
-    }  # fmt: skip
+        "relevant": 9,
+        "not relevant": 1,
+        "unjudged": 0,
+    }
 
 
 def bottleneck(first, second):
@@ -233,9 +260,9 @@ def test_an_ideal_of_what_was_retrieved_is_reported():
 
 def test_a_gap_in_judgments_is_reported():
     qrels = {f"q{i}": {"a": 3} for i in range(20)}
-    one = {query: ranked(["a"]) for query in qrels}
-    two = {query: ranked(["a", "x", "y"]) for query in qrels}
-    result = rankgate.stages(qrels, {"one": one, "two": two}, ["nDCG@3"])
+    first_run = {query: ranked(["a"]) for query in qrels}
+    second_run = {query: ranked(["a", "x", "y"]) for query in qrels}
+    result = rankgate.stages(qrels, {"one": first_run, "two": second_run}, ["nDCG@3"])
     assert_warned(result)
 
 
@@ -278,11 +305,11 @@ def test_a_query_that_one_stage_lacks():
 
 def test_the_published_stages_of_cast_2021(shared):
     """ANCE and the BERT that puts its documents in a new order: recall stays, nDCG@3 moves."""
-    place = shared / "cast2021"
+    source_folder = shared / "cast2021"
     names = ("org_manual_bm25", "org_manual_ance", "org_manual_ance_bert")
     result = rankgate.stages(
-        place / "trec-cast-qrels-docs.2021.qrel.gz",
-        [place / "runs" / f"{name}.run.gz" for name in names],
+        source_folder / "trec-cast-qrels-docs.2021.qrel.gz",
+        [source_folder / "runs" / f"{name}.run.gz" for name in names],
         ["nDCG@3", "R@100"],
     )
     means = {(stage, metric): mean for stage, metric, mean, _ in result.means.rows()}
@@ -295,9 +322,9 @@ def test_the_published_stages_of_cast_2021(shared):
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_under_every_convention_nothing_is_above_its_ceiling(name):
-    place = Path(__file__).parents[2] / "examples" / "search-stages"
-    runs = [place / f"{stage}.run" for stage in ("bm25", "rrf", "rerank")]
-    result = rankgate.stages(place / "qrels.txt", runs, ["nDCG@5"], name, depth=10)
+    folder = Path(__file__).parents[2] / "examples" / "search-stages"
+    runs = [folder / f"{stage}.run" for stage in ("bm25", "rrf", "rerank")]
+    result = rankgate.stages(folder / "qrels.txt", runs, ["nDCG@5"], name, depth=10)
     assert (result.ceilings["value"] <= result.ceilings["ceiling"] + 1e-12).all()
     assert (result.ceilings["ceiling"] <= result.best + 1e-12).all()
     lost = result.best - result.ceilings["value"][-1]
@@ -306,9 +333,9 @@ def test_under_every_convention_nothing_is_above_its_ceiling(name):
 
 def test_runs_that_a_later_one_merges_are_no_steps():
     qrels = {f"q{i}": {"a": 3, "x": 1} for i in range(20)}
-    words, vectors = ["a", "b", "c"], ["x", "y", "b"]
+    lexical, vectors = ["a", "b", "c"], ["x", "y", "b"]
     merged = ["b", "a", "x", "y", "c"]
-    runs = {"words": words, "vectors": vectors, "merged": merged, "last": ["a", *merged[2:]]}
+    runs = {"words": lexical, "vectors": vectors, "merged": merged, "last": ["a", *merged[2:]]}
     result = rankgate.stages(
         qrels, {name: dict.fromkeys(qrels, ranked(run)) for name, run in runs.items()}, ["nDCG@3"]
     )

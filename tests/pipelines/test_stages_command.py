@@ -43,7 +43,7 @@ def test_the_text_fits_and_says_the_bottleneck_first(run, data):
 def test_json_adds_up(run, data):
     result = json.loads(run("stages", *data, *WORDS, "--format", "json").out)
     assert result["schema_version"] == 1
-    assert [each["name"] for each in result["stages"]] == list(STAGES)
+    assert [stage["name"] for stage in result["stages"]] == list(STAGES)
     end = result["ceilings"][-1]["value"]
     assert sum(row["lost"] for row in result["losses"]) == pytest.approx(result["best"] - end)
     assert all(row["value"] <= row["ceiling"] + 1e-12 for row in result["ceilings"])
@@ -56,8 +56,8 @@ def test_csv_is_the_stage_table(run, data):
 
 
 def test_same_inputs_same_bytes(run, data):
-    words = (*data, *WORDS, "--test", "randomization", "--resamples", "500", "--format", "json")
-    assert run("stages", *words).out == run("stages", *words).out
+    arguments = (*data, *WORDS, "--test", "randomization", "--resamples", "500", "--format", "json")
+    assert run("stages", *arguments).out == run("stages", *arguments).out
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_hostile_names_stay_words(run, tmp_path, monkeypatch):
 
 
 def test_the_page_is_whole_and_allows_nothing_else(run, data, tmp_path):
-    place = tmp_path / "stages.html"
-    assert run("stages", *data, *WORDS, "--format", "html", "-o", place).code == 0
-    page = place.read_text()
+    path = tmp_path / "stages.html"
+    assert run("stages", *data, *WORDS, "--format", "html", "-o", path).code == 0
+    page = path.read_text()
     assert "default-src 'none'" in page
     assert "The bottleneck now is" in page
     assert page.count("<table") == 6

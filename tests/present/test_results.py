@@ -77,19 +77,19 @@ def ratings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    place = tmp_path_factory.mktemp("files")
+    files_folder = tmp_path_factory.mktemp("files")
     lines = [f"q{i} 0 {doc} {grade}\n" for i in range(24) for doc, grade in QRELS["q0"].items()]
-    (place / "qrels.txt").write_text("".join(lines))
+    (files_folder / "qrels.txt").write_text("".join(lines))
     for name, run in RUNS.items():
         rows = [
             f"{query} Q0 {doc} 0 {score} {name}\n"
             for query, docs in run.items()
             for doc, score in docs.items()
         ]
-        (place / f"{name}.run").write_text("".join(rows))
+        (files_folder / f"{name}.run").write_text("".join(rows))
     log = "".join(f"u{i % 8},i{i % 5},{1 + i % 5},{i}\n" for i in range(60))
-    (place / "log.csv").write_text(f"user,item,rating,time\n{log}")
-    return place
+    (files_folder / "log.csv").write_text(f"user,item,rating,time\n{log}")
+    return files_folder
 
 
 KINDS = tuple(CLASSES)
@@ -97,11 +97,13 @@ KINDS = tuple(CLASSES)
 
 def collected(folder):
     """Ratings in a sheet that came back."""
-    made = rankgate.sheets(rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=2)), ["ann"])
-    (head, rows) = made.tables["ann"]
-    place = head.index("grade")
-    filled = [[*row[:place], str(i % 3), *row[place + 1 :]] for i, row in enumerate(rows)]
-    (path,) = replace(made, tables={"ann": (head, filled)}).write(folder / "ann.csv")
+    sheet_set = rankgate.sheets(rankgate.pool([OLD, NEW], rankgate.PoolDesign(depth=2)), ["ann"])
+    (header, rows) = sheet_set.tables["ann"]
+    grade_index = header.index("grade")
+    filled = [
+        [*row[:grade_index], str(i % 3), *row[grade_index + 1 :]] for i, row in enumerate(rows)
+    ]
+    (path,) = replace(sheet_set, tables={"ann": (header, filled)}).write(folder / "ann.csv")
     return rankgate.collect([path])
 
 
@@ -118,11 +120,9 @@ def swept():
 
 def published(folder):
     """A published table with a number that is not possible."""
-    place = folder / "table.md"
-    place.write_text(
-        "| system | P@10 | RR |\n|--|--|--|\n| a | 0.453 | 0.5 |\n| b | 0.46 | 0.6 |\n"
-    )
-    return place
+    path = folder / "table.md"
+    path.write_text("| system | P@10 | RR |\n|--|--|--|\n| a | 0.453 | 0.5 |\n| b | 0.46 | 0.6 |\n")
+    return path
 
 
 def reanchored():
@@ -140,7 +140,7 @@ def user_log(folder):
 def clicked_lists():
     """Interleaved lists with a click on every second slot in turn."""
     lists = online.mix([OLD, NEW], lists=3, length=3).assignments
-    return [(each, [1 + at % 2]) for at, each in enumerate(lists)]
+    return [(mixed_list, [1 + index % 2]) for index, mixed_list in enumerate(lists)]
 
 
 def two_arms():
@@ -150,17 +150,22 @@ def two_arms():
 
 def bandit_log():
     """Decisions for two actions, the first one shown three times as often."""
-    rows = [("<script>" if at % 4 else "b", at % 3 == 0, 0.75 if at % 4 else 0.25)
-            for at in range(400)]  # fmt: skip
+    rows = [
+        ("<script>" if index % 4 else "b", index % 3 == 0, 0.75 if index % 4 else 0.25)
+        for index in range(400)
+    ]
     return pl.DataFrame(rows, schema=["action", "reward", "propensity"], orient="row")
 
 
 def past_experiments():
     """Five experiments with one metric and one KPI."""
     rows = [
-        (f"e{at}", side, name, value, 0.1)
-        for at in range(5)
-        for side, name, value in (("offline", "<script>", at - 1.5), ("online", "ctr", at - 2.0))
+        (f"e{index}", side, name, value, 0.1)
+        for index in range(5)
+        for side, name, value in (
+            ("offline", "<script>", index - 1.5),
+            ("online", "ctr", index - 2.0),
+        )
     ]
     names = ["experiment", "side", "name", "delta", "standard_error"]
     return pl.DataFrame(rows, schema=names, orient="row")
@@ -246,7 +251,7 @@ def made(folder, ratings):
         ),
         "admission_plan": lambda: rankgate.admit_plan(QRELS, QRELS),
         "gold_check": lambda: rankgate.check_gold(
-            QRELS, pl.DataFrame([each for each in RATINGS if each["doc_id"] == "a"]), [OLD]
+            QRELS, pl.DataFrame([rating for rating in RATINGS if rating["doc_id"] == "a"]), [OLD]
         ),
         "validation": lambda: rankgate.validate([folder / "qrels.txt", folder / "old.run"]),
         "description": lambda: rankgate.describe([folder / "qrels.txt", folder / "old.run"]),
@@ -308,23 +313,23 @@ def made(folder, ratings):
 
 def recorded(folder):
     """Three days: a change of the system, and other judgments on the last day."""
-    place = folder / "history"
+    store_path = folder / "history"
     for day, run in ((1, OLD), (2, NEW)):
         runs = {"<script>": run}
-        made = rankgate.evaluate(QRELS, runs, ["nDCG@10"])
+        evaluation = rankgate.evaluate(QRELS, runs, ["nDCG@10"])
         rankgate.record(
-            made,
-            place,
+            evaluation,
+            store_path,
             at=f"2026-03-0{day}",
             qrels=QRELS,
             runs=runs,
             provenance=rankgate.Provenance("ab"),
         )
-    other = {query: dict.fromkeys(grades, 1) for query, grades in QRELS.items()}
-    rankgate.annotate("judgments", "<b>new</b>", place, at="2026-03-03")
-    made = rankgate.evaluate(other, {"<script>": NEW}, ["nDCG@10"])
+    new_qrels = {query: dict.fromkeys(grades, 1) for query, grades in QRELS.items()}
+    rankgate.annotate("judgments", "<b>new</b>", store_path, at="2026-03-03")
+    evaluation = rankgate.evaluate(new_qrels, {"<script>": NEW}, ["nDCG@10"])
     return rankgate.record(
-        made, place, at="2026-03-03", qrels=other, provenance=rankgate.Provenance()
+        evaluation, store_path, at="2026-03-03", qrels=new_qrels, provenance=rankgate.Provenance()
     )
 
 
@@ -338,18 +343,18 @@ def results():
 def result(request, folder, ratings, results):
     if request.param not in results:
         results[request.param] = made(folder, ratings)[request.param]()
-    one = results[request.param]
-    assert isinstance(one, Result)
-    assert one.kind == request.param
-    return one
+    cached = results[request.param]
+    assert isinstance(cached, Result)
+    assert cached.kind == request.param
+    return cached
 
 
 def test_a_result_makes_the_round_trip(result):
     values = json.loads(render_result(result, "json"))
     assert list(values)[:2] == ["schema_version", "kind"]
-    again = result_class(values["kind"]).from_dict(values)
-    assert json.loads(render_result(again, "json")) == values
-    assert forms.render_text(again.document()) == forms.render_text(result.document())
+    restored = result_class(values["kind"]).from_dict(values)
+    assert json.loads(render_result(restored, "json")) == values
+    assert forms.render_text(restored.document()) == forms.render_text(result.document())
 
 
 def test_its_json_follows_its_schema(result):
@@ -363,10 +368,10 @@ def test_its_json_follows_its_schema(result):
 
 
 def test_its_repr_is_one_short_line(result):
-    words = repr(result)
-    assert words.startswith(f"<{type(result).__name__} ")
-    assert "\n" not in words
-    assert len(words) < 300
+    text = repr(result)
+    assert text.startswith(f"<{type(result).__name__} ")
+    assert "\n" not in text
+    assert len(text) < 300
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -385,23 +390,23 @@ def test_a_notebook_and_a_report_show_it(result):
 
 
 def test_a_server_shows_it_with_files_of_its_tables_and_charts(result):
-    again = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
-    document = compose([ReportPart(again, "x.json", "0" * 64)])
-    shown = page_content(document, page.Links("/t/", "/c/", lambda query: f"/q?{query}"))
+    restored = type(result).from_dict(json.loads(json.dumps(result.to_dict())))
+    document = compose([ReportPart(restored, "x.json", "0" * 64)])
+    html = page_content(document, page.Links("/t/", "/c/", lambda query: f"/q?{query}"))
     anchors = [anchor for anchor, _ in page.anchored_tables(document)]
     assert len(anchors) == len(set(anchors))
-    assert shown.count('href="/t/') == 2 * len(anchors)
-    assert all(f'href="/t/{quote(anchor)}.csv"' in shown for anchor in anchors)
-    assert shown.count('href="/c/') <= 2 * len(list(page.anchored_charts(document)))
-    assert " style=" not in shown
+    assert html.count('href="/t/') == 2 * len(anchors)
+    assert all(f'href="/t/{quote(anchor)}.csv"' in html for anchor in anchors)
+    assert html.count('href="/c/') <= 2 * len(list(page.anchored_charts(document)))
+    assert " style=" not in html
 
 
 def test_looking_at_it_does_not_change_it(result):
-    before = render_result(result, "json")
+    json_before = render_result(result, "json")
     for _ in range(2):
         with suppress(UsageError):  # it has no table
             result.to_polars()
-    assert render_result(result, "json") == before
+    assert render_result(result, "json") == json_before
 
 
 def _search(text, **_):
@@ -430,9 +435,9 @@ def test_its_stored_json_is_read(result):
     if os.environ.get("RANKGATE_STORED") == "write" and not path.exists():
         path.write_text(render_result(result, "json"))
     values = json.loads(path.read_text())
-    again = result_class(result.kind).from_dict(values)
-    assert _holds(json.loads(render_result(again, "json")), values)
-    assert forms.render_text(again.document())
+    restored = result_class(result.kind).from_dict(values)
+    assert _holds(json.loads(render_result(restored, "json")), values)
+    assert forms.render_text(restored.document())
 
 
 def _holds(now, stored):
@@ -445,14 +450,14 @@ def _holds(now, stored):
 
 
 def test_frames_get_the_names_that_the_caller_gives():
-    one = rankgate.evaluate(QRELS, {"a": OLD, "b": NEW}, ["RR"])
-    assert list(one["b"]) == ["RR"]
-    assert one["b", "RR"] == one.means.filter(run="b")["RR"].item()
-    both = rankgate.compare(QRELS, {"a": OLD}, {"b": NEW}, ["RR"])
-    assert both["b"].baseline.name == "a"
-    assert both["b", "RR"]["candidate"] == pytest.approx(one["b", "RR"], abs=1e-12)
+    evaluation = rankgate.evaluate(QRELS, {"a": OLD, "b": NEW}, ["RR"])
+    assert list(evaluation["b"]) == ["RR"]
+    assert evaluation["b", "RR"] == evaluation.means.filter(run="b")["RR"].item()
+    comparison = rankgate.compare(QRELS, {"a": OLD}, {"b": NEW}, ["RR"])
+    assert comparison["b"].baseline.name == "a"
+    assert comparison["b", "RR"]["candidate"] == pytest.approx(evaluation["b", "RR"], abs=1e-12)
     with pytest.raises(KeyError):
-        both["b", "AP"]
+        comparison["b", "AP"]
     assert rankgate.gate(QRELS, {"a": OLD}, {"b": NEW}).names == ("a", "b")
     assert rankgate.explain(QRELS, {"b": NEW}, "q1", "RR").run == "b"
 

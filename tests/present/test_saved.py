@@ -41,8 +41,10 @@ def test_flat_numbers_have_names_that_trackers_take(results):
         name: row[name] for name in ("baseline", "delta", "low")
     }
     assert "no-worse/delta" in verdict.to_flat()
-    one = rankgate.evaluate(QRELS, {"new": NEW}, METRICS).to_flat()  # the same names for any run
-    assert one["nDCG_at_10"] == means["new"]
+    single_run = rankgate.evaluate(
+        QRELS, {"new": NEW}, METRICS
+    ).to_flat()  # the same names for any run
+    assert single_run["nDCG_at_10"] == means["new"]
     for result in results:
         for name, value in result.to_flat().items():
             assert re.fullmatch(r"[\w./-]{1,250}", name)
@@ -57,8 +59,8 @@ def test_rows_without_names_have_no_flat_numbers():
 def test_files(results, tmp_path):
     scores, comparison, verdict = results
     for result in results:
-        again = json.loads(result.save(tmp_path / "a.json").read_text())
-        assert type(result).from_dict(again).to_dict() == result.to_dict()
+        document = json.loads(result.save(tmp_path / "a.json").read_text())
+        assert type(result).from_dict(document).to_dict() == result.to_dict()
         for suffix, mark in (("md", "| "), ("tex", "nDCG@10"), ("html", "<html"), ("csv", ",")):
             assert mark in result.save(tmp_path / f"a.{suffix}").read_text()
         assert str(result) == result.save(tmp_path / "a.txt").read_text().rstrip()

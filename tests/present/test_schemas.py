@@ -59,9 +59,9 @@ def _folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("_folder")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_json_of_a_command_follows_its_schema(run, command):
-    found = json.loads(run(*command.split(), "--format", "json").out)
-    schema = json.loads((SCHEMAS / f"{found['kind']}.json").read_text())
-    jsonschema.validate(found, schema)
+    result = json.loads(run(*command.split(), "--format", "json").out)
+    schema = json.loads((SCHEMAS / f"{result['kind']}.json").read_text())
+    jsonschema.validate(result, schema)
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.glob("*.json")), ids=lambda path: path.stem)

@@ -26,42 +26,46 @@ def by_history(qrels: Any, runs: Any, log: pl.DataFrame, metrics: list[str]) -> 
 
 def figures(slices: pl.DataFrame) -> dict[tuple[str, str], tuple[float, int, int]]:
     rows = slices.select("part", "metric", "value", "users", "size").rows()
-    return {(part, metric): rest for part, metric, *rest in rows}
+    return {(slice_name, metric): numbers for slice_name, metric, *numbers in rows}
 
 
 def test_values_are_those_of_each_part() -> None:
     rng = np.random.default_rng(4)
     had = {f"u{u}": {f"i{i}" for i in rng.choice(ITEMS, 6, replace=False)} for u in range(USERS)}
-    wanted = {user: {f"i{i}" for i in rng.choice(ITEMS, 5, replace=False)} for user in had}
+    relevant_items = {user: {f"i{i}" for i in rng.choice(ITEMS, 5, replace=False)} for user in had}
     lists = {user: [f"i{i}" for i in rng.permutation(ITEMS)[:12]] for user in had}
     log = pl.DataFrame([(u, i) for u in had for i in had[u]], schema=["user", "item"], orient="row")
-    found = figures(by_history(wanted, {"one": lists}, log, ["P@3", "RR", "Coverage@3"]))
-    assert {metric for _, metric in found} == {"P@3", "RR"}  # lists are not made of pairs
-    for part, inside in (("repeat", True), ("new", False)):
+    results = figures(by_history(relevant_items, {"one": lists}, log, ["P@3", "RR", "Coverage@3"]))
+    assert {metric for _, metric in results} == {"P@3", "RR"}  # lists are not made of pairs
+    for slice_name, is_repeat in (("repeat", True), ("new", False)):
         hits, first, pairs = [], [], 0
-        for user, before in had.items():
-            relevant = {item for item in wanted[user] if (item in before) == inside}
+        for user, earlier_items in had.items():
+            relevant = {
+                item for item in relevant_items[user] if (item in earlier_items) == is_repeat
+            }
             pairs += len(relevant)
             if not relevant:
                 continue
-            own = [item for item in lists[user] if (item in before) == inside]
-            hits.append(len(relevant & set(own[:3])) / 3)
-            first.append(next((1 / at for at, i in enumerate(own, 1) if i in relevant), 0))
-        assert found[part, "P@3"] == [pytest.approx(np.mean(hits)), len(hits), pairs]
-        assert found[part, "RR"][0] == pytest.approx(np.mean(first))
+            slice_items = [item for item in lists[user] if (item in earlier_items) == is_repeat]
+            hits.append(len(relevant & set(slice_items[:3])) / 3)
+            first.append(
+                next((1 / rank for rank, i in enumerate(slice_items, 1) if i in relevant), 0)
+            )
+        assert results[slice_name, "P@3"] == [pytest.approx(np.mean(hits)), len(hits), pairs]
+        assert results[slice_name, "RR"][0] == pytest.approx(np.mean(first))
 
 
 def test_a_system_that_never_repeats_is_worth_nothing_there() -> None:
     log = pl.DataFrame({"user": ["u"], "item": ["a"]})
-    found = figures(by_history({"u": {"a", "b"}}, {"u": ["b", "c"]}, log, ["RR"]))
-    assert found["repeat", "RR"][0] == 0
-    assert found["new", "RR"][0] == 1
+    results = figures(by_history({"u": {"a", "b"}}, {"u": ["b", "c"]}, log, ["RR"]))
+    assert results["repeat", "RR"][0] == 0
+    assert results["new", "RR"][0] == 1
 
 
 def test_a_part_without_judgments_is_left_out() -> None:
     log = pl.DataFrame({"user": ["v"], "item": ["a"]})
-    found = by_history({"u": {"a"}}, {"u": ["a"]}, log, ["RR"])
-    assert found["part"].to_list() == ["new"]
+    results = by_history({"u": {"a"}}, {"u": ["a"]}, log, ["RR"])
+    assert results["part"].to_list() == ["new"]
 
 
 def test_metrics_of_lists_have_no_parts_of_pairs() -> None:

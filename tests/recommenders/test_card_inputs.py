@@ -17,9 +17,15 @@ def result(tmp_path):
     """A card with some files next to it."""
 
     def card(
-        qrels=QRELS, run=RUN, metrics=("nDCG@10", "Coverage@10"), items=None, features=(),
-        category=None, slices=(), **tables,
-    ):  # fmt: skip
+        qrels=QRELS,
+        run=RUN,
+        metrics=("nDCG@10", "Coverage@10"),
+        items=None,
+        features=(),
+        category=None,
+        slices=(),
+        **tables,
+    ):
         def written(name, text):
             (tmp_path / f"{name}.csv").write_text(text)
             return str(tmp_path / f"{name}.csv")
@@ -87,7 +93,7 @@ def test_samples_of_two_kinds_name_the_line(result, tmp_path):
 
 
 def test_an_item_twice_in_a_list_names_both_lines(result, tmp_path):
-    place = tmp_path / "run.csv"
-    place.write_text("user,item,score\nu,a,2\nu,b,1\nu,a,0\n")
-    with raises("duplicate-document", InputError, source=str(place), line=4):
-        result(run=str(place))
+    path = tmp_path / "run.csv"
+    path.write_text("user,item,score\nu,a,2\nu,b,1\nu,a,0\n")
+    with raises("duplicate-document", InputError, source=str(path), line=4):
+        result(run=str(path))

@@ -38,11 +38,11 @@ def test_it_prints_as_a_table(card: Scorecard) -> None:
 
 def test_json_is_read_again(card: Scorecard) -> None:
     values = json.loads(json.dumps(card.to_dict()))
-    again = Scorecard.from_dict(values)
-    assert json.loads(json.dumps(again.to_dict())) == values
+    restored = Scorecard.from_dict(values)
+    assert json.loads(json.dumps(restored.to_dict())) == values
     assert values["kind"] == "scorecard"
     for form in ("text", "markdown", "latex", "csv", "html"):
-        assert render_result(again, form) == render_result(card, form)
+        assert render_result(restored, form) == render_result(card, form)
 
 
 def test_its_main_table_is_the_figures(card: Scorecard) -> None:

@@ -30,20 +30,26 @@ def drawn(power):
 
 
 RUNS = {"one": drawn(0.9), "two": drawn(0.3)}
-QRELS = {f"u{u:02}": {f"i{i:02}": 1 for i in RNG.choice(ITEMS, 3, replace=False)}
-         for u in range(USERS)}  # fmt: skip
+QRELS = {
+    f"u{u:02}": {f"i{i:02}": 1 for i in RNG.choice(ITEMS, 3, replace=False)} for u in range(USERS)
+}
 TRAIN = pl.DataFrame(
     [(f"u{u:02}", f"i{i:02}") for u in range(4, USERS) for i in range(1 + u % 5)],
-    schema=["user", "item"], orient="row",
-)  # fmt: skip
+    schema=["user", "item"],
+    orient="row",
+)
 PEOPLE = pl.DataFrame(
-    {"user": [f"u{u:02}" for u in range(USERS - 1)],
-     "age": ["young" if u % 3 else "old" for u in range(USERS - 1)]}
-)  # fmt: skip
+    {
+        "user": [f"u{u:02}" for u in range(USERS - 1)],
+        "age": ["young" if u % 3 else "old" for u in range(USERS - 1)],
+    }
+)
 THINGS = pl.DataFrame(
-    {"item": [f"i{i:02}" for i in range(ITEMS)],
-     "kind": [("a", "b", "a|b")[i % 3] for i in range(ITEMS)]}
-)  # fmt: skip
+    {
+        "item": [f"i{i:02}" for i in range(ITEMS)],
+        "kind": [("a", "b", "a|b")[i % 3] for i in range(ITEMS)],
+    }
+)
 METRICS = ["R@5", "nDCG@5", "Coverage@5", "Gini@5", "Novelty@5", "ILD@5"]
 
 
@@ -60,9 +66,11 @@ def card():
 
 def figure(card, slice_, part, system, metric):
     rows = card.slices.filter(
-        (pl.col("slice") == slice_) & (pl.col("part") == part)
-        & (pl.col("system") == system) & (pl.col("metric") == metric)
-    )  # fmt: skip
+        (pl.col("slice") == slice_)
+        & (pl.col("part") == part)
+        & (pl.col("system") == system)
+        & (pl.col("metric") == metric)
+    )
     assert len(rows) == 1
     return rows.row(0, named=True)
 
@@ -72,14 +80,16 @@ def test_users_are_new_light_or_heavy_by_training(card):
     had = np.array([0 if u < 4 else 1 + u % 5 for u in range(USERS)])
     median = np.median(had[had > 0])
     assert sizes == {
-        "new": 4, "light": ((had > 0) & (had <= median)).sum(), "heavy": (had > median).sum(),
-    }  # fmt: skip
+        "new": 4,
+        "light": ((had > 0) & (had <= median)).sum(),
+        "heavy": (had > median).sum(),
+    }
 
 
 def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
     old = [user for user, age in PEOPLE.iter_rows() if age == "old"]
     qrels = {user: QRELS[user] for user in old}
-    alone = rankgate.scorecard(
+    old_card = rankgate.scorecard(
         Collection(
             qrels, training=TRAIN, judged_users_only=True, items=Items(THINGS, category="kind")
         ),
@@ -87,43 +97,46 @@ def test_a_part_of_the_users_has_the_figures_of_a_card_of_them_alone(card):
         METRICS,
         resamples=100,
     )
-    for row in alone.figures.iter_rows(named=True):
+    for row in old_card.figures.iter_rows(named=True):
         result = figure(card, "age", "old", row["system"], row["metric"])
         for name in ("value", "low", "high", "users"):
             assert result[name] == pytest.approx(row[name]), (row, name)
-    for row in alone.differences.iter_rows(named=True):
+    for row in old_card.differences.iter_rows(named=True):
         result = figure(card, "age", "old", "two", row["metric"])
         assert (result["delta"], result["p_raw"]) == (
-            pytest.approx(row["delta"]), pytest.approx(row["p_raw"]),
-        )  # fmt: skip
+            pytest.approx(row["delta"]),
+            pytest.approx(row["p_raw"]),
+        )
     assert figure(card, "age", "(none)", "one", "R@5")["size"] == 1
     assert_warned(card)
 
 
 def test_accuracy_among_items_is_by_what_is_relevant_there(card):
     kinds = dict(THINGS.iter_rows())
-    found = []
+    recalls = []
     for user, relevant in QRELS.items():
-        own = {item for item in relevant if "b" in kinds[item].split("|")}
+        kind_items = {item for item in relevant if "b" in kinds[item].split("|")}
         top = sorted(RUNS["one"][user], key=RUNS["one"][user].get, reverse=True)[:5]
-        if own:
-            found.append(len(own & set(top)) / len(own))
+        if kind_items:
+            recalls.append(len(kind_items & set(top)) / len(kind_items))
     result = figure(card, "kind", "b", "one", "R@5")
-    assert result["value"] == pytest.approx(np.mean(found))
-    assert result["users"] == len(found)
+    assert result["value"] == pytest.approx(np.mean(recalls))
+    assert result["users"] == len(recalls)
     assert result["size"] == 20  # those of both kinds belong to both
 
 
 def test_lists_among_items_are_as_if_they_showed_nothing_else(card):
     kinds = dict(THINGS.iter_rows())
-    own = {item for item, kind in kinds.items() if "b" in kind}
-    shown = {
+    kind_items = {item for item, kind in kinds.items() if "b" in kind}
+    shown_items = {
         item
         for row in RUNS["two"].values()
         for item in sorted(row, key=row.get, reverse=True)[:5]
-        if item in own
+        if item in kind_items
     }
-    assert figure(card, "kind", "b", "two", "Coverage@5")["value"] == len(shown) / len(own)
+    assert figure(card, "kind", "b", "two", "Coverage@5")["value"] == len(shown_items) / len(
+        kind_items
+    )
 
 
 def test_head_and_tail_are_of_training(card):
@@ -135,12 +148,12 @@ def test_gaps_are_welchs_and_corrected_over_the_slice(card):
     assert set(card.gaps["slice"]) == {"activity", "age"}  # items have none
     values = evaluate(QRELS, RUNS["one"], ["R@5"]).runs[0].per_query("R@5")
     old = {user for user, age in PEOPLE.iter_rows() if age == "old"}
-    mine = [value for user, value in values.items() if user in old]
-    others = [value for user, value in values.items() if user not in old]
-    result = stats.ttest_ind(mine, others, equal_var=False)
+    old_values = [value for user, value in values.items() if user in old]
+    other_values = [value for user, value in values.items() if user not in old]
+    result = stats.ttest_ind(old_values, other_values, equal_var=False)
     row = card.gaps.filter(slice="age", part="old", system="one", metric="R@5").row(0, named=True)
     low, high = result.confidence_interval(0.95)
-    assert row["gap"] == pytest.approx(np.mean(mine) - np.mean(others))
+    assert row["gap"] == pytest.approx(np.mean(old_values) - np.mean(other_values))
     assert (row["low"], row["high"]) == (pytest.approx(low), pytest.approx(high))
     assert row["p_raw"] == pytest.approx(result.pvalue)
     ages = card.gaps.filter(pl.col("slice") == "age").drop_nulls("p_raw")
@@ -150,13 +163,13 @@ def test_gaps_are_welchs_and_corrected_over_the_slice(card):
 
 
 def test_what_is_no_slice_is_reported():
-    both = PEOPLE.rename({"age": "kind"})
-    many = THINGS.with_columns(pl.col("item").alias("name"))
+    users = PEOPLE.rename({"age": "kind"})
+    items = THINGS.with_columns(pl.col("item").alias("name"))
     for code, slices, tables in (
         ("missing-input", "activity", {}),
         ("unknown-slice", "shape", {"items": Items(THINGS)}),
-        ("ambiguous-input", "kind", {"items": Items(THINGS), "users": both}),
-        ("out-of-range", "name", {"items": Items(many)}),
+        ("ambiguous-input", "kind", {"items": Items(THINGS), "users": users}),
+        ("out-of-range", "name", {"items": Items(items)}),
     ):
         with raises(code, UsageError):
             rankgate.scorecard(Collection(QRELS, **tables), RUNS, ["R@5"], slices=[slices])
@@ -165,8 +178,8 @@ def test_what_is_no_slice_is_reported():
 def test_every_form_shows_every_part(card):
     for form in ("text", "markdown", "latex", "csv", "html", "json"):
         text = render_result(card, form)
-        for part in ("new", "heavy", "old", "head", "tail", "(none)"):
-            assert part in text, (form, part)
+        for slice_name in ("new", "heavy", "old", "head", "tail", "(none)"):
+            assert slice_name in text, (form, slice_name)
     assert max(map(len, str(card).splitlines())) <= 80
     assert "<table>" in card._repr_html_()
     assert "▲" not in render_result(card, "latex")

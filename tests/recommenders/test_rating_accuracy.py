@@ -25,12 +25,12 @@ PAIRS = 40
 
 def ratings() -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(42)
-    given = rng.integers(1, 6, PAIRS).astype(float)
-    predicted = np.round(given * 0.6 + 1 + rng.normal(0, 0.8, PAIRS), 1)
+    actual = rng.integers(1, 6, PAIRS).astype(float)
+    predicted = np.round(actual * 0.6 + 1 + rng.normal(0, 0.8, PAIRS), 1)
     ones = (rng.random(PAIRS) < 0.4).astype(float)
     chances = np.clip(np.round(ones * 0.4 + rng.random(PAIRS) * 0.6, 2), 0, 1)
     chances[0], ones[0], chances[1], ones[1] = 0.0, 1, 1.0, 1
-    return given, predicted, ones, chances
+    return actual, predicted, ones, chances
 
 
 # scikit-learn 1.x: root_mean_squared_error, mean_absolute_error, r2_score,
@@ -52,51 +52,55 @@ def table(values: np.ndarray) -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize("metric", list(PEERS))
 def test_values_are_those_of_other_libraries(metric: str) -> None:
-    given, predicted, ones, chances = ratings()
-    pair = (ones, chances) if RATING_METRICS[metric].binary else (given, predicted)
-    found = rating_accuracy(*map(table, pair), [metric])
-    assert found[metric] == pytest.approx(PEERS[metric], rel=1e-12)
+    actual, predicted, ones, chances = ratings()
+    pair = (ones, chances) if RATING_METRICS[metric].binary else (actual, predicted)
+    result = rating_accuracy(*map(table, pair), [metric])
+    assert result[metric] == pytest.approx(PEERS[metric], rel=1e-12)
 
 
 def test_orders_are_those_of_scipy_and_of_all_pairs() -> None:
     rng = np.random.default_rng(1)
     for _ in range(50):
-        one, two = rng.integers(0, 4, 9).astype(float), rng.integers(0, 5, 9).astype(float)
-        assert spearman(one, two) == pytest.approx(stats.spearmanr(one, two)[0], nan_ok=True)
-        assert kendall(one, two) == pytest.approx(stats.kendalltau(one, two)[0], nan_ok=True)
-        pairs = [(a, b) for a, b in combinations(range(9), 2) if one[a] != one[b]]
-        signs = [np.sign((one[a] - one[b]) * (two[a] - two[b])) for a, b in pairs]
-        wanted = np.mean([{1: 0, 0: 0.5, -1: 1}[int(sign)] for sign in signs])
-        assert ndpm(one, two) == pytest.approx(wanted)
+        first, second = rng.integers(0, 4, 9).astype(float), rng.integers(0, 5, 9).astype(float)
+        assert spearman(first, second) == pytest.approx(
+            stats.spearmanr(first, second)[0], nan_ok=True
+        )
+        assert kendall(first, second) == pytest.approx(
+            stats.kendalltau(first, second)[0], nan_ok=True
+        )
+        pairs = [(a, b) for a, b in combinations(range(9), 2) if first[a] != first[b]]
+        signs = [np.sign((first[a] - first[b]) * (second[a] - second[b])) for a, b in pairs]
+        expected = np.mean([{1: 0, 0: 0.5, -1: 1}[int(sign)] for sign in signs])
+        assert ndpm(first, second) == pytest.approx(expected)
 
 
 def test_calibration_is_by_bins() -> None:
     chances = np.array([0.05, 0.05, 0.95, 1.0])
     happened = np.array([0.0, 1.0, 1.0, 1.0])
-    wanted = (2 * abs(0.05 - 0.5) + 2 * abs(0.975 - 1)) / 4
-    assert calibration_error(happened, chances) == pytest.approx(wanted)
+    expected = (2 * abs(0.05 - 0.5) + 2 * abs(0.975 - 1)) / 4
+    assert calibration_error(happened, chances) == pytest.approx(expected)
 
 
 def test_orders_are_of_each_user() -> None:
-    given = {"u": {"a": 5, "b": 1}, "v": {"a": 1, "b": 5}, "w": {"a": 3}}
+    actual = {"u": {"a": 5, "b": 1}, "v": {"a": 1, "b": 5}, "w": {"a": 3}}
     predicted = {"u": {"a": 9.0, "b": 8.0}, "v": {"a": 2.0, "b": 1.0}, "w": {"a": 3.0}}
-    found = rating_accuracy(given, predicted, ["NDPM", "Kendall"])
-    assert (found["NDPM"], found["Kendall"]) == (0.5, 0.0)  # one right, one wrong, one alone
-    assert (found.pairs, found.users, found.unpredicted) == (5, 3, 0)
+    result = rating_accuracy(actual, predicted, ["NDPM", "Kendall"])
+    assert (result["NDPM"], result["Kendall"]) == (0.5, 0.0)  # one right, one wrong, one alone
+    assert (result.pairs, result.users, result.unpredicted) == (5, 3, 0)
 
 
 def test_pairs_without_a_prediction_are_reported() -> None:
-    found = rating_accuracy({"u": {"a": 5, "b": 1}}, {"u": {"a": 4.0, "z": 9.0}})
-    assert (found["RMSE"], found.pairs, found.unpredicted) == (1.0, 1, 1)
-    assert "1 of 2 rated pairs have no prediction" in " ".join(str(found).split())
+    result = rating_accuracy({"u": {"a": 5, "b": 1}}, {"u": {"a": 4.0, "z": 9.0}})
+    assert (result["RMSE"], result.pairs, result.unpredicted) == (1.0, 1, 1)
+    assert "1 of 2 rated pairs have no prediction" in " ".join(str(result).split())
 
 
 def test_it_is_a_result() -> None:
-    given, predicted, *_ = ratings()
-    found = rating_accuracy(table(given), table(predicted))
-    values = json.loads(json.dumps(found.to_dict()))
-    assert RatingAccuracy.from_dict(values) == found
-    assert found.to_polars()["value"].to_list() == list(found.values.values())
+    actual, predicted, *_ = ratings()
+    result = rating_accuracy(table(actual), table(predicted))
+    values = json.loads(json.dumps(result.to_dict()))
+    assert RatingAccuracy.from_dict(values) == result
+    assert result.to_polars()["value"].to_list() == list(result.values.values())
 
 
 @pytest.mark.parametrize(

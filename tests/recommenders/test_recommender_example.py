@@ -25,21 +25,25 @@ def test_from_its_log_to_a_verdict(example, capsys, tmp_path):
     assert example.main(["--into", str(tmp_path / "runs")]) == 0
     result = capsys.readouterr().out
     assert result.startswith("log split by global, 20%")
-    for part in ("R@20", "Miscalibration@10", "By activity", "Gaps: these users less all others"):
-        assert part in result
+    for phrase in ("R@20", "Miscalibration@10", "By activity", "Gaps: these users less all others"):
+        assert phrase in result
     verdict = result[result.index("PASS: neighbours against popular") :]
     for rule in ("finds-more", "shows-more", "no-more-uneven", "small-presses"):
         assert f"✔ pass {rule}" in " ".join(verdict.split())
-    assert {each.name for each in (tmp_path / "runs").iterdir()} == {
-        "popular.csv", "neighbours.csv", "factors.csv", "random.csv",
-    }  # fmt: skip
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {
+        "popular.csv",
+        "neighbours.csv",
+        "factors.csv",
+        "random.csv",
+    }
 
 
 def test_what_a_user_had_is_not_recommended(example):
     train = pl.DataFrame(
         [(f"u{u}", f"i{i}") for u in range(8) for i in range(u % 3, 9, 2)],
-        schema=["query_id", "doc_id"], orient="row",
-    )  # fmt: skip
+        schema=["query_id", "doc_id"],
+        orient="row",
+    )
     users = pl.Series(["u0", "u5", "stranger"])
     runs = example.recommended(train, users)
     assert list(runs) == ["popular", "neighbours", "factors", "random"]
@@ -47,8 +51,8 @@ def test_what_a_user_had_is_not_recommended(example):
         assert set(run["query_id"]) == {"u0", "u5"}
         assert run.join(train, on=["query_id", "doc_id"]).is_empty()
         assert run.select("query_id", "doc_id").is_duplicated().sum() == 0
-    again = example.recommended(train, users)
-    assert all(runs[name].equals(again[name]) for name in runs)
+    repeated_runs = example.recommended(train, users)
+    assert all(runs[name].equals(repeated_runs[name]) for name in runs)
 
 
 def test_the_notebook_runs():
@@ -92,9 +96,9 @@ def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
 def test_amazon_beauty(example, capsys, shared, tmp_path):
     """Every eighth user of the log."""
     log = gzip.decompress((shared / "amazon-beauty-selfrec" / "train.txt.gz").read_bytes())
-    place = tmp_path / "train.txt"
-    place.write_bytes(b"\n".join(log.splitlines()[::8]))
-    assert example.main([str(place), "--way", "leave-last"]) == 0
+    path = tmp_path / "train.txt"
+    path.write_bytes(b"\n".join(log.splitlines()[::8]))
+    assert example.main([str(path), "--way", "leave-last"]) == 0
     result = capsys.readouterr().out
     assert "2,796 users of test" in result
     assert "PASS: neighbours against popular" in result

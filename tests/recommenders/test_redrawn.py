@@ -27,34 +27,34 @@ def test_they_cover_even_where_most_items_are_shown_once(items, users):
         label: np.mean([metric.value(some()) for _ in range(600)])
         for label, metric in METRICS.items()
     }
-    held = dict.fromkeys(METRICS, 0)
+    covered = dict.fromkeys(METRICS, 0)
     for seed in range(150):
-        listed = some()
-        result, _ = resample_users([listed], METRICS, 200, seed)
+        lists = some()
+        result, _ = resample_users([lists], METRICS, 200, seed)
         for label, metric in METRICS.items():
-            low, high = result[label][0].ends(metric.value(listed), 0.9)
-            held[label] += low <= truth[label] <= high
-    for label, count in held.items():
+            low, high = result[label][0].ends(metric.value(lists), 0.9)
+            covered[label] += low <= truth[label] <= high
+    for label, count in covered.items():
         assert count / 150 > 0.85, (label, count)
 
 
 def test_one_pass_gives_what_each_weighting_gives():
     rng = np.random.default_rng(2)
-    listed = Listed(np.argsort(rng.random((30, 12)), axis=1)[:, :4], 12)
-    result, count = resample_users([listed], METRICS, 20, 5)
+    lists = Listed(np.argsort(rng.random((30, 12)), axis=1)[:, :4], 12)
+    result, count = resample_users([lists], METRICS, 20, 5)
     assert count == 20
     (weights,) = leave_out_weights(30, 5)
     for label, metric in METRICS.items():
-        for at in range(30):
-            own = Listed(listed.items[weights[:, at] > 0], 12)
-            assert result[label].without[0, at] == pytest.approx(metric.value(own))
-            assert weights[:, at].sum() == 29
+        for index in range(30):
+            subset = Listed(lists.items[weights[:, index] > 0], 12)
+            assert result[label].without[0, index] == pytest.approx(metric.value(subset))
+            assert weights[:, index].sum() == 29
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():
     values = np.random.default_rng(1).normal(size=40)
-    without = (values.sum() - values) / 39
-    result = ResampledValues(np.full(10, values.mean()), without)
+    leave_one_out = (values.sum() - values) / 39
+    result = ResampledValues(np.full(10, values.mean()), leave_one_out)
     assert result.error == pytest.approx(values.std(ddof=1) / np.sqrt(40))
 
 

@@ -50,21 +50,21 @@ def test_the_exact_figures():
 
 def test_a_sample_turns_the_order_round_and_is_marked():
     log = pl.DataFrame({"query_id": "crowd", "doc_id": ITEMS})
-    found = {name: [] for name in RUNS}
+    values_by_run = {name: [] for name in RUNS}
     for seed in range(12):
-        drawn = sample(rankgate.read_qrels(QRELS).table, log, 99, seed)
-        table = drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates"))
-        asked = ["AP", "nDCG", "R@10"]
-        card = rankgate.scorecard(Collection(QRELS, candidates=table), RUNS, asked, resamples=1)
-        assert card.metrics == tuple(f"{each} sampled(99)" for each in asked)
+        sampled = sample(rankgate.read_qrels(QRELS).table, log, 99, seed)
+        table = sampled.table.with_columns(pl.lit(sampled.mark).alias("candidates"))
+        metrics = ["AP", "nDCG", "R@10"]
+        card = rankgate.scorecard(Collection(QRELS, candidates=table), RUNS, metrics, resamples=1)
+        assert card.metrics == tuple(f"{metric_name} sampled(99)" for metric_name in metrics)
         for row in card.figures.iter_rows(named=True):
-            found[row["system"]].append((row["metric"], row["value"]))
+            values_by_run[row["system"]].append((row["metric"], row["value"]))
     means = {
         name: tuple(
             np.mean([value for metric, value in rows if metric == f"{short} sampled(99)"])
             for short in ("AP", "nDCG", "R@10")
         )
-        for name, rows in found.items()
+        for name, rows in values_by_run.items()
     }
     for name, expected in SAMPLED.items():
         assert means[name] == pytest.approx(expected, abs=0.06)

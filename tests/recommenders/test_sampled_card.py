@@ -15,8 +15,10 @@ from support.wording import assert_warned
 
 USERS, ITEMS, NEGATIVES = 400, 300, 49
 RNG = np.random.default_rng(8)
-RANKS = {"one": np.minimum(RNG.geometric(0.03, USERS), ITEMS),
-         "two": np.minimum(RNG.geometric(0.015, USERS), ITEMS)}  # fmt: skip
+RANKS = {
+    "one": np.minimum(RNG.geometric(0.03, USERS), ITEMS),
+    "two": np.minimum(RNG.geometric(0.015, USERS), ITEMS),
+}
 """Of each user's relevant item among all items."""
 
 
@@ -27,10 +29,10 @@ def sampled() -> tuple[pl.DataFrame, dict[str, dict[str, list[str]]]]:
         negatives = RNG.choice(np.arange(1, ITEMS), NEGATIVES, replace=False)
         rows += [(f"u{user}", f"i{item}") for item in (0, *negatives)]
         for name, ranks in RANKS.items():
-            own = RNG.permutation(np.arange(1, ITEMS))  # the order of the other items
-            order = np.insert(own, ranks[user] - 1, 0)
-            inside = order[np.isin(order, (0, *negatives))]
-            runs[name][f"u{user}"] = [f"i{item}" for item in inside]
+            other_items = RNG.permutation(np.arange(1, ITEMS))  # the order of the other items
+            order = np.insert(other_items, ranks[user] - 1, 0)
+            candidates = order[np.isin(order, (0, *negatives))]
+            runs[name][f"u{user}"] = [f"i{item}" for item in candidates]
     table = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row")
     return table.with_columns(candidates=pl.lit(f"sampled({NEGATIVES})")), runs
 
@@ -55,12 +57,12 @@ def test_corrected_figures_are_near_those_on_all_items() -> None:
     result = card()
     value = {(s, m): v for s, m, v in result.figures.select("system", "metric", "value").rows()}
     for name, ranks in RANKS.items():
-        seen = np.array([RUNS[name][user].index("i0") + 1 for user in QRELS])
+        observed_ranks = np.array([RUNS[name][user].index("i0") + 1 for user in QRELS])
         for metric, exact in EXACT.items():
-            plain, found = corrected_mean(seen, metric, ITEMS, NEGATIVES)
+            plain, corrected = corrected_mean(observed_ranks, metric, ITEMS, NEGATIVES)
             assert value[name, f"{metric} sampled({NEGATIVES})"] == pytest.approx(plain)
-            assert value[name, f"{metric} corrected({NEGATIVES})"] == pytest.approx(found)
-            assert abs(found - exact(ranks)) < abs(plain - exact(ranks)) / 2
+            assert value[name, f"{metric} corrected({NEGATIVES})"] == pytest.approx(corrected)
+            assert abs(corrected - exact(ranks)) < abs(plain - exact(ranks)) / 2
     rows = result.differences.filter(pl.col("metric") == f"R@10 corrected({NEGATIVES})")
     assert rows["p_value"][0] is not None
 
@@ -78,5 +80,5 @@ def test_what_cannot_be_corrected_is_reported() -> None:
     )
     assert not any("corrected" in metric for metric in result.metrics)
     assert_warned(result)
-    whole = rankgate.scorecard(QRELS, RUNS, METRICS, resamples=1)
-    assert not any("corrected" in words for words in (*whole.warnings, *whole.metrics))
+    full_card = rankgate.scorecard(QRELS, RUNS, METRICS, resamples=1)
+    assert not any("corrected" in text for text in (*full_card.warnings, *full_card.metrics))

@@ -33,11 +33,19 @@ TRAIN = pl.DataFrame(
     {"user": ["u", "u", "v", "w", "x", "y"], "item": ["c", "d", "a", "c", "c", "c"]}
 )
 ITEMS = pl.DataFrame(
-    {"item": list("abcde"), "kind": ["A", "A|B", "B", "B", None], "size": [1.0, 2, 3, 4, 5],
-     "maker": ["m", "n", "m", "n", None]},
-)  # fmt: skip
-GOOD = {"u": {"a": 3.0, "b": 2.0}, "v": {"c": 3.0, "b": 2.0}, "w": {"a": 3.0, "b": 1.0},
-        "x": {"d": 2.0, "a": 1.0}}  # fmt: skip
+    {
+        "item": list("abcde"),
+        "kind": ["A", "A|B", "B", "B", None],
+        "size": [1.0, 2, 3, 4, 5],
+        "maker": ["m", "n", "m", "n", None],
+    },
+)
+GOOD = {
+    "u": {"a": 3.0, "b": 2.0},
+    "v": {"c": 3.0, "b": 2.0},
+    "w": {"a": 3.0, "b": 1.0},
+    "x": {"d": 2.0, "a": 1.0},
+}
 SAME = {user: {"c": 2.0, "d": 1.0} for user in QRELS}
 
 
@@ -84,13 +92,23 @@ def test_accuracy_is_that_of_evaluate():
 def test_without_metrics_those_are_reported_for_which_all_is_there():
     bare = rankgate.scorecard(QRELS, {"good": GOOD})
     assert [m.partition("@")[0] for m in bare.metrics] == [
-        "nDCG", "R", "RR", "Coverage", "Gini", "Personalization",
-    ]  # fmt: skip
+        "nDCG",
+        "R",
+        "RR",
+        "Coverage",
+        "Gini",
+        "Personalization",
+    ]
     items = Items(ITEMS, category="kind", group="maker")
     collection = Collection(QRELS, training=TRAIN, reference=SAME, items=items)
     full = rankgate.scorecard(collection, rankgate.read_run(GOOD, "good", earlier=SAME))
-    assert {"Novelty@10", "Miscalibration@10", "Serendipity@10", "AWRF@10",
-            "TemporalDiversity@10"} <= set(full.metrics)  # fmt: skip
+    assert {
+        "Novelty@10",
+        "Miscalibration@10",
+        "Serendipity@10",
+        "AWRF@10",
+        "TemporalDiversity@10",
+    } <= set(full.metrics)
     with raises("missing-input", UsageError):
         rankgate.scorecard(QRELS, {"good": GOOD}, ["Novelty@5"])
     with raises("unknown-metric", UsageError):
@@ -101,11 +119,17 @@ def test_differences_are_paired_and_corrected():
     rng = np.random.default_rng(3)
     items = [f"i{k}" for k in range(30)]
     qrels = {f"u{k}": {items[k % 30]: 1} for k in range(60)}
-    one = {user: {item: float(s) for item, s in zip(items, rng.random(30), strict=True)}
-           for user in qrels}  # fmt: skip
+    random_run = {
+        user: {item: float(s) for item, s in zip(items, rng.random(30), strict=True)}
+        for user in qrels
+    }
     popular = {user: {item: -float(k) for k, item in enumerate(items)} for user in qrels}
-    result = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
-                              "Gini@5"], resamples=400)  # fmt: skip
+    result = rankgate.scorecard(
+        qrels,
+        {"popular": popular, "drawn": random_run},
+        ["P@5", "Coverage@5", "Gini@5"],
+        resamples=400,
+    )
     rows = {row["metric"]: row for row in result.differences.iter_rows(named=True)}
     assert rows["Coverage@5"]["delta"] == pytest.approx(1 - 5 / 30)
     assert rows["Coverage@5"]["better"]
@@ -114,9 +138,13 @@ def test_differences_are_paired_and_corrected():
     assert rows["Gini@5"]["p_value"] <= 3 / 401 + 1e-12
     assert rows["P@5"]["p_value"] > 0.05
     assert (result.differences["p_value"] >= result.differences["p_raw"]).all()
-    again = rankgate.scorecard(qrels, {"popular": popular, "drawn": one}, ["P@5", "Coverage@5",
-                               "Gini@5"], resamples=400)  # fmt: skip
-    assert again.to_dict() == result.to_dict()
+    repeated = rankgate.scorecard(
+        qrels,
+        {"popular": popular, "drawn": random_run},
+        ["P@5", "Coverage@5", "Gini@5"],
+        resamples=400,
+    )
+    assert repeated.to_dict() == result.to_dict()
 
 
 def test_sampled_candidates_mark_every_figure(tmp_path):
@@ -125,24 +153,33 @@ def test_sampled_candidates_mark_every_figure(tmp_path):
     log = pl.concat(
         [log, ITEMS.select(pl.lit("z").alias("query_id"), pl.col("item").alias("doc_id"))]
     )
-    drawn = sample(qrels.table, log, 1, 4)
-    place = tmp_path / "candidates.csv"
-    drawn.table.with_columns(pl.lit(drawn.mark).alias("candidates")).write_csv(place)
+    sampled = sample(qrels.table, log, 1, 4)
+    path = tmp_path / "candidates.csv"
+    sampled.table.with_columns(pl.lit(sampled.mark).alias("candidates")).write_csv(path)
     result = rankgate.scorecard(
-        Collection(QRELS, candidates=str(place)), {"same": SAME}, ["P@1", "Coverage@1"]
+        Collection(QRELS, candidates=str(path)), {"same": SAME}, ["P@1", "Coverage@1"]
     )
     assert result.metrics == ("P@1 sampled(1)", "Coverage@1 sampled(1)")
     assert_warned(result)
-    named = rankgate.read_qrels(QRELS, "test.sampled-1.qrels")  # as split calls its file
-    result = rankgate.scorecard(named, {"same": SAME}, ["P@1"])
+    sampled_qrels = rankgate.read_qrels(QRELS, "test.sampled-1.qrels")  # as split calls its file
+    result = rankgate.scorecard(sampled_qrels, {"same": SAME}, ["P@1"])
     assert (result.metrics, result.candidates) == (("P@1 sampled(1)",), "sampled(1)")
     assert_warned(result)
-    words = "sampled(1) candidates: never compare these figures with exact ones"
-    result = [rankgate.evaluate(each, {"same": SAME}, ["P@1"]) for each in (named, QRELS)]
+    message = "sampled(1) candidates: never compare these figures with exact ones"
+    result = [
+        rankgate.evaluate(judgments, {"same": SAME}, ["P@1"])
+        for judgments in (sampled_qrels, QRELS)
+    ]
     for form in ("text", "markdown", "latex"):
-        assert [words in render(each, form).replace("\\", "") for each in result] == [True, False]
-    assert [words in each._repr_html_() for each in result] == [True, False]
-    result = [rankgate.compare(each, GOOD, SAME, ["P@1"]).warnings for each in (named, QRELS)]
+        assert [message in render(evaluation, form).replace("\\", "") for evaluation in result] == [
+            True,
+            False,
+        ]
+    assert [message in evaluation._repr_html_() for evaluation in result] == [True, False]
+    result = [
+        rankgate.compare(judgments, GOOD, SAME, ["P@1"]).warnings
+        for judgments in (sampled_qrels, QRELS)
+    ]
     assert len(result[0]) == len(result[1]) + 1
     assert_wording(*(set(result[0]) - set(result[1])))
     mixed = tmp_path / "mixed.csv"
@@ -171,42 +208,56 @@ def test_new_items_and_missing_earlier_lists_are_reported():
 
 def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
     qrels = {"u": {"a": 1, "b": 1}}
-    one, other = {"u": {"a": 2.0, "b": 1.0}}, {"u": {"b": 2.0, "a": 1.0}}
+    first_run, second_run = {"u": {"a": 2.0, "b": 1.0}}, {"u": {"b": 2.0, "a": 1.0}}
     metrics = ["EEL@5", "EED@5", "P@2"]
-    fixed = rankgate.evaluate(qrels, {"s": one}, metrics).means.row(0)
+    fixed = rankgate.evaluate(qrels, {"s": first_run}, metrics).means.row(0)
     assert fixed == ("s", pytest.approx(2 * 0.25**2), pytest.approx(1 + 0.5**2), 1.0)
-    wanted = ("s", pytest.approx(0, abs=1e-15), pytest.approx(2 * 0.75**2), 1.0)
-    drawn = rankgate.read_run(one, "s", repeats=[other])
-    assert rankgate.evaluate(qrels, {"s": drawn}, metrics).means.row(0) == wanted
-    card = rankgate.scorecard(qrels, {"s": drawn, "t": one}, metrics)
-    assert [value(card, "s", each) for each in metrics] == list(wanted[1:])
+    expected = ("s", pytest.approx(0, abs=1e-15), pytest.approx(2 * 0.75**2), 1.0)
+    stochastic_run = rankgate.read_run(first_run, "s", repeats=[second_run])
+    assert rankgate.evaluate(qrels, {"s": stochastic_run}, metrics).means.row(0) == expected
+    card = rankgate.scorecard(qrels, {"s": stochastic_run, "t": first_run}, metrics)
+    assert [value(card, "s", metric) for metric in metrics] == list(expected[1:])
     assert value(card, "t", "EEL@5") == fixed[1]
     frame = pl.DataFrame({"user": ["u", "u"], "item": ["b", "a"], "mine": [2.0, 1.0]})
-    drawn = rankgate.read_run(one, "s", repeats=[frame])
+    stochastic_run = rankgate.read_run(first_run, "s", repeats=[frame])
     collection = Collection(qrels, columns={"score": "mine"})
-    assert rankgate.evaluate(collection, drawn, metrics).means.row(0) == wanted
-    for name, text in (("q", "u 0 a 1\nu 0 b 1\n"), ("s.run", "u Q0 a 1 2 s\nu Q0 b 2 1 s\n"),
-                       ("s2.run", "u Q0 b 1 2 s\nu Q0 a 2 1 s\n")):  # fmt: skip
+    assert rankgate.evaluate(collection, stochastic_run, metrics).means.row(0) == expected
+    for name, text in (
+        ("q", "u 0 a 1\nu 0 b 1\n"),
+        ("s.run", "u Q0 a 1 2 s\nu Q0 b 2 1 s\n"),
+        ("s2.run", "u Q0 b 1 2 s\nu Q0 a 2 1 s\n"),
+    ):
         (tmp_path / name).write_text(text)
-    words = ["scorecard", str(tmp_path / "q"), str(tmp_path / "s.run"), "-m", "EED@5", "--format",
-             "json", "--repeat", f"s={tmp_path / 's2.run'}"]  # fmt: skip
-    done = CliRunner().invoke(program, words)
-    assert json.loads(done.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
-    shown = CliRunner().invoke(program, [*words[:-1], str(tmp_path / "s2.run")])  # of every system
-    assert json.loads(shown.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
+    arguments = [
+        "scorecard",
+        str(tmp_path / "q"),
+        str(tmp_path / "s.run"),
+        "-m",
+        "EED@5",
+        "--format",
+        "json",
+        "--repeat",
+        f"s={tmp_path / 's2.run'}",
+    ]
+    result = CliRunner().invoke(program, arguments)
+    assert json.loads(result.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
+    shared_result = CliRunner().invoke(
+        program, [*arguments[:-1], str(tmp_path / "s2.run")]
+    )  # of every system
+    assert json.loads(shared_result.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
     with raises("unknown-choice", UsageError):
-        CliRunner().invoke(program, [*words[:-1], "z=s2.run"], catch_exceptions=False)
+        CliRunner().invoke(program, [*arguments[:-1], "z=s2.run"], catch_exceptions=False)
     for flag in ("--repeat", "--earlier"):
-        clash = [*words[:-2], flag, words[-1], "-o", str(tmp_path / "s2.run")]
+        clash = [*arguments[:-2], flag, arguments[-1], "-o", str(tmp_path / "s2.run")]
         with raises("output-is-input", UsageError):
             CliRunner().invoke(program, clash, catch_exceptions=False)
 
 
 def test_tables_of_items_are_checked(tmp_path):
     def card(text, **columns):
-        place = tmp_path / "items.csv"
-        place.write_text(text)
-        collection = Collection(QRELS, items=Items(str(place), **columns))
+        path = tmp_path / "items.csv"
+        path.write_text(text)
+        collection = Collection(QRELS, items=Items(str(path), **columns))
         return rankgate.scorecard(collection, {"good": GOOD})
 
     with raises("missing-column", InputError, line=1):
@@ -246,18 +297,30 @@ def test_the_command(tmp_path):
     pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row").write_csv(tmp_path / "q.csv")
     TRAIN.write_csv(tmp_path / "train.csv")
     ITEMS.write_csv(tmp_path / "items.csv")
-    words = ["scorecard", *(str(tmp_path / f"{n}.csv") for n in ("q", "same", "good")), "--train",
-             str(tmp_path / "train.csv"), "--items", str(tmp_path / "items.csv"), "--category",
-             "kind", "--group", "maker"]  # fmt: skip
-    text = CliRunner().invoke(program, words)
+    arguments = [
+        "scorecard",
+        *(str(tmp_path / f"{n}.csv") for n in ("q", "same", "good")),
+        "--train",
+        str(tmp_path / "train.csv"),
+        "--items",
+        str(tmp_path / "items.csv"),
+        "--category",
+        "kind",
+        "--group",
+        "maker",
+    ]
+    text = CliRunner().invoke(program, arguments)
     assert text.exit_code == 0, text.output
     assert max(map(len, text.output.splitlines())) <= 80
     assert "4 users of q, 5 items, convention trec" in text.output
-    result = json.loads(CliRunner().invoke(program, [*words, "--format", "json"]).stdout)
+    result = json.loads(CliRunner().invoke(program, [*arguments, "--format", "json"]).stdout)
     assert result["schema_version"] == 1
     assert result["systems"] == ["same", "good"]
     for form in ("csv", "markdown", "html"):
-        assert "Miscalibration@10" in CliRunner().invoke(program, [*words, "--format", form]).stdout
+        assert (
+            "Miscalibration@10"
+            in CliRunner().invoke(program, [*arguments, "--format", form]).stdout
+        )
 
 
 def test_it_shows_itself_and_takes_metrics_as_objects():

@@ -20,8 +20,8 @@ METRICS = [f"{name}@{K}" for name in ("Coverage", "ItemsShown", "Gini", "Entropy
 def lists() -> dict[str, list[str]]:
     rng = np.random.default_rng(11)
     weight = 1 / np.arange(1, ITEMS + 1)
-    drawn = (rng.choice(ITEMS, K, replace=False, p=weight / weight.sum()) for _ in range(USERS))
-    return {f"u{user:02}": [f"i{item:02}" for item in items] for user, items in enumerate(drawn)}
+    rows = (rng.choice(ITEMS, K, replace=False, p=weight / weight.sum()) for _ in range(USERS))
+    return {f"u{user:02}": [f"i{item:02}" for item in items] for user, items in enumerate(rows)}
 
 
 LISTS = lists()
@@ -37,9 +37,9 @@ def log() -> Any:
 
 def expected(users: list[str], catalogue: int) -> dict[str, float]:
     """The five numbers from their definitions, without rankgate."""
-    shown = [item for user in users for item in LISTS[user]]
-    counts = np.sort([shown.count(item) for item in set(shown)])
-    every = np.concatenate([np.zeros(catalogue - len(counts)), counts])
+    shown_items = [item for user in users for item in LISTS[user]]
+    counts = np.sort([shown_items.count(item) for item in set(shown_items)])
+    all_counts = np.concatenate([np.zeros(catalogue - len(counts)), counts])
     share = counts / counts.sum()
     had = {item: len({u for u, i in TRAIN if i == item}) for _, item in TRAIN}
     people = len({user for user, _ in TRAIN})
@@ -47,7 +47,11 @@ def expected(users: list[str], catalogue: int) -> dict[str, float]:
         np.mean([-log2(had[item] / people) for item in LISTS[user] if item in had] or [np.nan])
         for user in users
     ]
-    gini = (2 * np.arange(1, catalogue + 1) - catalogue - 1) @ every / (catalogue * every.sum())
+    gini = (
+        (2 * np.arange(1, catalogue + 1) - catalogue - 1)
+        @ all_counts
+        / (catalogue * all_counts.sum())
+    )
     return {
         "Coverage": len(counts) / catalogue,
         "ItemsShown": len(counts),
@@ -72,11 +76,11 @@ def card(collection: Collection) -> dict[str, float]:
 def test_users_and_catalogue_are_what_was_asked_for(*, only: bool, catalogue: int) -> None:
     users = list(LISTS)[:JUDGED] if only else list(LISTS)
     items = Items(catalogue=[f"i{item:02}" for item in range(catalogue)])
-    wanted = expected(users, catalogue)
+    expected_values = expected(users, catalogue)
     collection = Collection(RELEVANT, items=items, training=log(), judged_users_only=only)
-    assert wanted != expected(list(LISTS)[: JUDGED if not only else USERS], catalogue)
-    assert means(rankgate.evaluate(collection, LISTS, METRICS)) == pytest.approx(wanted)
-    assert card(collection) == pytest.approx(wanted)
+    assert expected_values != expected(list(LISTS)[: JUDGED if not only else USERS], catalogue)
+    assert means(rankgate.evaluate(collection, LISTS, METRICS)) == pytest.approx(expected_values)
+    assert card(collection) == pytest.approx(expected_values)
 
 
 def test_a_matrix_serves_users_without_judgments() -> None:
@@ -86,22 +90,24 @@ def test_a_matrix_serves_users_without_judgments() -> None:
     result = rankgate.evaluate(
         Collection(judged, items=Items(catalogue=ITEMS)), rankgate.Lists(ranked), metrics
     )
-    wanted = expected(list(LISTS), ITEMS)
-    found = {name.partition("@")[0]: result.means[name][0] for name in metrics}
-    assert found == pytest.approx({name: wanted[name] for name in found})
+    true_values = expected(list(LISTS), ITEMS)
+    values = {name.partition("@")[0]: result.means[name][0] for name in metrics}
+    assert values == pytest.approx({name: true_values[name] for name in values})
     assert result.runs[0].counts.served_unjudged == USERS - JUDGED
 
 
 def test_batches_add_up_to_the_same() -> None:
-    whole = rankgate.Accumulator(
+    accumulator = rankgate.Accumulator(
         METRICS[:4],
         collection=Collection(items=Items(catalogue=[f"i{item:02}" for item in range(ITEMS)])),
     )
-    for some in (list(LISTS)[:10], list(LISTS)[10:]):
-        judged = {user: RELEVANT[user] for user in some if user in RELEVANT}
-        whole.update(judged, {user: LISTS[user] for user in some})
-    wanted = expected(list(LISTS), ITEMS)
-    assert whole.result() == pytest.approx({f"{n}@{K}": wanted[n] for n in list(wanted)[:4]})
+    for users in (list(LISTS)[:10], list(LISTS)[10:]):
+        judged = {user: RELEVANT[user] for user in users if user in RELEVANT}
+        accumulator.update(judged, {user: LISTS[user] for user in users})
+    expected_values = expected(list(LISTS), ITEMS)
+    assert accumulator.result() == pytest.approx(
+        {f"{n}@{K}": expected_values[n] for n in list(expected_values)[:4]}
+    )
 
 
 @pytest.mark.parametrize("metric", ["Serendipity@3", "PopREO@3", "IPSHits@3", "EEL@3"])
@@ -113,31 +119,31 @@ def test_metrics_of_relevance_look_at_judged_users(metric: str) -> None:
         training=log(),
         reference={user: ["i00"] for user in LISTS},
     )
-    found = [
+    values = [
         rankgate.evaluate(collection, run, [metric]).means[metric][0] for run in (LISTS, judged)
     ]
-    assert found[0] == pytest.approx(found[1])
+    assert values[0] == pytest.approx(values[1])
 
 
 def test_a_guessed_catalogue_is_reported() -> None:
     result = rankgate.evaluate(RELEVANT, LISTS, ["Coverage@3"])
     facts = result.runs[0].counts.catalogue
-    named = {item for row in LISTS.values() for item in row}
-    assert facts == {"items": len(named), "stated": False, "outside": 0}
+    item_ids = {item for row in LISTS.values() for item in row}
+    assert facts == {"items": len(item_ids), "stated": False, "outside": 0}
     text = " ".join(str(result).split())
-    assert f"catalogue of {len(named)} items, guessed" in text
+    assert f"catalogue of {len(item_ids)} items, guessed" in text
     assert f"count {USERS - JUDGED} served users without judgments" in text
 
 
 def test_items_outside_a_stated_catalogue_are_reported() -> None:
-    named = sorted({item for row in LISTS.values() for item in row})
+    item_ids = sorted({item for row in LISTS.values() for item in row})
     result = rankgate.evaluate(
-        Collection(RELEVANT, items=Items(catalogue=named[2:])), LISTS, ["Coverage@3"]
+        Collection(RELEVANT, items=Items(catalogue=item_ids[2:])), LISTS, ["Coverage@3"]
     )
-    assert result.runs[0].counts.catalogue == {"items": len(named), "stated": True, "outside": 2}
+    assert result.runs[0].counts.catalogue == {"items": len(item_ids), "stated": True, "outside": 2}
     assert "2 of them are not in the stated catalogue" in " ".join(str(result).split())
     outcome = rankgate.scorecard(
-        Collection(RELEVANT, items=Items(catalogue=named[2:])), LISTS, ["Coverage@3"]
+        Collection(RELEVANT, items=Items(catalogue=item_ids[2:])), LISTS, ["Coverage@3"]
     )
     assert_warned(outcome)
 
@@ -145,8 +151,8 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
 def test_commands_agree_on_items_outside_of_the_catalogue():
     """Coverage of i02 ... of lists that show i00 and i01, too; batches after these are added."""
     stated = [f"i{item:02}" for item in range(2, ITEMS)]
-    shown = {item for row in LISTS.values() for item in row}
-    wanted = len(shown) / len({*stated, *shown})
+    shown_items = {item for row in LISTS.values() for item in row}
+    coverage = len(shown_items) / len({*stated, *shown_items})
     name = "Coverage@3"
     values = [
         command(Collection(RELEVANT, items=Items(catalogue=stated)), LISTS, [name])
@@ -157,19 +163,19 @@ def test_commands_agree_on_items_outside_of_the_catalogue():
     )
     batches = batches.with_items(batches.unknown_items(RELEVANT, LISTS))
     batches.update(RELEVANT, LISTS)
-    assert {*shown} - {*stated} == {"i00", "i01"}
-    assert values[0].means[name][0] == wanted
-    assert values[1].figures["value"][0] == wanted
-    assert batches.result() == {name: wanted}
+    assert {*shown_items} - {*stated} == {"i00", "i01"}
+    assert values[0].means[name][0] == coverage
+    assert values[1].figures["value"][0] == coverage
+    assert batches.result() == {name: coverage}
 
 
 def test_every_similarity_takes_a_repeated_item_for_similar_to_itself():
     from rankgate.measurement.metrics.lists.diversity import intra_list_diversity
     from rankgate.measurement.metrics.lists.listed import Listed
 
-    listed = Listed(np.array([[0, 0, 1]]), 2, features=np.eye(2), similarities=np.eye(2))
+    item_lists = Listed(np.array([[0, 0, 1]]), 2, features=np.eye(2), similarities=np.eye(2))
     for similarity in ("cosine", "jaccard", "given"):
-        assert intra_list_diversity(listed, similarity=similarity) == pytest.approx([2 / 3])
+        assert intra_list_diversity(item_lists, similarity=similarity) == pytest.approx([2 / 3])
 
 
 def test_a_stated_catalogue_needs_no_word() -> None:

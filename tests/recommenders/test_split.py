@@ -22,15 +22,19 @@ from support.wording import assert_warned, raises
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("uvwxyz"), st.integers(1, 40)),
-    min_size=8, max_size=40, unique=True,
-)  # fmt: skip
+    min_size=8,
+    max_size=40,
+    unique=True,
+)
 
 
 def log_of(rows):
     return read_interactions(pl.DataFrame(rows, schema=["user", "item", "time"], orient="row"))
 
 
-LOG = log_of([(u, f"{u}{k}", 10 * k + at) for at, u in enumerate("pqr") for k in range(1, 6)])
+LOG = log_of(
+    [(u, f"{u}{k}", 10 * k + offset) for offset, u in enumerate("pqr") for k in range(1, 6)]
+)
 
 
 @given(ROWS, st.sampled_from(sorted(SPLIT_METHODS)), st.integers(0, 3))
@@ -40,18 +44,18 @@ def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
         folds = make_masks(log, SplitPlan(way, seed=seed))
     except InputError:
         return  # so few rows that a part is empty
-    at, users = log.table["at"].to_numpy(), log.table["query_id"].to_numpy()
+    times, users = log.table["at"].to_numpy(), log.table["query_id"].to_numpy()
     items = log.table["doc_id"].to_numpy()
     for train, test in folds:
         assert not (train & test).any()
         if way != "windows":
             assert (train | test).all()
         if way in {"global", "windows"}:
-            assert at[train].max() < at[test].min()
+            assert times[train].max() < times[test].min()
         if way in {"user", "leave-last"}:
             for user in set(users[test]):
-                mine = users == user
-                assert at[mine & train].max() <= at[mine & test].min()
+                user_rows = users == user
+                assert times[user_rows & train].max() <= times[user_rows & test].min()
         if way == "cold-users":
             assert not set(users[train]) & set(users[test])
         if way == "cold-items":
@@ -76,7 +80,7 @@ def test_the_sizes_are_those_that_were_asked_for():
 def test_windows_follow_each_other():
     folds = make_masks(LOG, SplitPlan("windows", share=0.4, windows=2))
     tested = [LOG.table.filter(pl.Series(test))["doc_id"].to_list() for _, test in folds]
-    assert [sorted(part) for part in tested] == [["p4", "q4", "r4"], ["p5", "q5", "r5"]]
+    assert [sorted(documents) for documents in tested] == [["p4", "q4", "r4"], ["p5", "q5", "r5"]]
     assert [int(train.sum()) for train, _ in folds] == [9, 12]
 
 
@@ -88,11 +92,24 @@ def test_a_user_of_one_interaction_is_learned_from():
 
 
 def test_what_leaks_is_counted_and_reported():
-    log = log_of([("a", "x", 1), ("a", "y", 9), ("b", "x", 2), ("b", "z", 3), ("c", "w", 4),
-                  ("c", "w", 5), ("d", "x", 6), ("d", "y", 6)])  # fmt: skip
+    log = log_of(
+        [
+            ("a", "x", 1),
+            ("a", "y", 9),
+            ("b", "x", 2),
+            ("b", "z", 3),
+            ("c", "w", 4),
+            ("c", "w", 5),
+            ("d", "x", 6),
+            ("d", "y", 6),
+        ]
+    )
     result = split(log, SplitPlan("leave-last"), candidates="all")
     fold = result.folds[0]
-    assert [(part.rows, part.users, part.items) for part in fold.parts] == [(4, 4, 2), (4, 4, 3)]
+    assert [(split_part.rows, split_part.users, split_part.items) for split_part in fold.parts] == [
+        (4, 4, 2),
+        (4, 4, 3),
+    ]
     leaks = fold.leaks
     assert (leaks.users_only_test, leaks.items_only_test) == (0, 2)  # y and z
     assert leaks.pairs_again == 1  # c had w before
@@ -105,20 +122,24 @@ def test_what_leaks_is_counted_and_reported():
 def test_one_of_a_kind_is_reported_in_the_singular():
     rows = [("u", "a", 1), ("u", "a", 1), ("u", "b", 2), ("v", "a", 3), ("w", "c", 4)]
     log = pl.DataFrame(rows, schema=["user", "item", "at"], orient="row")
-    words = " ".join(str(rankgate.split(log, SplitPlan(share=0.25))).split())
-    for result in ("1 row equal to another", "1 user only in the test", "1 item only in the test",
-                 "1 item is in the test only"):  # fmt: skip
-        assert result in words, result
+    text = " ".join(str(rankgate.split(log, SplitPlan(share=0.25))).split())
+    for result in (
+        "1 row equal to another",
+        "1 user only in the test",
+        "1 item only in the test",
+        "1 item is in the test only",
+    ):
+        assert result in text, result
 
 
 def test_what_a_user_had_is_no_ground_truth_of_unseen_items():
     log = log_of([("c", "w", 4), ("c", "w", 5), ("d", "x", 6), ("d", "y", 7)])
     assert split(log, SplitPlan("leave-last")).folds[0].judgments.table.rows() == [("d", "y", 1.0)]
-    every = split(log, SplitPlan("leave-last"), candidates="all").folds[0].judgments.table
-    assert every.rows() == [("c", "w", 1.0), ("d", "y", 1.0)]
-    again = log_of([("c", "w", 4), ("c", "w", 5)])
+    all_judgments = split(log, SplitPlan("leave-last"), candidates="all").folds[0].judgments.table
+    assert all_judgments.rows() == [("c", "w", 1.0), ("d", "y", 1.0)]
+    repeated_log = log_of([("c", "w", 4), ("c", "w", 5)])
     with raises("no-interactions", InputError):
-        split(again, SplitPlan("leave-last"))
+        split(repeated_log, SplitPlan("leave-last"))
 
 
 def test_validation_lies_between_training_and_test():
@@ -126,15 +147,18 @@ def test_validation_lies_between_training_and_test():
     assert fold.validation.table["doc_id"].to_list() == ["p4", "q4", "r4"]
     assert fold.tuning.table["doc_id"].to_list() == ["p4", "q4", "r4"]
     assert len(fold.train.table) == 9
-    sizes = [part.rows for part in split(LOG, SplitPlan("global", validation=True)).folds[0].parts]
+    sizes = [
+        split_part.rows
+        for split_part in split(LOG, SplitPlan("global", validation=True)).folds[0].parts
+    ]
     assert sizes == [9, 3, 3]
 
 
 def test_ways_that_need_times_refuse_logs_without():
     bare = read_interactions(pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"]}))
-    for way in ("global", "leave-last"):
+    for method in ("global", "leave-last"):
         with raises("missing-input", UsageError):
-            split(bare, SplitPlan(way))
+            split(bare, SplitPlan(method))
     assert len(split(bare, SplitPlan("random", share=0.5)).folds[0].test.table) == 1
     with raises("no-interactions", InputError):
         split(log_of([("a", "x", 1), ("b", "y", 1)]), SplitPlan("global"))
@@ -145,20 +169,22 @@ def test_drawn_candidates_are_new_to_the_user_and_none_stands_twice(seed, many):
     qrels = Qrels(
         pl.DataFrame({"query_id": ["p", "q"], "doc_id": ["p5", "q5"], "grade": [1.0] * 2})
     )
-    drawn = sample(qrels.table, LOG.table, many, seed)
-    table = drawn.table
+    candidates = sample(qrels.table, LOG.table, many, seed)
+    table = candidates.table
     assert not table.is_duplicated().any()
     negatives = table.join(qrels.table, on=["query_id", "doc_id"], how="anti")
     assert len(negatives) == 2 * many
     assert len(negatives.join(LOG.table, on=["query_id", "doc_id"])) == 0
-    assert drawn.mark == f"sampled({many})"
+    assert candidates.mark == f"sampled({many})"
 
 
 def test_every_free_item_is_as_likely():
     qrels = Qrels(pl.DataFrame({"query_id": ["p"], "doc_id": ["p5"], "grade": [1.0]}))
-    counts = pl.concat(
-        [sample(qrels.table, LOG.table, 3, seed).table for seed in range(600)]
-    ).filter(~pl.col("doc_id").str.starts_with("p"))["doc_id"].value_counts()["count"]  # fmt: skip
+    counts = (
+        pl.concat([sample(qrels.table, LOG.table, 3, seed).table for seed in range(600)])
+        .filter(~pl.col("doc_id").str.starts_with("p"))["doc_id"]
+        .value_counts()["count"]
+    )
     assert len(counts) == 10  # the items of q and r
     expected = 600 * 3 / 10
     assert np.abs(counts.to_numpy() - expected).max() < 5 * np.sqrt(expected * 0.7)
@@ -173,14 +199,20 @@ def test_too_few_to_draw_from_is_reported():
 
 
 def test_the_same_seed_draws_the_same_whatever_the_order_of_the_file():
-    shuffled = log_of([row[:3] for row in LOG.table.with_columns(pl.col("at") // 1_000_000)
-                       .sample(fraction=1, shuffle=True, seed=3).rows()])  # fmt: skip
-    for way in ("random", "leave-one-out", "cold-users", "cold-items"):
-        one, two = (
-            split(log, SplitPlan(way, seed=7)).folds[0].test.table for log in (LOG, shuffled)
+    shuffled = log_of(
+        [
+            row[:3]
+            for row in LOG.table.with_columns(pl.col("at") // 1_000_000)
+            .sample(fraction=1, shuffle=True, seed=3)
+            .rows()
+        ]
+    )
+    for method in ("random", "leave-one-out", "cold-users", "cold-items"):
+        first, second = (
+            split(log, SplitPlan(method, seed=7)).folds[0].test.table for log in (LOG, shuffled)
         )
-        assert one.equals(two)
-        assert not one.equals(split(LOG, SplitPlan(way, seed=9)).folds[0].test.table), way
+        assert first.equals(second)
+        assert not first.equals(split(LOG, SplitPlan(method, seed=9)).folds[0].test.table), method
 
 
 def test_wrong_plans_are_refused():
@@ -200,41 +232,71 @@ def test_wrong_plans_are_refused():
 
 
 def test_the_command_writes_parts_that_read_back(tmp_path):
-    rows = [(f"u{u}", f"i{(u + k) % 7}", 1 + k % 5, 1_700_000_000 + 100 * k + u)
-            for u in range(6) for k in range(6)]  # fmt: skip
-    place = tmp_path / "log.csv"
-    pl.DataFrame(rows, schema=["user", "item", "rating", "time"], orient="row").write_csv(place)
-    into = tmp_path / "parts"
-    words = ["split", str(place), "--into", str(into), "--threshold", "4", "--candidates",
-             "sampled", "--negatives", "2", "--format", "json"]  # fmt: skip
-    result = CliRunner().invoke(program, words)
+    rows = [
+        (f"u{u}", f"i{(u + k) % 7}", 1 + k % 5, 1_700_000_000 + 100 * k + u)
+        for u in range(6)
+        for k in range(6)
+    ]
+    log_path = tmp_path / "log.csv"
+    pl.DataFrame(rows, schema=["user", "item", "rating", "time"], orient="row").write_csv(log_path)
+    folder = tmp_path / "parts"
+    arguments = [
+        "split",
+        str(log_path),
+        "--into",
+        str(folder),
+        "--threshold",
+        "4",
+        "--candidates",
+        "sampled",
+        "--negatives",
+        "2",
+        "--format",
+        "json",
+    ]
+    result = CliRunner().invoke(program, arguments)
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert json.loads((into / "split.json").read_text()) == found
-    assert found["candidates"] == "sampled(2)"
-    train = read_interactions(into / "train.csv")
-    assert len(train.table) == found["folds"][0]["parts"][0]["rows"]
+    summary = json.loads(result.stdout)
+    assert json.loads((folder / "split.json").read_text()) == summary
+    assert summary["candidates"] == "sampled(2)"
+    train = read_interactions(folder / "train.csv")
+    assert len(train.table) == summary["folds"][0]["parts"][0]["rows"]
     assert train.unit == "date"
-    qrels = rankgate.read_qrels(into / "test.sampled-2.qrels.csv")
-    assert len(qrels.table) == found["folds"][0]["judgments"]
-    before = {path.name: path.read_bytes() for path in into.iterdir()}
-    CliRunner().invoke(program, words)
-    assert before == {path.name: path.read_bytes() for path in into.iterdir()}
+    qrels = rankgate.read_qrels(folder / "test.sampled-2.qrels.csv")
+    assert len(qrels.table) == summary["folds"][0]["judgments"]
+    first_files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    CliRunner().invoke(program, arguments)
+    assert first_files == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_the_command_by_windows_and_by_a_cut(tmp_path):
-    place = tmp_path / "log.csv"
-    LOG.table.with_columns((pl.col("at") // 1_000_000).alias("at")).write_csv(place)
+    log_path = tmp_path / "log.csv"
+    LOG.table.with_columns((pl.col("at") // 1_000_000).alias("at")).write_csv(log_path)
     run = CliRunner().invoke(
-        program, ["split", str(place), "--way", "windows", "--share", "0.4", "--windows", "2",
-                  "--into", str(tmp_path / "w"), "--to", "parquet"],
-    )  # fmt: skip
+        program,
+        [
+            "split",
+            str(log_path),
+            "--way",
+            "windows",
+            "--share",
+            "0.4",
+            "--windows",
+            "2",
+            "--into",
+            str(tmp_path / "w"),
+            "--to",
+            "parquet",
+        ],
+    )
     assert run.exit_code == 0, run.output
     assert (tmp_path / "w" / "2" / "train.parquet").is_file()
     assert "1 train" in run.stdout
-    cut = CliRunner().invoke(program, ["split", str(place), "--cut", "51", "--format", "markdown"])
-    assert "| test | 2 | 2 | 2 | 51 | 52 |" in cut.stdout
-    wrong = CliRunner().invoke(program, ["split", str(place), "--weight", "buy"])
+    cut_result = CliRunner().invoke(
+        program, ["split", str(log_path), "--cut", "51", "--format", "markdown"]
+    )
+    assert "| test | 2 | 2 | 2 | 51 | 52 |" in cut_result.stdout
+    wrong = CliRunner().invoke(program, ["split", str(log_path), "--weight", "buy"])
     assert wrong.exit_code
     assert "write it as NAME=VALUE" in str(wrong.exception)
 
@@ -253,16 +315,16 @@ def test_the_plan_of_a_result_splits_the_same_way_again():
     dated = LOG.table.select("query_id", "doc_id", pl.from_epoch("at", "us"))
     first = rankgate.split(dated, SplitPlan(cut="1970-01-01T00:00:51"))
     assert first.plan.cut == 51_000_000
-    again = rankgate.split(dated, rankgate.Split.from_dict(first.to_dict()).plan)
-    assert again.test.equals(first.test)
-    assert again == first
+    repeated = rankgate.split(dated, rankgate.Split.from_dict(first.to_dict()).plan)
+    assert repeated.test.equals(first.test)
+    assert repeated == first
 
 
 def test_equal_rows_count_once_or_each():
     rows = [("u", "a", 1), ("u", "b", 2), ("u", "b", 2), ("v", "a", 1), ("v", "c", 3)]
     log = pl.DataFrame(rows, schema=["user", "item", "time"], orient="row")
-    once, every = (
+    unique_rows, all_rows = (
         rankgate.split(log, SplitPlan("leave-last"), equal_rows=word) for word in ("once", "each")
     )
-    assert (once.repeated, len(once.train), len(once.test)) == (1, 2, 2)
-    assert (every.repeated, len(every.train), len(every.test)) == (0, 3, 2)
+    assert (unique_rows.repeated, len(unique_rows.train), len(unique_rows.test)) == (1, 2, 2)
+    assert (all_rows.repeated, len(all_rows.train), len(all_rows.test)) == (0, 3, 2)

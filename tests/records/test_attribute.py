@@ -33,8 +33,10 @@ def change(cause, rng, judged, run):
     elif cause == "ids":
         run = {q: {f"x-{d}": s for d, s in docs.items()} for q, docs in run.items()}
     elif cause == "judge":
-        judged = {q: {d: max(0, g - rng.choice([0, 1])) for d, g in docs.items()}
-                  for q, docs in judged.items()}  # fmt: skip
+        judged = {
+            q: {d: max(0, g - rng.choice([0, 1])) for d, g in docs.items()}
+            for q, docs in judged.items()
+        }
         labels = {"judge": "model-2"}
     elif cause == "judgments":
         judged = {q: docs | {"d9": 3, "d10": 2} for q, docs in judged.items()}
@@ -46,10 +48,16 @@ def change(cause, rng, judged, run):
 
 
 def recorded(place, day, judged, run, labels=None, convention="trec", **more):
-    made = rankgate.evaluate(judged, {"app": run}, ["nDCG@10"], convention)
-    given = {"qrels": judged, "runs": {"app": run}} | more
-    rankgate.record(made, place, at=f"2026-03-0{day}", labels=labels or {},
-                    provenance=rankgate.Provenance("r"), **given)  # fmt: skip
+    evaluation = rankgate.evaluate(judged, {"app": run}, ["nDCG@10"], convention)
+    record_inputs = {"qrels": judged, "runs": {"app": run}} | more
+    rankgate.record(
+        evaluation,
+        place,
+        at=f"2026-03-0{day}",
+        labels=labels or {},
+        provenance=rankgate.Provenance("r"),
+        **record_inputs,
+    )
 
 
 @pytest.mark.parametrize("cause", CAUSES)
@@ -58,11 +66,11 @@ def test_an_injected_change_is_attributed(tmp_path, cause, seed):
     rng, judged, run = world(seed)
     recorded(tmp_path, 1, judged, run)
     recorded(tmp_path, 2, *change(cause, rng, judged, run))
-    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
-    assert found.answer == cause
-    parts = {row["cause"]: row["part"] for row in found.parts.to_dicts()}
-    assert sum(parts.values()) == pytest.approx(found.delta)
-    assert {name for name, part in parts.items() if part} == {cause}
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    assert attribution.answer == cause
+    parts = {row["cause"]: row["part"] for row in attribution.parts.to_dicts()}
+    assert sum(parts.values()) == pytest.approx(attribution.delta)
+    assert {name for name, amount in parts.items() if amount} == {cause}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -72,50 +80,63 @@ def test_two_changes_are_divided_and_add_up(tmp_path, seed):
     graded, _, labels, _ = change("judge", rng, judged, run)
     _, ranked, _, _ = change("system", rng, judged, run)
     recorded(tmp_path, 2, graded, ranked, labels)
-    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
-    parts = {row["cause"]: row["part"] for row in found.parts.to_dicts()}
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    parts = {row["cause"]: row["part"] for row in attribution.parts.to_dicts()}
     value = {
         (j, r): rankgate.evaluate(j_, {"a": r_}, ["nDCG@10"])["a", "nDCG@10"]
-        for j, j_ in enumerate((judged, graded)) for r, r_ in enumerate((run, ranked))
-    }  # fmt: skip
+        for j, j_ in enumerate((judged, graded))
+        for r, r_ in enumerate((run, ranked))
+    }
     judge = (value[1, 0] - value[0, 0] + value[1, 1] - value[0, 1]) / 2
     assert parts["judge"] == pytest.approx(judge)
-    assert parts["system"] == pytest.approx(found.delta - judge)
-    assert {name for name, part in parts.items() if part} == {"judge", "system"}
+    assert parts["system"] == pytest.approx(attribution.delta - judge)
+    assert {name for name, amount in parts.items() if amount} == {"judge", "system"}
 
 
 def test_what_is_not_kept_is_unknown_unless_nothing_else_changed(tmp_path):
     rng, judged, run = world(0)
-    graded, ranked = {q: dict.fromkeys(d, 1) for q, d in judged.items()}, change(
-        "system", rng, judged, run)[1]  # fmt: skip
+    graded, ranked = (
+        {q: dict.fromkeys(d, 1) for q, d in judged.items()},
+        change("system", rng, judged, run)[1],
+    )
     for day, inputs in ((1, (judged, run)), (2, (judged, ranked)), (3, (graded, run))):
         recorded(tmp_path, day, *inputs, keep=False)
-    alone = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
-    assert (alone.answer, alone.notices) == ("system", ())
-    both = rankgate.attribute("2026-03-02", "2026-03-03", tmp_path)
-    assert both.answer == "unknown"
-    known = {row["cause"]: row["part"] for row in both.parts.to_dicts()}
-    assert (known["system"], known["judgments"], known["queries"]) == (None, None, 0.0)
-    assert len(both.notices) == 1
+    system_only = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    assert (system_only.answer, system_only.notices) == ("system", ())
+    both_changed = rankgate.attribute("2026-03-02", "2026-03-03", tmp_path)
+    assert both_changed.answer == "unknown"
+    known_parts = {row["cause"]: row["part"] for row in both_changed.parts.to_dicts()}
+    assert (known_parts["system"], known_parts["judgments"], known_parts["queries"]) == (
+        None,
+        None,
+        0.0,
+    )
+    assert len(both_changed.notices) == 1
     for day, cause in ((4, "queries"), (5, "ids")):
         recorded(tmp_path, day, *change(cause, rng, judged, run), keep=False)
-        found = rankgate.attribute("2026-03-01", f"2026-03-0{day}", tmp_path)
-        assert found.answer == "unknown"
+        attribution = rankgate.attribute("2026-03-01", f"2026-03-0{day}", tmp_path)
+        assert attribution.answer == "unknown"
 
 
 def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
     _, judged, run = world(0)
     fewer = {q: {d: s for d, s in docs.items() if d != "d1"} for q, docs in run.items()}
     for day, ranked in ((1, run), (2, fewer)):
-        made = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
-        rankgate.record(made, tmp_path, at=f"2026-03-0{day}", labels={"corpus": str(day)},
-                        provenance=rankgate.Provenance(str(day)), qrels=judged,
-                        runs={"app": ranked})  # fmt: skip
-    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
-    changed = dict(found.parts.select("cause", "changed").iter_rows())
+        evaluation = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
+        rankgate.record(
+            evaluation,
+            tmp_path,
+            at=f"2026-03-0{day}",
+            labels={"corpus": str(day)},
+            provenance=rankgate.Provenance(str(day)),
+            qrels=judged,
+            runs={"app": ranked},
+        )
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    changed = dict(attribution.parts.select("cause", "changed").iter_rows())
     assert {name for name, state in changed.items() if state == "unknown"} == {"corpus", "system"}
-    assert found.answer == "unknown"
-    assert len(found.notices) == 1
+    assert attribution.answer == "unknown"
+    assert len(attribution.notices) == 1
 
 
 @pytest.mark.parametrize(
@@ -124,29 +145,45 @@ def test_two_changes_that_only_one_run_shows_are_unknown(tmp_path):
 def test_a_judge_is_known_by_its_ratings(run, tmp_path, monkeypatch, guideline, answer):
     monkeypatch.chdir(tmp_path)
     rng, judged, ranked = world(2)
-    for day, words in ((1, "prompt 1"), (2, guideline)):
-        rows = [f"{q},{d},model,{max(0, g - (day - 1) * rng.choice([0, 1]))},{words}\n"
-                for q, docs in judged.items() for d, g in docs.items()]  # fmt: skip
+    for day, wording in ((1, "prompt 1"), (2, guideline)):
+        rows = [
+            f"{q},{d},model,{max(0, g - (day - 1) * rng.choice([0, 1]))},{wording}\n"
+            for q, docs in judged.items()
+            for d, g in docs.items()
+        ]
         Path("ratings.csv").write_text("query_id,doc_id,rater,grade,guideline\n" + "".join(rows))
         assert run("resolve", "ratings.csv", "-o", f"{day}.qrels").code == 0
-        made = rankgate.evaluate(f"{day}.qrels", {"app": ranked}, ["nDCG@10"])
-        rankgate.record(made, "history", at=f"2026-03-0{day}", provenance=rankgate.Provenance("r"),
-                        qrels=f"{day}.qrels", runs={"app": ranked})  # fmt: skip
-    found = rankgate.attribute("2026-03-01", "2026-03-02", "history")
-    assert found.answer == answer
+        evaluation = rankgate.evaluate(f"{day}.qrels", {"app": ranked}, ["nDCG@10"])
+        rankgate.record(
+            evaluation,
+            "history",
+            at=f"2026-03-0{day}",
+            provenance=rankgate.Provenance("r"),
+            qrels=f"{day}.qrels",
+            runs={"app": ranked},
+        )
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", "history")
+    assert attribution.answer == answer
 
 
 @pytest.mark.parametrize(("revision", "answer"), [("1", "ids"), ("2", "unknown")])
 def test_new_ids_that_leave_a_document_as_it_was(tmp_path, revision, answer):
     _, judged, run = world(0)
-    renamed = {q: {d if d == "d11" else f"x-{d}": s for d, s in docs.items()}
-               for q, docs in run.items()}  # fmt: skip
+    renamed = {
+        q: {d if d == "d11" else f"x-{d}": s for d, s in docs.items()} for q, docs in run.items()
+    }
     for day, ranked, built in ((1, run, "1"), (2, renamed, revision)):
-        made = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
-        rankgate.record(made, tmp_path, at=f"2026-03-0{day}", provenance=rankgate.Provenance(built),
-                        qrels=judged, runs={"app": ranked})  # fmt: skip
-    found = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
-    assert found.answer == answer
+        evaluation = rankgate.evaluate(judged, {"app": ranked}, ["nDCG@10"])
+        rankgate.record(
+            evaluation,
+            tmp_path,
+            at=f"2026-03-0{day}",
+            provenance=rankgate.Provenance(built),
+            qrels=judged,
+            runs={"app": ranked},
+        )
+    attribution = rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
+    assert attribution.answer == answer
 
 
 def test_the_same_evaluation_has_no_cause(tmp_path):
@@ -159,8 +196,8 @@ def test_the_same_evaluation_has_no_cause(tmp_path):
 def test_records_that_share_nothing_are_refused(tmp_path):
     _, judged, run = world(0)
     recorded(tmp_path, 1, judged, run)
-    made = rankgate.evaluate(judged, {"app": run}, ["RR"])
-    rankgate.record(made, tmp_path, at="2026-03-02")
+    evaluation = rankgate.evaluate(judged, {"app": run}, ["RR"])
+    rankgate.record(evaluation, tmp_path, at="2026-03-02")
     with raises("not-comparable"):
         rankgate.attribute("2026-03-01", "2026-03-02", tmp_path)
     with raises("unknown-record"):
@@ -178,6 +215,6 @@ def test_the_command(tmp_path, monkeypatch):
     recorded("h", 1, judged, run)
     recorded("h", 2, *change("judge", rng, judged, run))
     call = ["attribute", "2026-03-01", "2026-03-02", "--from", "h", "-m", "nDCG@10"]
-    done = CliRunner().invoke(program, call)
-    assert done.exit_code == 0
-    assert "mostly the judge" in done.stdout
+    result = CliRunner().invoke(program, call)
+    assert result.exit_code == 0
+    assert "mostly the judge" in result.stdout

@@ -26,10 +26,10 @@ NEW = OLD | {"q0": {"a": 2.0}, "q1": {"a": 2.0}}
 
 @pytest.fixture
 def store(tmp_path, new_file):
-    with new_file(tmp_path / "s.db") as made:
-        with made.write() as connection:
+    with new_file(tmp_path / "s.db") as new_store:
+        with new_store.write() as connection:
             projects.add(connection, "shop")
-        yield made
+        yield new_store
 
 
 @pytest.fixture
@@ -46,15 +46,15 @@ def points(folder, metric="RR"):
 
 
 def test_an_evaluation_is_recorded_once_with_its_values(folder):
-    given = {
+    options = {
         "qrels": QRELS,
         "runs": {"app": NEW},
         "provenance": rankgate.Provenance("1f3c", "main"),
     }
-    first = rankgate.record(evaluation(), folder, at="2026-03-01", **given)
-    again = rankgate.record(evaluation(), folder, at="2026-03-01", **given)
+    first = rankgate.record(evaluation(), folder, at="2026-03-01", **options)
+    second = rankgate.record(evaluation(), folder, at="2026-03-01", **options)
     assert first.records["new"].to_list() == [True]
-    assert again.records["new"].to_list() == [False]
+    assert second.records["new"].to_list() == [False]
     (point,) = points(folder)
     values = [1.0, 1.0] + [0.5] * 6
     assert point.value == pytest.approx(sum(values) / 8)
@@ -63,14 +63,14 @@ def test_an_evaluation_is_recorded_once_with_its_values(folder):
     assert (point.n, point.revision, point.branch) == (8, "1f3c", "main")
     assert point.evaluated_at == datetime(2026, 3, 1, tzinfo=UTC)
     assert point.qrels_sha256 == rankgate.read_qrels(QRELS).sha256
-    place = FolderStorage.at(folder)
-    table = place.per_query(point)
+    storage = FolderStorage.at(folder)
+    table = storage.per_query(point)
     assert table.columns == ["system", "query_id", "RR", "P@1"]
     assert table["RR"].to_list() == values
-    digest = place.details(point)["inputs"]["runs"]["app"]
-    assert place.run(digest).sha256 == rankgate.read_run(NEW).sha256
-    assert place.qrels(point.qrels_sha256).sha256 == point.qrels_sha256
-    assert place.run("0" * 64) is place.qrels("0" * 64) is None
+    digest = storage.details(point)["inputs"]["runs"]["app"]
+    assert storage.run(digest).sha256 == rankgate.read_run(NEW).sha256
+    assert storage.qrels(point.qrels_sha256).sha256 == point.qrels_sha256
+    assert storage.run("0" * 64) is storage.qrels("0" * 64) is None
 
 
 def test_without_a_moment_the_same_content_is_one_record(folder):
@@ -81,15 +81,15 @@ def test_without_a_moment_the_same_content_is_one_record(folder):
 
 def test_a_store_holds_the_same(store, tmp_path):
     url = str(tmp_path / "s.db")
-    given = {"store": url, "project": "shop", "qrels": QRELS, "runs": {"app": NEW}}
-    done = rankgate.record(evaluation(), at="2026-03-01", labels={"nightly": "yes"}, **given)
-    again = rankgate.record(evaluation(), at="2026-03-01", labels={"nightly": "yes"}, **given)
-    assert done.records["record"].to_list() == again.records["record"].to_list() == ["1"]
-    rankgate.record(evaluation(), at="2026-03-02", **given)
+    options = {"store": url, "project": "shop", "qrels": QRELS, "runs": {"app": NEW}}
+    first = rankgate.record(evaluation(), at="2026-03-01", labels={"nightly": "yes"}, **options)
+    second = rankgate.record(evaluation(), at="2026-03-01", labels={"nightly": "yes"}, **options)
+    assert first.records["record"].to_list() == second.records["record"].to_list() == ["1"]
+    rankgate.record(evaluation(), at="2026-03-02", **options)
     with store.read() as connection:
-        found = series.list_points(connection, 1, "RR")
-        assert [each.value for each in found] == [0.625, 0.625]
-        assert found[0].labels == {"nightly": "yes"}
+        rr_points = series.list_points(connection, 1, "RR")
+        assert [point.value for point in rr_points] == [0.625, 0.625]
+        assert rr_points[0].labels == {"nightly": "yes"}
         assert (
             len(stored_runs.list_runs(connection, 1))
             == len(stored_runs.list_judgments(connection, 1))
@@ -105,24 +105,36 @@ def test_a_store_holds_the_same(store, tmp_path):
 def test_a_verdict_and_a_comparison_have_both_systems(folder):
     compared = rankgate.compare(QRELS, OLD, NEW, ["RR"])
     rankgate.record(compared, folder, at="2026-03-01")
-    found = {each.system: each for each in points(folder)}
-    assert {name: each.value for name, each in found.items()} == {"run": 0.5, "run#2": 0.625}
-    assert {each.qrels_sha256 for each in found.values()} == {rankgate.read_qrels(QRELS).sha256}
+    points_by_system = {point.system: point for point in points(folder)}
+    assert {name: point.value for name, point in points_by_system.items()} == {
+        "run": 0.5,
+        "run#2": 0.625,
+    }
+    assert {point.qrels_sha256 for point in points_by_system.values()} == {
+        rankgate.read_qrels(QRELS).sha256
+    }
     verdict = rankgate.gate(QRELS, OLD, NEW)
     rankgate.record(verdict, folder, at="2026-03-02", system="app")
-    last = [each for each in points(folder, "nDCG@10") if each.system == "app"]
+    last = [point for point in points(folder, "nDCG@10") if point.system == "app"]
     value = rankgate.evaluate(QRELS, NEW, ["nDCG@10"]).runs[0].means["nDCG@10"]
-    assert [(each.verdict, each.value) for each in last] == [
+    assert [(point.verdict, point.value) for point in last] == [
         (verdict.verdict, pytest.approx(value))
     ]
 
 
 def test_days_of_kpis_are_points_of_a_series(folder):
-    log = pl.DataFrame([
-        {"event": "search", "query_id": f"{day}{i}", "timestamp": f"2026-03-0{day}T10:00:0{i}Z",
-         "user": "u"}
-        for day in (1, 2) for i in range(day)
-    ])  # fmt: skip
+    log = pl.DataFrame(
+        [
+            {
+                "event": "search",
+                "query_id": f"{day}{i}",
+                "timestamp": f"2026-03-0{day}T10:00:0{i}Z",
+                "user": "u",
+            }
+            for day in (1, 2)
+            for i in range(day)
+        ]
+    )
     from rankgate.online.indicators.kpi_table import VALUES, KpiTable
 
     rows = [("searches", "day", f"2026-03-0{day}", float(day), day) for day in (1, 2)]
@@ -130,8 +142,8 @@ def test_days_of_kpis_are_points_of_a_series(folder):
     table = pl.DataFrame(rows, VALUES, orient="row")
     kpis = KpiTable(table, (), {}, (), "2026-03-01", "2026-03-02", len(log))
     rankgate.record(kpis, folder)
-    found = points(folder, "searches")
-    assert [(each.evaluated_at.day, each.value) for each in found] == [(1, 1.0), (2, 2.0)]
+    day_points = points(folder, "searches")
+    assert [(point.evaluated_at.day, point.value) for point in day_points] == [(1, 1.0), (2, 2.0)]
 
 
 def test_a_snapshot_has_latency_and_failures(folder):
@@ -140,8 +152,8 @@ def test_a_snapshot_has_latency_and_failures(folder):
             raise RuntimeError(query)
         return ["a"] if query == "good" else []
 
-    taken = rankgate.snapshot(search, {"1": "good", "2": "bad", "3": "none", "4": "good"})
-    rankgate.record(taken, folder)
+    snapshot = rankgate.snapshot(search, {"1": "good", "2": "bad", "3": "none", "4": "good"})
+    rankgate.record(snapshot, folder)
     (failed,), (zero,) = points(folder, "failed"), points(folder, "zero_results")
     assert (failed.value, zero.value, failed.higher_is_better) == (0.25, 0.25, False)
 
@@ -150,9 +162,10 @@ def test_a_snapshot_has_latency_and_failures(folder):
 def test_git_says_where_an_evaluation_comes_from(tmp_path):
     def git(*words):
         identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-        done = subprocess.run(["git", *identity, *words], cwd=tmp_path, capture_output=True,
-                              text=True, check=True)  # fmt: skip
-        return done.stdout.strip()
+        process = subprocess.run(
+            ["git", *identity, *words], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return process.stdout.strip()
 
     assert provenance(tmp_path, {}).name == ""
     server = {"GITHUB_SHA": "ab", "GITHUB_HEAD_REF": "", "GITHUB_REF_NAME": "topic"}
@@ -162,8 +175,8 @@ def test_git_says_where_an_evaluation_comes_from(tmp_path):
     git("add", "a")
     git("commit", "-m", "a")
     commit = git("rev-parse", "HEAD")
-    found = provenance(tmp_path, {})
-    assert (found.name, found.branch, found.changed) == (commit, "work", False)
+    origin = provenance(tmp_path, {})
+    assert (origin.name, origin.branch, origin.changed) == (commit, "work", False)
     (tmp_path / "b").write_text("1")  # an untracked file changes nothing
     assert provenance(tmp_path, {}).name == commit
     (tmp_path / "a").write_text("2")
@@ -222,37 +235,57 @@ def files(tmp_path, monkeypatch):
 )
 def test_commands_record_what_they_print(files, words, systems):
     call = words.split()
-    done = CliRunner().invoke(program, [*call, *([] if "gate" in call else ["--record"])])
-    assert done.exception is None or done.exit_code in (0, 1, 3)
-    place = FolderStorage.at(files / "history")
+    result = CliRunner().invoke(program, [*call, *([] if "gate" in call else ["--record"])])
+    assert result.exception is None or result.exit_code in (0, 1, 3)
+    storage = FolderStorage.at(files / "history")
     if not systems:
         assert not (files / "history").exists()
         return
-    found = {each.system: each for each in place.points("RR", None, "", None)}
-    assert found.keys() == systems
-    point = found["new"]
+    points_by_system = {
+        series_point.system: series_point for series_point in storage.points("RR", None, "", None)
+    }
+    assert points_by_system.keys() == systems
+    point = points_by_system["new"]
     assert point.qrels_sha256 == rankgate.read_qrels("qrels.txt").sha256
-    assert place.run(place.details(point)["inputs"]["runs"]["new"]) is not None
+    assert storage.run(storage.details(point)["inputs"]["runs"]["new"]) is not None
 
 
 def test_the_gate_records_when_it_is_asked_to(files):
     call = ["gate", "qrels.txt", "old.run", "new.run"]
     CliRunner().invoke(program, call)
     assert not (files / "history").exists()
-    done = CliRunner().invoke(program, [*call, "--record", "--format", "json"])
-    verdict = json.loads(done.stdout)["verdict"]
-    found = FolderStorage.at(files / "history").points("nDCG@10", "new", "", None)
-    assert [each.verdict for each in found] == [verdict]
+    result = CliRunner().invoke(program, [*call, "--record", "--format", "json"])
+    verdict = json.loads(result.stdout)["verdict"]
+    stored_points = FolderStorage.at(files / "history").points("nDCG@10", "new", "", None)
+    assert [point.verdict for point in stored_points] == [verdict]
 
 
 @pytest.mark.usefixtures("files")
 def test_the_command_records_files_and_annotations():
     run = CliRunner().invoke
     run(program, ["eval", "qrels.txt", "new.run", "-m", "RR", "--format", "json", "-o", "e.json"])
-    done = run(program, ["record", "e.json", "--to", "h", "--qrels", "qrels.txt", "--run",
-                         "new=new.run", "--label", "a=b", "--annotate", "deploy=v2",
-                         "--at", "2026-03-01", "--format", "json"])  # fmt: skip
-    assert json.loads(done.stdout)["records"][0]["figures"] == 1
+    result = run(
+        program,
+        [
+            "record",
+            "e.json",
+            "--to",
+            "h",
+            "--qrels",
+            "qrels.txt",
+            "--run",
+            "new=new.run",
+            "--label",
+            "a=b",
+            "--annotate",
+            "deploy=v2",
+            "--at",
+            "2026-03-01",
+            "--format",
+            "json",
+        ],
+    )
+    assert json.loads(result.stdout)["records"][0]["figures"] == 1
     assert [(e.kind, e.text) for e in FolderStorage.at("h").annotations(None, None)] == [
         ("deploy", "v2")
     ]

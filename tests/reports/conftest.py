@@ -15,16 +15,28 @@ QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
 OLD = {q: {"x": 5.0, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for q in QUERIES}
 NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in enumerate(QUERIES)}
 RATINGS = "query_id,doc_id,rater,grade\n" + "".join(
-    f"q{i},d{j},{who},{(i + j + (who == 'bob' and i == 3)) % 4}\n"
+    f"q{i},d{j},{rater},{(i + j + (rater == 'bob' and i == 3)) % 4}\n"
     for i in range(6)
     for j in range(3)
-    for who in ("ann", "bob", "cy")
+    for rater in ("ann", "bob", "cy")
 )
 RUNS = {
-    "comparison": 2, "comparisons": 2, "evaluation": 2, "cutoffs": 2, "recall": 2,
-    "reconciliation": 1, "blindness": 1, "explanation": 1, "ranks": 2, "agreed": 0, "pipeline": 2,
-    "tradeoff": 2, "calibration": 2, "hidden": 2, "admitted": 1,
-}  # fmt: skip
+    "comparison": 2,
+    "comparisons": 2,
+    "evaluation": 2,
+    "cutoffs": 2,
+    "recall": 2,
+    "reconciliation": 1,
+    "blindness": 1,
+    "explanation": 1,
+    "ranks": 2,
+    "agreed": 0,
+    "pipeline": 2,
+    "tradeoff": 2,
+    "calibration": 2,
+    "hidden": 2,
+    "admitted": 1,
+}
 
 
 @pytest.fixture(scope="session")
@@ -37,8 +49,8 @@ def collection():
 def short_calibration():
     """Charts of calibration need no more than some experiments."""
     with pytest.MonkeyPatch.context() as patch:
-        few = partial(calibration, experiments=12)
-        patch.setattr("rankgate.workspace.reports.chart_results.calibration", few)
+        fast_calibration = partial(calibration, experiments=12)
+        patch.setattr("rankgate.workspace.reports.chart_results.calibration", fast_calibration)
         yield
 
 

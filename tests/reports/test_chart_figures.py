@@ -21,10 +21,10 @@ def _drawn(name, results):
 def test_deltas_are_the_comparison_s_sorted(results):
     result = results["comparison"].only
     rows = _drawn("deltas", results)
-    own = {row["query_id"]: row["delta"] for row in result.queries.iter_rows(named=True)}
-    assert {row["query"]: row["delta"] for row in rows} == own
-    assert [row["delta"] for row in rows] == sorted(own.values(), reverse=True)
-    assert math.fsum(own.values()) / len(own) == pytest.approx(result.metrics["delta"][0])
+    deltas = {row["query_id"]: row["delta"] for row in result.queries.iter_rows(named=True)}
+    assert {row["query"]: row["delta"] for row in rows} == deltas
+    assert [row["delta"] for row in rows] == sorted(deltas.values(), reverse=True)
+    assert math.fsum(deltas.values()) / len(deltas) == pytest.approx(result.metrics["delta"][0])
 
 
 def test_scatter_has_both_values_of_every_query(results):
@@ -53,7 +53,9 @@ def test_forest_has_each_interval(results):
 
 
 def test_reconcile_has_each_number_with_all_who_give_it(results):
-    result = {each.value: ", ".join(each.conventions) for each in results["reconciliation"].groups}
+    result = {
+        group.value: ", ".join(group.conventions) for group in results["reconciliation"].groups
+    }
     rows = {row["value"]: row["conventions"] for row in _drawn("reconcile", results)}
     assert rows == {value: names for value, names in result.items() if value is not None}
 
@@ -80,8 +82,12 @@ def test_judged_and_grades_by_rank_are_counted_right(results):
     result = results["ranks"]
     grades = result.grades.filter(result.grades["system"] == first)
     assert grades.select("rank", "grade", "share").rows() == [
-        (1, None, 1.0), (2, 1.0, 1.0), (3, 3.0, 1.0), (4, 0.0, 1.0), (5, 2.0, 1.0),
-    ]  # fmt: skip
+        (1, None, 1.0),
+        (2, 1.0, 1.0),
+        (3, 3.0, 1.0),
+        (4, 0.0, 1.0),
+        (5, 2.0, 1.0),
+    ]
 
 
 def test_distributions_have_every_value(results):
@@ -128,8 +134,11 @@ def test_admission_has_people_s_grades_by_the_judge_s():
         .rows
     )
     assert [(row["judge"], row["grade"], row["count"], row["share"]) for row in rows] == [
-        (1, 2, 1, 1 / 3), (1, 1, 1, 1 / 3), (1, 0, 1, 1 / 3), (0, 0, 1, 1.0),
-    ]  # fmt: skip
+        (1, 2, 1, 1 / 3),
+        (1, 1, 1, 1 / 3),
+        (1, 0, 1, 1 / 3),
+        (0, 0, 1, 1.0),
+    ]
 
 
 def test_stages_have_values_and_ceilings(results):
@@ -137,8 +146,8 @@ def test_stages_have_values_and_ceilings(results):
     rows = _drawn("stages", results)
     assert [(row["value"], row["ceiling"]) for row in rows if row["what"] == "ceiling"] == result
     mix = results["pipeline"].mix.select("stage", "label", "share").rows()
-    shown = [(row["stage"], row["label"], row["share"]) for row in rows if row["what"] == "mix"]
-    assert shown == mix
+    mix_rows = [(row["stage"], row["label"], row["share"]) for row in rows if row["what"] == "mix"]
+    assert mix_rows == mix
 
 
 def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
@@ -148,17 +157,22 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
     runs = {
         name: {"q": {doc: -float(i) for i, doc in enumerate(docs)}} for name, docs in lists.items()
     }
-    named = tuple(replace(read_run(run), name=name) for name, run in runs.items())
-    result = compute_result("tradeoff", ChartRequest(qrels, named, ("RR", "R@3")))
+    named_runs = tuple(replace(read_run(run), name=name) for name, run in runs.items())
+    result = compute_result("tradeoff", ChartRequest(qrels, named_runs, ("RR", "R@3")))
     assert result.front == ("whole",)
     points = {
         row["system"]: (row["x"], row["y"]) for row in find_chart_kind("pareto").draw(result).rows
     }
     assert points == {
-        "whole": (1, 1), "late": (0.5, 2 / 3), "lone": (1, 1 / 3), "worse": (0.5, 1 / 3)
-    }  # fmt: skip
-    rows = {(row["series"], row["metric"]): row["share"] for row in
-            find_chart_kind("scorecard").draw(result).rows}  # fmt: skip
+        "whole": (1, 1),
+        "late": (0.5, 2 / 3),
+        "lone": (1, 1 / 3),
+        "worse": (0.5, 1 / 3),
+    }
+    rows = {
+        (row["series"], row["metric"]): row["share"]
+        for row in find_chart_kind("scorecard").draw(result).rows
+    }
     assert rows["whole", "RR"] == rows["whole", "R@3"] == rows["lone", "RR"] == 1
     # axes begin at 0, so that a share of the axis is a share of the largest mean
     assert rows["worse", "RR"] == 0.5
@@ -172,7 +186,7 @@ def _many(count):
     runs = []
     for i in range(count):
         order = [*(f"x{j}" for j in range(count - i)), *docs]
-        run = {"q": {doc: -float(at) for at, doc in enumerate(order)}}
+        run = {"q": {doc: -float(index) for index, doc in enumerate(order)}}
         runs.append(replace(read_run(run), name=f"system{i}"))
     return {"q": dict.fromkeys(docs, 1)}, tuple(runs)
 
@@ -202,8 +216,8 @@ def _values(spec, key):
                 yield value
             yield from _values(value, key)
     elif isinstance(spec, list):
-        for each in spec:
-            yield from _values(each, key)
+        for element in spec:
+            yield from _values(element, key)
 
 
 def test_every_system_of_pareto_keeps_its_name():

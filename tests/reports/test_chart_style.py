@@ -42,15 +42,27 @@ def test_systems_stand_out_from_either_ground(shade, ground):
 # what is left of linear red, green and blue without one kind of cones: Machado, Oliveira and
 # Fernandes 2009, table of severity 1.0
 CONES = {
-    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
-               (-0.003882, -0.048116, 1.051998)),
-    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
-               (-0.011820, 0.042940, 0.968881)),
-    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
-               (0.004733, 0.691367, 0.303900)),
-}  # fmt: skip
-TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750),
-          (0.0193339, 0.1191920, 0.9503041))  # fmt: skip
+    "protan": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deutan": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritan": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+TO_XYZ = (
+    (0.4124564, 0.3575761, 0.1804375),
+    (0.2126729, 0.7151522, 0.0721750),
+    (0.0193339, 0.1191920, 0.9503041),
+)
 WHITE = np.array((0.95047, 1, 1.08883))
 
 
@@ -78,9 +90,14 @@ def test_colours_stay_apart_without_one_kind_of_cones(kind):
         (*two, 15)
         for two in (*combinations(SYSTEMS, 2), *pairwise(chart_style.GRADES), *DARK_GRADES)
     ]
-    for one, two, least in (*pairs, (chart_style.BLUE, chart_style.RED, 60)):
-        apart = np.linalg.norm(_seen(one, CONES[kind]) - _seen(two, CONES[kind]))
-        assert apart >= least, (one, two, apart)
+    for first_colour, second_colour, min_distance in (
+        *pairs,
+        (chart_style.BLUE, chart_style.RED, 60),
+    ):
+        distance = np.linalg.norm(
+            _seen(first_colour, CONES[kind]) - _seen(second_colour, CONES[kind])
+        )
+        assert distance >= min_distance, (first_colour, second_colour, distance)
 
 
 @pytest.mark.parametrize(("ink", "ground"), [(chart_style.INK, PAPER), (chart_style.DIM, PAPER)])
@@ -94,12 +111,16 @@ def test_words_can_be_read_on_either_ground(ink, ground):
 )
 def test_words_in_cells_can_be_read(shades, domain):
     for value in np.linspace(*domain, 101):
-        at = np.interp(value, np.linspace(*domain, len(shades)), range(len(shades)))
+        position = np.interp(value, np.linspace(*domain, len(shades)), range(len(shades)))
         parts = [[int(shade[i : i + 2], 16) for shade in shades] for i in (1, 3, 5)]
-        mixed = [round(float(np.interp(at, range(len(shades)), each))) for each in parts]
-        ground = "#" + "".join(f"{each:02x}" for each in mixed)
-        words = chart_style.ON_DEEP if needs_white(value, domain, shades) else chart_style.ON_PALE
-        assert _contrast(words, ground) >= 4.5, (value, ground)
+        mixed = [
+            round(float(np.interp(position, range(len(shades)), channel))) for channel in parts
+        ]
+        ground = "#" + "".join(f"{channel:02x}" for channel in mixed)
+        text_colour = (
+            chart_style.ON_DEEP if needs_white(value, domain, shades) else chart_style.ON_PALE
+        )
+        assert _contrast(text_colour, ground) >= 4.5, (value, ground)
 
 
 def test_grades_get_colours_in_their_order():
@@ -117,12 +138,12 @@ def test_labels_keep_their_distance_and_their_order(places, gap):
     if gap * (len(places) - 1) > 1:
         return
     moved = separate_positions(places, gap, 0, 1)
-    ordered = sorted(moved)
-    assert all(0 - 1e-9 <= each <= 1 + 1e-9 for each in moved)
-    assert all(b - a >= gap - 1e-9 for a, b in pairwise(ordered))
-    for i, one in enumerate(places):
-        for j, two in enumerate(places):
-            if one < two:
+    sorted_positions = sorted(moved)
+    assert all(0 - 1e-9 <= position <= 1 + 1e-9 for position in moved)
+    assert all(b - a >= gap - 1e-9 for a, b in pairwise(sorted_positions))
+    for i, first in enumerate(places):
+        for j, second in enumerate(places):
+            if first < second:
                 assert moved[i] < moved[j]
 
 

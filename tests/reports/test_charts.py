@@ -32,42 +32,44 @@ def each(request):
 
 
 def test_every_kind_has_its_own_name_and_a_result_that_is_made():
-    assert len({each.name for each in CHART_KINDS}) == len(CHART_KINDS)
-    assert {each.needs for each in CHART_KINDS} == set(RESULT_MAKERS)
+    assert len({kind.name for kind in CHART_KINDS}) == len(CHART_KINDS)
+    assert {kind.needs for kind in CHART_KINDS} == set(RESULT_MAKERS)
 
 
 def test_each_kind_is_drawn_as_svg_with_its_stamp(each, results):
     result = each.draw(results[each.needs])
-    drawn = result.svg()
-    root = _parsed(drawn)
-    words = "".join(root.itertext())
-    assert result.title in words
-    assert f"data {result.hash}" in words
+    svg = result.svg()
+    root = _parsed(svg)
+    text = "".join(root.itertext())
+    assert result.title in text
+    assert f"data {result.hash}" in text
     assert re.search(r"\d+ (quer|pairs)", result.n)
     if result.convention:
-        assert result.convention["hash"] in words
-    assert "NaN" not in drawn
-    assert "undefined" not in drawn
+        assert result.convention["hash"] in text
+    assert "NaN" not in svg
+    assert "undefined" not in svg
 
 
 @pytest.mark.parametrize("name", ["deltas", "scatter"])
 def test_a_panel_that_is_alone_keeps_its_heading(name, results):
     full = results["comparison"].only
     first = full.names[0]
-    alone = replace(full, metrics=full.metrics.filter(metric=first))
-    result = find_chart_kind(name).draw(replace(results["comparison"], comparisons=(alone,)))
-    words = "".join(_parsed(result.svg()).itertext())
+    single_metric = replace(full, metrics=full.metrics.filter(metric=first))
+    result = find_chart_kind(name).draw(
+        replace(results["comparison"], comparisons=(single_metric,))
+    )
+    text = "".join(_parsed(result.svg()).itertext())
     row = full.metrics.row(0, named=True)
-    assert f"{first}: " in words
-    assert f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost" in words
+    assert f"{first}: " in text
+    assert f"{row['wins']} won, {row['ties']} tied, {row['losses']} lost" in text
 
 
 def test_the_same_figures_give_the_same_bytes(each, results):
-    one, two = (each.draw(results[each.needs]) for _ in range(2))
-    drawn = one.svg()
-    assert drawn == two.svg()
-    assert drawn == one.svg()
-    assert one.json() == two.json()
+    first, second = (each.draw(results[each.needs]) for _ in range(2))
+    svg = first.svg()
+    assert svg == second.svg()
+    assert svg == first.svg()
+    assert first.json() == second.json()
 
 
 def test_figures_that_differ_have_another_hash(results):
@@ -79,7 +81,7 @@ def test_figures_that_differ_have_another_hash(results):
 def test_a_specification_asks_for_nothing_from_elsewhere(each, results):
     result = json.dumps(each.draw(results[each.needs]).spec())
     places = set(re.findall(r"https?://[^\"]+", result))
-    assert places == {each for each in places if "vega.github.io/schema" in each}
+    assert places == {url for url in places if "vega.github.io/schema" in url}
 
 
 def test_dark_changes_colours_and_no_figure(each, results):
@@ -98,7 +100,7 @@ def test_data_with_a_colour_for_a_name_keep_it():
 _RATED = {"agreed", "admitted"}  # of ratings, and of two sets of judgments
 
 
-@pytest.mark.parametrize("name", [each.name for each in CHART_KINDS if each.needs not in _RATED])
+@pytest.mark.parametrize("name", [kind.name for kind in CHART_KINDS if kind.needs not in _RATED])
 def test_whatever_stands_in_data_stays_text(name, collection):
     qrels = {
         EVIL + q: {EVIL + d: g for d, g in docs.items()} for q, docs in collection.qrels.items()
@@ -108,37 +110,37 @@ def test_whatever_stands_in_data_stays_text(name, collection):
         ranked = {EVIL + q: {EVIL + d: s for d, s in docs.items()} for q, docs in run.items()}
         runs.append(replace(read_run(ranked), name=f"{EVIL}{i}"))
     need = find_chart_kind(name).needs
-    asked = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query=f"{EVIL}q1")
-    result = find_chart_kind(name).draw(compute_result(need, asked))
+    request = ChartRequest(qrels, tuple(runs)[: collection.takes[need]], query=f"{EVIL}q1")
+    result = find_chart_kind(name).draw(compute_result(need, request))
     _parsed(result.svg())
-    drawn = picture_page(replace(result, title=f"{result.title} {EVIL}"))
-    assert drawn.count("</script") == drawn.count("<script") == 1
-    begin = drawn.index("const specs=")  # behind it is what data can reach
-    reached = drawn[: drawn.index("<script")] + drawn[begin:]
+    page = picture_page(replace(result, title=f"{result.title} {EVIL}"))
+    assert page.count("</script") == page.count("<script") == 1
+    begin = page.index("const specs=")  # behind it is what data can reach
+    reached = page[: page.index("<script")] + page[begin:]
     assert "alert(1)" in reached
     assert "<img" not in reached
     assert "<script>alert" not in reached
-    assert "default-src 'none'" in drawn
+    assert "default-src 'none'" in page
 
 
 def test_a_page_is_whole_and_its_data_can_be_read_back(results):
     result = find_chart_kind("deltas").draw(results["comparison"])
-    drawn = picture_page(result)
-    assert "vegaEmbed" in drawn
-    assert not re.search(r'(src|href)="?https?:', drawn)
-    begin = drawn.index("const specs=") + len("const specs=")
-    (wide, phone), _ = json.JSONDecoder().raw_decode(drawn[begin:])
-    assert wide | {"title": result.spec()["title"]} == result.spec()
-    assert phone["datasets" if "datasets" in wide else "config"]
-    assert "<summary>Figures</summary>" in drawn
-    assert result.svg(words=False)[:200] in drawn
+    page = picture_page(result)
+    assert "vegaEmbed" in page
+    assert not re.search(r'(src|href)="?https?:', page)
+    begin = page.index("const specs=") + len("const specs=")
+    (wide_spec, phone), _ = json.JSONDecoder().raw_decode(page[begin:])
+    assert wide_spec | {"title": result.spec()["title"]} == result.spec()
+    assert phone["datasets" if "datasets" in wide_spec else "config"]
+    assert "<summary>Figures</summary>" in page
+    assert result.svg(words=False)[:200] in page
 
 
 def test_png_is_a_png_and_scale_is_its_size(results):
     result = find_chart_kind("stages").draw(results["pipeline"])
-    one, two = result.png(scale=1), result.png("dark", scale=2)
-    assert one[:8] == two[:8] == b"\x89PNG\r\n\x1a\n"
-    widths = [int.from_bytes(each[16:20], "big") for each in (one, two)]
+    small, large = result.png(scale=1), result.png("dark", scale=2)
+    assert small[:8] == large[:8] == b"\x89PNG\r\n\x1a\n"
+    widths = [int.from_bytes(image[16:20], "big") for image in (small, large)]
     assert widths[1] == pytest.approx(2 * widths[0], abs=2)
 
 
@@ -162,7 +164,7 @@ def test_bars_of_text_have_every_query_or_both_ends(results, collection):
 
 def test_text_histograms_count_every_query(results, collection):
     result = find_chart_kind("distributions").text(results["evaluation"], 80)
-    counts = [int(found) for found in re.findall(r"to +\d\.\d\d +(\d+)", result)]
+    counts = [int(count) for count in re.findall(r"to +\d\.\d\d +(\d+)", result)]
     assert sum(counts) == 2 * len(collection.qrels)
 
 
@@ -186,23 +188,26 @@ def test_many_queries_are_drawn_too(count):
     result = find_chart_kind("deltas").draw(
         compute_result("comparison", ChartRequest(qrels, (old, new), ("RR",)))
     )
-    drawn = result.svg()
-    _parsed(drawn)
+    svg = result.svg()
+    _parsed(svg)
     assert len(result.rows) == count
-    assert len(drawn) < 400_000
+    assert len(svg) < 400_000
 
 
 def test_a_page_has_a_chart_for_phones(results):
-    wide = find_chart_kind("forest").draw(results["comparisons"])
-    spec = wide.spec()
+    chart = find_chart_kind("forest").draw(results["comparisons"])
+    spec = chart.spec()
     phone = narrow_spec(spec, fluid=True)
     assert phone["columns"] == 1
     assert phone["concat"][0]["width"] < spec["concat"][0]["width"]
     moved = spec["concat"][0]["width"] - phone["concat"][0]["width"]
     places = [
-        [layer["encoding"]["x"]["value"] for layer in each["concat"][0]["layer"]
-         if "value" in layer["encoding"].get("x", {})]
-        for each in (spec, phone)
-    ]  # fmt: skip
+        [
+            layer["encoding"]["x"]["value"]
+            for layer in layout["concat"][0]["layer"]
+            if "value" in layer["encoding"].get("x", {})
+        ]
+        for layout in (spec, phone)
+    ]
     assert places[0]
-    assert [before - moved for before in places[0]] == places[1]
+    assert [position - moved for position in places[0]] == places[1]

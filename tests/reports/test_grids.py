@@ -14,8 +14,8 @@ NASTY = ["a|b", "a\nb", "50 % & more", "x_y^z~{}\\", "#1 $2", "<b>", "日本", "
 
 def of(count, width=6):
     """A grid of one row and as many columns, each of a width."""
-    head = tuple(f"{i:0>{width}}" for i in range(count))
-    return Grid(("run", *head), (("bm25", *("0.5000" for _ in head)),))
+    header = tuple(f"{i:0>{width}}" for i in range(count))
+    return Grid(("run", *header), (("bm25", *("0.5000" for _ in header)),))
 
 
 def test_what_fits_stays_as_it_is():
@@ -43,12 +43,12 @@ def test_what_does_not_fit_either_way_is_cut():
 
 def test_every_piece_keeps_what_says_of_what_its_rows_are():
     rows = tuple(("AP", f"one{i}", f"two{i}", *["0.5"] * 12) for i in range(20))
-    head = ("metric", "first", "second", *(f"figure{i}" for i in range(12)))
-    text = text_tables.fit_table(Grid(head, rows, frozenset({0, 1, 2}), keys=3))
+    header = ("metric", "first", "second", *(f"figure{i}" for i in range(12)))
+    text = text_tables.fit_table(Grid(header, rows, frozenset({0, 1, 2}), keys=3))
     pieces = text.split("\n\n")
     assert len(pieces) > 1
     assert {tuple(piece.split("\n")[1].split()[:3]) for piece in pieces} == {("AP", "one0", "two0")}
-    assert [word for piece in pieces for word in piece.split("\n")[0].split()[3:]] == [*head[3:]]
+    assert [word for piece in pieces for word in piece.split("\n")[0].split()[3:]] == [*header[3:]]
 
 
 def test_a_head_that_breaks_at_a_stroke_is_one_word_when_turned():
@@ -117,12 +117,13 @@ def test_latex_compiles_whatever_names_hold(tmp_path):
     )
     (tmp_path / "result.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\begin{document}"
-        f"\n{result}\n" r"\end{document}",
+        f"\n{result}\n"
+        r"\end{document}",
         encoding="utf-8",
-    )  # fmt: skip
+    )
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "result.tex"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout[-1500:].decode(errors="replace")
+    process = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert process.returncode == 0, process.stdout[-1500:].decode(errors="replace")
 
 
 @pytest.mark.parametrize("word", NASTY)

@@ -38,17 +38,24 @@ def test_too_few_or_too_many_runs_are_reported(need, runs, code):
 
 
 def test_what_is_unasked_is_by_how_many_runs_there_are():
-    one, two = (
+    one_run, two_runs = (
         compute_result("cutoffs", ChartRequest(QRELS, runs)) for runs in ((OLD,), (OLD, NEW))
     )
-    stems = [list(dict.fromkeys(m.split("@")[0] for m in each.metrics)) for each in (one, two)]
+    stems = [
+        list(dict.fromkeys(m.split("@")[0] for m in cutoffs.metrics))
+        for cutoffs in (one_run, two_runs)
+    ]
     assert stems == [["P", "R", "F", "AP", "nDCG"], ["P", "R", "nDCG"]]
 
 
 def test_a_cutoff_that_is_named_stays():
     assert metrics_at_cutoffs(("P", "nDCG(gain='exp')", "RR@7"), (1, 5)) == (
-        "P@1", "P@5", "nDCG(gain='exp')@1", "nDCG(gain='exp')@5", "RR@7",
-    )  # fmt: skip
+        "P@1",
+        "P@5",
+        "nDCG(gain='exp')@1",
+        "nDCG(gain='exp')@5",
+        "RR@7",
+    )
 
 
 def test_two_metrics_where_one_is_needed_are_reported():
@@ -59,8 +66,8 @@ def test_two_metrics_where_one_is_needed_are_reported():
 def test_power_at_the_queries_there_are_is_what_the_comparison_says():
     compared = compare(QRELS, OLD, NEW, ["nDCG@10"]).comparisons[0]
     result, curves = compared.metrics.row(0, named=True), power_curves(compared).curves
-    at = curves.filter(curves["n"] == result["n"])["detectable"][0]
-    assert at == pytest.approx(result["mde"], rel=1e-9)
+    detectable = curves.filter(curves["n"] == result["n"])["detectable"][0]
+    assert detectable == pytest.approx(result["mde"], rel=1e-9)
     assert curves["detectable"].is_sorted(descending=True)
 
 
@@ -71,10 +78,10 @@ def test_equal_differences_have_no_power():
 
 def test_ranks_of_a_comparison_are_those_of_its_runs():
     result = grades_by_rank(compare(QRELS, OLD, {"new": NEW}, ["nDCG@10"], depth=4))
-    same = ranks(QRELS, {result.systems[0]: OLD, "new": NEW}, depth=4)
-    assert result.judged.equals(same.judged)
-    assert result.grades.equals(same.grades)
-    assert (result.queries, result.qrels_sha256) == (same.queries, same.qrels_sha256)
+    run_ranks = ranks(QRELS, {result.systems[0]: OLD, "new": NEW}, depth=4)
+    assert result.judged.equals(run_ranks.judged)
+    assert result.grades.equals(run_ranks.grades)
+    assert (result.queries, result.qrels_sha256) == (run_ranks.queries, run_ranks.qrels_sha256)
 
 
 def test_more_grades_than_can_be_distinguished_become_two():

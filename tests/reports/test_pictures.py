@@ -59,14 +59,17 @@ def test_the_first_documents_are_those_of_the_comparison():
 
 def test_a_scorecard_sets_accuracy_against_lists():
     qrels = {"u": {"a": 1}, "v": {"b": 1}}
-    same = {"u": {"a": 2.0}, "v": {"a": 2.0}}
-    own = {"u": {"a": 2.0}, "v": {"b": 2.0}}
-    card = rankgate.scorecard(qrels, {"same": same, "own": own}, ["P@1", "RR", "Coverage@1"])
+    same_lists = {"u": {"a": 2.0}, "v": {"a": 2.0}}
+    personal_lists = {"u": {"a": 2.0}, "v": {"b": 2.0}}
+    card = rankgate.scorecard(
+        qrels, {"same": same_lists, "own": personal_lists}, ["P@1", "RR", "Coverage@1"]
+    )
     result = card.plot("pareto")
     assert result.title == "P@1 against Coverage@1: 2 systems"
     assert [(row["system"], row["x"], row["y"], row["front"]) for row in result.rows] == [
-        ("same", 0.5, 0.5, False), ("own", 1.0, 1.0, True),
-    ]  # fmt: skip
+        ("same", 0.5, 0.5, False),
+        ("own", 1.0, 1.0, True),
+    ]
     assert {row["metric"] for row in card.plot().rows} == {"P@1", "RR", "Coverage@1"}
 
 
@@ -87,8 +90,8 @@ def test_another_picture_is_refused_with_those_there_are():
 
 @pytest.mark.parametrize("form", ["svg", "png", "html", "json"])
 def test_a_picture_is_saved(tmp_path, form):
-    place = tmp_path / f"picture.{form}"
-    _compared().plot().save(place)
-    assert place.stat().st_size > 1000
+    path = tmp_path / f"picture.{form}"
+    _compared().plot().save(path)
+    assert path.stat().st_size > 1000
     with raises("unknown-format", rankgate.UsageError):
         _compared().plot().save(tmp_path / "picture.bmp")

@@ -43,9 +43,9 @@ def plot(run, files, monkeypatch):
 
 @pytest.mark.parametrize("form", ["svg", "png", "pdf", "html", "json"])
 def test_a_file_has_the_form_that_its_name_says(files, form, plot):
-    done = plot("deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
-    assert (done.code, done.out) == (0, "")
-    assert all(line.startswith("! ") for line in done.err.splitlines())
+    result = plot("deltas", "qrels.txt", "old.run", "new.run", "-o", f"out.{form}")
+    assert (result.code, result.out) == (0, "")
+    assert all(line.startswith("! ") for line in result.err.splitlines())
     begins = {
         "svg": b"<svg",
         "png": b"\x89PNG",
@@ -57,19 +57,19 @@ def test_a_file_has_the_form_that_its_name_says(files, form, plot):
 
 
 def test_two_processes_write_the_same_bytes(files, plot, start):
-    words = ("plot", "scatter", "qrels.txt", "old.run", "new.run", "-o")
-    process = start(*words, "one.svg", cwd=files)
+    arguments = ("plot", "scatter", "qrels.txt", "old.run", "new.run", "-o")
+    process = start(*arguments, "one.svg", cwd=files)
     out, notices = process.communicate()
     assert (out, process.returncode) == (b"", 0)
     assert notices.startswith(b"! judged@10 is 1.00 of the baseline and 0.89 of the candidate")
-    plot(*words[1:], "two.svg")
+    plot(*arguments[1:], "two.svg")
     assert (files / "one.svg").read_bytes() == (files / "two.svg").read_bytes()
 
 
 def test_without_a_file_deltas_are_bars_of_text(plot):
-    done = plot("deltas", "qrels.txt", "old.run", "new.run", "-m", "RR")
-    assert done.code == 0
-    lines = done.out.splitlines()
+    result = plot("deltas", "qrels.txt", "old.run", "new.run", "-m", "RR")
+    assert result.code == 0
+    lines = result.out.splitlines()
     # the old list has its first relevant document at 2, the new one at 1, or at 3 for every third
     assert lines[0] == ("RR: new minus old, mean +0.2778 over 9 queries; 6 won, 0 tied, 3 lost")
     assert sum("█" in line for line in lines) == 6
@@ -77,8 +77,8 @@ def test_without_a_file_deltas_are_bars_of_text(plot):
 
 
 def test_without_a_file_heat_is_the_queries_on_which_systems_differ_most(plot):
-    done = plot("heat", "qrels.txt", "old.run", "new.run", "-m", "RR")
-    lines = done.out.splitlines()
+    result = plot("heat", "qrels.txt", "old.run", "new.run", "-m", "RR")
+    lines = result.out.splitlines()
     assert lines[0] == "RR: 9 queries, those on which systems differ most first"
     assert lines[2].split() == ["query", "spread", "new", "old"]
     # of RR of 1/2 the new list makes 1, or 1/3 for every third query
@@ -87,18 +87,18 @@ def test_without_a_file_heat_is_the_queries_on_which_systems_differ_most(plot):
 
 
 def test_without_a_file_cutoffs_are_lines_of_means(plot):
-    done = plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "R", "-k", "1,3")
+    result = plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "R", "-k", "1,3")
     # relevant are b at 2 and a at 3
-    assert done.out.splitlines() == [
+    assert result.out.splitlines() == [
         "old: metrics at k, means over 9 queries",
         "",
         "        @1     @3",
         "P   0.0000 0.6667  ▁▆",
         "R   0.0000 1.0000  ▁█",
     ]
-    both = plot("cutoffs", "qrels.txt", "old.run", "new.run", "-m", "P", "-k", "1,3")
-    assert both.out.splitlines()[0] == "P at k of 2 runs, means over 9 queries"
-    assert [line.split()[0] for line in both.out.splitlines()[3:]] == ["old", "new"]
+    two_runs = plot("cutoffs", "qrels.txt", "old.run", "new.run", "-m", "P", "-k", "1,3")
+    assert two_runs.out.splitlines()[0] == "P at k of 2 runs, means over 9 queries"
+    assert [line.split()[0] for line in two_runs.out.splitlines()[3:]] == ["old", "new"]
 
 
 @pytest.mark.parametrize(
@@ -118,37 +118,37 @@ def test_what_cannot_be_drawn_is_reported_in_one_line(files, words, code, plot):
 
 
 def test_cutoffs_take_metrics_and_places(files, plot):
-    plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "RR@2", "-k", "1,3",
-          "-o", "out.json")  # fmt: skip
+    plot("cutoffs", "qrels.txt", "old.run", "-m", "P", "-m", "RR@2", "-k", "1,3", "-o", "out.json")
     result = json.loads((files / "out.json").read_text())
     rows = [row for layer in result["layer"] for row in layer["data"]["values"] if "k" in row]
     assert {(row["metric"], row["k"]): row["value"] for row in rows} == {
-        ("P", 1): 0, ("P", 3): pytest.approx(2 / 3),
-    }  # fmt: skip
+        ("P", 1): 0,
+        ("P", 3): pytest.approx(2 / 3),
+    }
 
 
 def test_grades_have_the_names_that_are_said(files, plot):
     labels = ("--label", "2=Exact", "--label", "1=Substitute")
     for kind in ("grades", "stages"):
-        done = plot(kind, "qrels.txt", "old.run", "new.run", *labels, "-o", "out.svg")
-        assert done.code == 0, done.err
-        drawn = (files / "out.svg").read_text()
-        assert "Exact</text>" in drawn
-        assert "Substitute</text>" in drawn
-        assert "grade 0</text>" in drawn
-    done = plot("grades", "qrels.txt", "old.run", "--label", "best", "-o", "out.svg")
-    assert_refused(done, "invalid-syntax")
+        result = plot(kind, "qrels.txt", "old.run", "new.run", *labels, "-o", "out.svg")
+        assert result.code == 0, result.err
+        svg = (files / "out.svg").read_text()
+        assert "Exact</text>" in svg
+        assert "Substitute</text>" in svg
+        assert "grade 0</text>" in svg
+    result = plot("grades", "qrels.txt", "old.run", "--label", "best", "-o", "out.svg")
+    assert_refused(result, "invalid-syntax")
 
 
 def test_the_help_names_every_kind():
     result = CliRunner().invoke(program, ["plot", "--help"]).output
-    assert all(f"{each.name}  " in result for each in CHART_KINDS)
+    assert all(f"{kind.name}  " in result for kind in CHART_KINDS)
 
 
 def test_the_page_of_pictures_names_every_kind():
     page = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text()
     assert re.findall(r"^\| `([a-z-]+)` ", page, re.MULTILINE) == [
-        each.name for each in CHART_KINDS
+        kind.name for kind in CHART_KINDS
     ]
 
 
@@ -159,8 +159,8 @@ def test_eval_starts_without_altair(files):
         "standalone_mode=False)\n"
         "sys.exit(any(name in sys.modules for name in ('altair', 'vl_convert')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == 0
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert process.returncode == 0
 
 
 def test_python_starts_without_altair():
@@ -169,9 +169,9 @@ def test_python_starts_without_altair():
 
 
 def test_every_chart_of_a_result_can_be_drawn_from_a_file():
-    named = {each.name for each in (*CHART_KINDS, *RESULT_CHART_KINDS)}
+    kind_names = {chart_kind.name for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS)}
     for kind in CLASSES:
-        assert set(result_class(kind).charts) <= named, kind
+        assert set(result_class(kind).charts) <= kind_names, kind
 
 
 def test_a_saved_result_is_drawn(tmp_path, files, run):
@@ -183,5 +183,5 @@ def test_a_saved_result_is_drawn(tmp_path, files, run):
     )
     assert result.exit_code == 0, result.output
     assert "search ctr" in (tmp_path / "a.svg").read_text()
-    done = run("plot", "kpi-days", str(files / "qrels.txt"), "-o", str(tmp_path / "b.svg"))
-    assert_refused(done, "missing-input")
+    refused = run("plot", "kpi-days", str(files / "qrels.txt"), "-o", str(tmp_path / "b.svg"))
+    assert_refused(refused, "missing-input")

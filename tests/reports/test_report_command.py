@@ -100,7 +100,9 @@ def test_it_tells_verdict_metrics_worst_queries_and_how_to_make_it_again(run, da
     assert "What the metrics do not see" in text
     assert "What unjudged documents could change" in text
     assert "rankgate report qrels.txt old.run new.run -m RR@10 --gate --worst 3" in text
-    assert len([each for each in page.ids if each.startswith("q1-0-")]) == 3 + 4  # and gained
+    assert (
+        len([page_id for page_id in page.ids if page_id.startswith("q1-0-")]) == 3 + 4
+    )  # and gained
     assert "0.5" in text  # a grade keeps its decimals
 
 
@@ -168,13 +170,13 @@ def test_holes_that_cannot_be_asked_for_are_reported(run, data):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_standard_input_is_read_once(run, data, tmp_path, place):
-    whole = run("report", *data, "-m", "RR@10", "--gate").out
-    words = [*data[:place], "-", *data[place + 1 :]]
+    file_output = run("report", *data, "-m", "RR@10", "--gate").out
+    arguments = [*data[:place], "-", *data[place + 1 :]]
     piped = run(
-        "report", *words, "-m", "RR@10", "--gate", stdin=(tmp_path / data[place]).read_bytes()
+        "report", *arguments, "-m", "RR@10", "--gate", stdin=(tmp_path / data[place]).read_bytes()
     )
     assert piped.code == 0, piped.err
-    assert piped.out.count("<tr>") == whole.count("<tr>")
+    assert piped.out.count("<tr>") == file_output.count("<tr>")
 
 
 def test_a_verdict_is_of_the_first_candidate_alone(run, data):

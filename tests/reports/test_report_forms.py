@@ -35,23 +35,23 @@ def data(tmp_path, monkeypatch):
 def test_latex_marks_what_tukey_tells_apart(run, data):
     result = run("report", *data, "-m", "RR", "--format", "latex")
     assert result.code == 0, result.err
-    many = json.loads(run("compare", *data, "-m", "RR", "--format", "json").out)["systems"]
-    above = {name: set() for name in SYSTEMS}
-    for row in many["pairs"]:
+    systems = json.loads(run("compare", *data, "-m", "RR", "--format", "json").out)["systems"]
+    worse_marks = {name: set() for name in SYSTEMS}
+    for row in systems["pairs"]:
         if row["p_tukey"] < 0.05:
-            best, other = (row["first"], row["second"])[:: 1 if row["delta"] > 0 else -1]
-            above[best].add("abcd"[SYSTEMS.index(other)])
-    assert any(above.values())
+            better, worse = (row["first"], row["second"])[:: 1 if row["delta"] > 0 else -1]
+            worse_marks[better].add("abcd"[SYSTEMS.index(worse)])
+    assert any(worse_marks.values())
     table = result.out[: result.out.index(r"\end{tabular}")]
     lines = [line for line in table.splitlines() if line.startswith(r"\textsuperscript")]
     assert len(lines) == 4
-    named = {
+    lines_by_name = {
         name: line for name in SYSTEMS for line in lines if f"}} {escape_latex(name)} &" in line
     }
-    assert set(named) == set(SYSTEMS)
-    for name, line in named.items():
+    assert set(lines_by_name) == set(SYSTEMS)
+    for name, line in lines_by_name.items():
         value = line.split(" & ")[1]
-        assert set(re.findall(r"textsuperscript\{(\w)\}", value)) == above[name]
+        assert set(re.findall(r"textsuperscript\{(\w)\}", value)) == worse_marks[name]
 
 
 def test_latex_is_tex(run, data):
@@ -76,19 +76,21 @@ def test_tex_takes_it(run, data, tmp_path):
     import subprocess
 
     text = run("report", *data, "-m", "RR", "--gate", "--format", "latex").out
-    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
-    (tmp_path / "t.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
-    words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 0
+    preamble = (
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\begin{document}"
+    )
+    (tmp_path / "t.tex").write_text(f"{preamble}\n{text}\n\\end{{document}}\n")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
 
 
 def test_no_cell_of_csv_is_a_formula(run, data):
     result = run("report", *data, "-m", "RR", "--format", "csv")
-    head, *rows = csv.reader(io.StringIO(result.out))
-    assert head == ["part", "table", "row", "column", "value"]
+    header, *rows = csv.reader(io.StringIO(result.out))
+    assert header == ["part", "table", "row", "column", "value"]
     assert any(row[-1] == " =q1" for row in rows)
-    words = [cell for row in rows for cell in row if not re.fullmatch(r"[-+]?[\d.]+%?", cell)]
-    assert not [cell for cell in words if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    text_cells = [cell for row in rows for cell in row if not re.fullmatch(r"[-+]?[\d.]+%?", cell)]
+    assert not [cell for cell in text_cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
 
 
 def test_markdown_says_what_the_page_says(run, data):
@@ -116,8 +118,8 @@ def test_pdf_needs_a_file_and_a_browser(run, data, monkeypatch, tmp_path):
     monkeypatch.setattr("rankgate.workspace.reports.report.BROWSERS", ("chromium", "chrome"))
     result = run("report", *data, "-m", "RR", "--format", "pdf", "-o", "r.pdf")
     assert_refused(result, "no-browser")
-    words = ("--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
-    result = run("report", *data, "-m", "RR", *words)
+    arguments = ("--format", "pdf", "-o", "r.pdf", "--browser", "nobrowser")
+    result = run("report", *data, "-m", "RR", *arguments)
     assert_refused(result, "no-browser")
 
 
@@ -128,10 +130,10 @@ def test_pdf_is_what_the_browser_printed(run, data, tmp_path):
         'file:*) from=${word#file://};; esac; done\ncp "$from" "$to"\n'
     )
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
-    words = [*data, "-m", "RR", "-o", "r.pdf"]
-    result = run("report", *words, "--format", "pdf", "--browser", browser)
+    arguments = [*data, "-m", "RR", "-o", "r.pdf"]
+    result = run("report", *arguments, "--format", "pdf", "--browser", browser)
     assert result.code == 0, result.err
     assert (tmp_path / "r.pdf").read_text().startswith("<!doctype html>")
     browser.write_text("#!/bin/sh\necho 'it broke' >&2\n")
-    result = run("report", *words, "--format", "pdf", "--browser", browser)
+    result = run("report", *arguments, "--format", "pdf", "--browser", browser)
     assert_refused(result, "browser-failed")

@@ -61,7 +61,7 @@ MADE = {
     "describe": (["describe", *TWO], "What the files hold"),
     "validate": (["validate", *TWO], "What is wrong with files"),
     "admit": (["admit", "qrels.txt", "qrels.txt"], "Does the judge agree with people?"),
-}  # fmt: skip
+}
 
 
 def words(text):
@@ -79,23 +79,23 @@ def test_every_result_is_a_report(run, name):
     run(*call, "--format", "json", "-o", f"{name}.json")
     result = run("report", f"{name}.json")
     assert result.code == 0, result.err
-    said = words(result.out)
-    assert title in said
-    assert "Inputs and how to reproduce" in said
-    assert f"rankgate report {name}.json" in said
-    assert not re.search(r"\b(None|True|False|nan)\b(?! of)", said)  # no value of Python
+    text = words(result.out)
+    assert title in text
+    assert "Inputs and how to reproduce" in text
+    assert f"rankgate report {name}.json" in text
+    assert not re.search(r"\b(None|True|False|nan)\b(?! of)", text)  # no value of Python
     assert run("report", f"{name}.json").out == result.out
 
 
 def test_agreement_is_a_report(run, data):
-    rows = [f"q{i},d,{who},{(i + j) % 2}\n" for i in range(20) for j, who in enumerate("abc")]
+    rows = [f"q{i},d,{rater},{(i + j) % 2}\n" for i in range(20) for j, rater in enumerate("abc")]
     (data / "ratings.csv").write_text("query,document,rater,grade\n" + "".join(rows))
     assert run("agree", "ratings.csv", "--format", "json", "-o", "agree.json").code == 0
-    said = words(run("report", "agree.json").out)
-    assert "Agreement of raters" in said
+    text = words(run("report", "agree.json").out)
+    assert "Agreement of raters" in text
     figures = json.loads((data / "agree.json").read_text())["coefficients"]
     name, first = next(iter(figures.items()))
-    assert re.search(rf"{re.escape(name)} {first['value']:.3f}", said)
+    assert re.search(rf"{re.escape(name)} {first['value']:.3f}", text)
 
 
 def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
@@ -109,10 +109,10 @@ def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
     assert heads[0] == "Rules: new against old"
     assert "new against old" in heads
     assert heads[-1] == "Inputs and how to reproduce"
-    said = words(result.out)
-    assert "Results in results" in said
-    assert "Files that are not results: notes.txt, other.json." in said
-    assert said.count("every choice of the convention trec (") == 1
+    text = words(result.out)
+    assert "Results in results" in text
+    assert "Files that are not results: notes.txt, other.json." in text
+    assert text.count("every choice of the convention trec (") == 1
     ids = re.findall(r' id="([^"]*)"', result.out)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]*)"', result.out)) <= set(ids)
@@ -121,13 +121,13 @@ def test_a_folder_tells_the_verdict_first_and_each_convention_once(run, data):
 def test_a_comparison_says_the_same_from_its_json(run, data):  # noqa: ARG001 - the place
     calls = ["-m", "nDCG@10", "-m", "RR"]
     run("compare", *TWO, *calls, "--lists", "--format", "json", "-o", "c.json")
-    direct, again = run("report", *TWO, *calls).out, run("report", "c.json").out
+    direct, from_json = run("report", *TWO, *calls).out, run("report", "c.json").out
     tables = re.compile(r"<tbody>.*?</tbody>", re.DOTALL)
-    one, two = tables.findall(direct), tables.findall(again)
-    assert one[0] == two[0]  # metrics
-    lists = [table for table in two if 'class="move"' in table]
+    direct_tables, json_tables = tables.findall(direct), tables.findall(from_json)
+    assert direct_tables[0] == json_tables[0]  # metrics
+    lists = [table for table in json_tables if 'class="move"' in table]
     assert lists
-    assert lists == [table for table in one if 'class="move"' in table]
+    assert lists == [table for table in direct_tables if 'class="move"' in table]
 
 
 def test_without_lists_the_page_says_so(run, data):  # noqa: ARG001 - the place
@@ -139,9 +139,9 @@ def test_without_lists_the_page_says_so(run, data):  # noqa: ARG001 - the place
 
 def test_a_saved_baseline_is_shown_by_its_tables(run, data):  # noqa: ARG001 - the place
     run("baseline", "save", "main", *TWO[:2], "-m", "RR")
-    said = words(run("report", "rankgate/baselines/main.json").out)
-    assert "RR" in said
-    assert "old" in said
+    text = words(run("report", "rankgate/baselines/main.json").out)
+    assert "RR" in text
+    assert "old" in text
 
 
 def test_a_kind_to_come_is_an_error_alone_and_left_out_of_a_folder(run, data):
@@ -160,9 +160,9 @@ def test_hostile_words_in_any_result_stay_words(run, data, name):
 
     def spoiled(value):
         if isinstance(value, dict):
-            return {key: spoiled(each) for key, each in value.items()}
+            return {key: spoiled(child) for key, child in value.items()}
         if isinstance(value, list):
-            return [spoiled(each) for each in value]
+            return [spoiled(child) for child in value]
         return value + HOSTILE if value in {"old", "new", "good", "q1"} else value
 
     result = spoiled(json.loads((data / "r.json").read_text()))

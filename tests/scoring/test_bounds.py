@@ -49,9 +49,9 @@ def test_average_precision_can_lose():
 
 def test_rbp_is_bounded_by_its_residual():
     rbp, residual = "RBP(p=0.5,gain='binary')@3", "RBPResid(p=0.5)@3"
-    rest = evaluate(QRELS, RUN, [residual]).runs[0].values[residual][0]
-    assert rest == 1 - 0.5 * (1 + 0.25)
-    assert ends(rbp) == (0.5, 0.5, 0.5 + rest)
+    residual_value = evaluate(QRELS, RUN, [residual]).runs[0].values[residual][0]
+    assert residual_value == 1 - 0.5 * (1 + 0.25)
+    assert ends(rbp) == (0.5, 0.5, 0.5 + residual_value)
 
 
 def test_bpref_ignores_the_unjudged_and_its_bounds_do_not():
@@ -150,11 +150,13 @@ def cutoff_of(name):
 @given(collections())
 def test_bounds_are_the_values_by_completed_judgments(way, cutoff, collection):
     qrels, run = collection
-    how, names = WAYS[way], [name for name in NAMES if cutoff_of(name) == cutoff]
-    scores = evaluate(qrels, run, names, how, bounds=True).runs[0]
-    best = max(grade for grades in qrels.values() for grade in grades.values())
-    for side, grade in ((scores.all_irrelevant, 0), (scores.all_best, best)):
-        expected = evaluate(completed(qrels, run, how, cutoff, grade), run, names, how).runs[0]
+    convention, names = WAYS[way], [name for name in NAMES if cutoff_of(name) == cutoff]
+    scores = evaluate(qrels, run, names, convention, bounds=True).runs[0]
+    best_grade = max(grade for grades in qrels.values() for grade in grades.values())
+    for side, grade in ((scores.all_irrelevant, 0), (scores.all_best, best_grade)):
+        expected = evaluate(
+            completed(qrels, run, convention, cutoff, grade), run, names, convention
+        ).runs[0]
         for name in names:
             np.testing.assert_array_equal(side.values[name], expected.values[name], name)
             np.testing.assert_equal(side.means[name], expected.means[name], name)
@@ -165,17 +167,17 @@ def test_many_queries_in_any_order_of_lines(tmp_path):
     rng = np.random.default_rng(7)
     qrels = {f"q{i:02}": {f"d{j}": int(rng.integers(-1, 3)) for j in range(5)} for i in range(40)}
     lines = [(query, f"d{j}", rng.random()) for query in qrels for j in rng.permutation(12)[:9]]
-    ordered = sorted(lines, key=lambda line: (line[0], -line[2]))
+    sorted_lines = sorted(lines, key=lambda line: (line[0], -line[2]))
     mixed = [lines[i] for i in rng.permutation(len(lines))]
-    found = []
-    for rows in (ordered, lines, mixed):
-        path = tmp_path / f"{len(found)}.run"
+    run_scores = []
+    for rows in (sorted_lines, lines, mixed):
+        path = tmp_path / f"{len(run_scores)}.run"
         path.write_text("".join(f"{q} Q0 {d} 1 {s!r} t\n" for q, d, s in rows))
-        found.append(evaluate(qrels, path, ["nDCG@3", "AP", "RBP@4"], bounds=True).runs[0])
-    for other in found[1:]:
-        assert other.low.means == found[0].low.means
-        assert other.high.means == found[0].high.means
-    assert found[0].low.means != found[0].high.means
+        run_scores.append(evaluate(qrels, path, ["nDCG@3", "AP", "RBP@4"], bounds=True).runs[0])
+    for other_scores in run_scores[1:]:
+        assert other_scores.low.means == run_scores[0].low.means
+        assert other_scores.high.means == run_scores[0].high.means
+    assert run_scores[0].low.means != run_scores[0].high.means
 
 
 def _at(metric):
@@ -186,7 +188,7 @@ def _at(metric):
 
 
 BOUNDED = [metric for metric in CATALOGUE if metric.bounds]
-EVERY = [each for m in BOUNDED for each in _at(m)]
+EVERY = [variant for m in BOUNDED for variant in _at(m)]
 
 
 def some_collection(rng):
@@ -200,8 +202,8 @@ def some_collection(rng):
 def completions(grades, ranked, cutoff, rng):
     """The judgments with grades for the holes down to a cutoff: 0, the best, and by chance."""
     holes = [doc for doc in ranked[:cutoff] if grades.get(doc, -1) < 0]
-    best = max(1, *grades.values())
-    for fill in (0, best, *rng.integers(0, best + 1, (8, len(holes)))):
+    best_grade = max(1, *grades.values())
+    for fill in (0, best_grade, *rng.integers(0, best_grade + 1, (8, len(holes)))):
         yield grades | dict(zip(holes, np.broadcast_to(fill, len(holes)).tolist(), strict=True))
 
 
@@ -216,13 +218,15 @@ def test_no_completion_leaves_the_bounds(name, seed):
         run = {doc: 9.0 - i for i, doc in enumerate(ranked)}
         scores = evaluate({"q": grades}, {"q": run}, EVERY, name, bounds=True).runs[0]
         for cutoff in (3, None):
-            some = [m for m in EVERY if dict(m.given).get("cutoff") == cutoff]
-            known = [m for m in some if str(m) in scores.low.values]
+            metrics = [m for m in EVERY if dict(m.given).get("cutoff") == cutoff]
+            bounded_metrics = [m for m in metrics if str(m) in scores.low.values]
             filled = completions(grades, ranked, cutoff, rng)
-            full = {f"q{i}": each for i, each in enumerate(filled)}
-            found = evaluate(full, dict.fromkeys(full, run), known, name).runs[0].values
-            for metric in known:
-                values = found[str(metric)]
+            full = {f"q{i}": completion for i, completion in enumerate(filled)}
+            full_values = (
+                evaluate(full, dict.fromkeys(full, run), bounded_metrics, name).runs[0].values
+            )
+            for metric in bounded_metrics:
+                values = full_values[str(metric)]
                 low, high = (e.values[str(metric)][0] for e in (scores.low, scores.high))
                 assert np.nanmin(values, initial=np.inf) >= low - 1e-12 or np.isnan(low), metric
                 assert np.nanmax(values, initial=-np.inf) <= high + 1e-12 or np.isnan(high), metric

@@ -48,8 +48,8 @@ FORMS = {
 }
 PUBLIC = [getattr(rankgate.metrics, name) for name in rankgate.metrics.__all__]
 EVERY = [metric for metric in PUBLIC if isinstance(metric, Metric)]
-CUT = [each @ 5 for each in EVERY if each.at == "cutoff" and "cutoff" in each.parameters]
-METRICS = [(str(each), each) for each in (*EVERY, *CUT) if not each.missing]
+CUT = [metric @ 5 for metric in EVERY if metric.at == "cutoff" and "cutoff" in metric.parameters]
+METRICS = [(str(metric), metric) for metric in (*EVERY, *CUT) if not metric.missing]
 
 
 def scored(call, *arguments):
@@ -65,27 +65,27 @@ def result(scores):
     if isinstance(scores, str):
         return scores
     values = {
-        name: (each.tolist(), scores.why[name].tolist()) for name, each in scores.values.items()
+        name: (column.tolist(), scores.why[name].tolist()) for name, column in scores.values.items()
     }
     return repr((scores.query_ids.to_list(), values, dict(scores.means), scores.counts))
 
 
 def numbers(scores):
     """Values and means; ties are counted as far as the lists are looked at."""
-    return repr(({name: each.tolist() for name, each in scores.values.items()}, scores.means))
+    return repr(({name: column.tolist() for name, column in scores.values.items()}, scores.means))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_by_number_as_by_id(name, form):
-    how, qrels, run = CONVENTIONS[name], read_qrels(GRADES), read_run(FORMS[form], "run")
+    convention, qrels, run = CONVENTIONS[name], read_qrels(GRADES), read_run(FORMS[form], "run")
     index = JudgmentIndex.from_judgments(qrels)
-    by_id = replace(how, own_id="kept")  # the number of a row is no id of a document
+    by_id = replace(convention, own_id="kept")  # the number of a row is no id of a document
     plain = result(scored(score, index, run, METRICS, by_id))
     source = make_source(FORMS[form], "run")
     for coded in (JudgmentIndex.of_matrix(make_source(GRADES, "qrels")), index):
-        assert result(scored(score_by_number, coded, source, METRICS, how)) == plain
+        assert result(scored(score_by_number, coded, source, METRICS, convention)) == plain
 
 
 def score_by_number(judgments, matrix, metrics, how, *, strict=True):
@@ -97,8 +97,8 @@ def score_by_number(judgments, matrix, metrics, how, *, strict=True):
 
 def depths_of(metric, how):
     """How deep a metric looks; empty if to the end."""
-    made = Plan.from_conventions([(str(metric), metric)], [how], "error")
-    depths = tuple(made.depth(way) for way in made.ways)
+    plan = Plan.from_conventions([(str(metric), metric)], [how], "error")
+    depths = tuple(plan.depth(method) for method in plan.ways)
     return () if None in depths else depths
 
 
@@ -108,38 +108,43 @@ def variants(metric, how):
     for name, parameter in metric.parameters.items():
         for word in parameter.choices:
             with suppress(UsageError):
-                each = metric(**{name: word})
-                how.defaults(each)
-                yield each
+                variant = metric(**{name: word})
+                how.defaults(variant)
+                yield variant
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["trec", *(n for n, how in CONVENTIONS.items() if how.forced)])
+@pytest.mark.parametrize(
+    "name", ["trec", *(n for n, convention in CONVENTIONS.items() if convention.forced)]
+)
 def test_a_matrix_is_looked_at_no_deeper_than_metrics_look(name, monkeypatch):
     monkeypatch.setattr(scoring_plan, "JUDGED_CUTOFF", 5)
-    how, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(make_source(GRADES, "qrels"))
+    convention, coded = CONVENTIONS[name], JudgmentIndex.of_matrix(make_source(GRADES, "qrels"))
     source, index, run = (
         make_source(SCORES, "run"),
         JudgmentIndex.from_judgments(read_qrels(GRADES)),
         read_run(SCORES),
     )
     by_depth = {}
-    for metric in (each for cut in CUT for each in variants(cut, how)):
-        if not metric.missing and (depths := depths_of(metric, how)):
+    for metric in (
+        variant for cutoff_metric in CUT for variant in variants(cutoff_metric, convention)
+    ):
+        if not metric.missing and (depths := depths_of(metric, convention)):
             by_depth.setdefault(depths, {})[str(metric)] = metric
     for metrics in by_depth.values():
         pairs = list(metrics.items())
-        by_id = numbers(score(index, run, pairs, how))
-        assert numbers(score_by_number(coded, source, pairs, how)) == by_id
-    looked = sum(map(len, by_depth.values()))
-    assert looked > 40 or how.judged_only or "no_hit" in how.forced
+        by_id = numbers(score(index, run, pairs, convention))
+        assert numbers(score_by_number(coded, source, pairs, convention)) == by_id
+    metric_count = sum(map(len, by_depth.values()))
+    assert metric_count > 40 or convention.judged_only or "no_hit" in convention.forced
 
 
 def test_only_what_is_near_is_looked_at(monkeypatch):
     """A metric that needs the end of a list is not cut short."""
-    whole = []
-    monkeypatch.setattr(matrix_source, "aligned_blocks",
-                        lambda *given: whole.append(given[3]) or iter(()))  # fmt: skip
+    depths = []
+    monkeypatch.setattr(
+        matrix_source, "aligned_blocks", lambda *given: depths.append(given[3]) or iter(())
+    )
     coded, source = (
         JudgmentIndex.of_matrix(make_source(GRADES, "qrels")),
         make_source(SCORES, "run"),
@@ -147,7 +152,7 @@ def test_only_what_is_near_is_looked_at(monkeypatch):
     for names in (["nDCG@5"], ["nDCG@12", "P@3"], ["AP"], ["nDCG@5", "RR"], ["FallOut@5"]):
         metrics = [(n, rankgate.measurement.metrics.metric_name_parser.parse(n)) for n in names]
         score_by_number(coded, source, metrics, CONVENTIONS["trec"], strict=False)
-    assert whole == [10, 12, None, None, None]
+    assert depths == [10, 12, None, None, None]
 
 
 @st.composite
@@ -161,9 +166,9 @@ def matrices(draw):
 
     truth, scores = table([np.nan, 0, 1, 2]), table([np.nan, -np.inf, -0.0, 0.0, 0.5, 1, -1])
     row = st.lists(st.integers(-1, 7), min_size=3, max_size=3)
-    listed = Lists(draw(st.lists(row, min_size=users, max_size=users)))
+    ranked_lists = Lists(draw(st.lists(row, min_size=users, max_size=users)))
     sparse = sp.csr_matrix(np.where(np.isfinite(scores), scores, 0))
-    return truth, draw(st.sampled_from([scores, listed, sparse]))
+    return truth, draw(st.sampled_from([scores, ranked_lists, sparse]))
 
 
 NOTHING_COUNTS = np.array([[np.nan], [0.0]]), np.array([[np.nan], [-0.0]])
@@ -177,11 +182,13 @@ BY_NUMBER = sorted(name for name in CONVENTIONS if CONVENTIONS[name].own_id == "
 @given(pair=matrices(), name=st.sampled_from(BY_NUMBER))
 def test_whatever_is_in_them(pair, name):
     grades, rankings = pair
-    how, metrics = CONVENTIONS[name], [(str(m), m) for m in CUT[:6]] + METRICS[:4]
+    convention, metrics = CONVENTIONS[name], [(str(m), m) for m in CUT[:6]] + METRICS[:4]
     try:
         qrels, run = read_qrels(grades), read_run(rankings, "run")
-        plain = result(score(JudgmentIndex.from_judgments(qrels), run, metrics, how))
+        plain = result(score(JudgmentIndex.from_judgments(qrels), run, metrics, convention))
     except RankgateError:
         return  # refused, by id
     coded = JudgmentIndex.of_matrix(make_source(grades, "qrels"))
-    assert result(score_by_number(coded, make_source(rankings, "run"), metrics, how)) == plain
+    assert (
+        result(score_by_number(coded, make_source(rankings, "run"), metrics, convention)) == plain
+    )

@@ -52,8 +52,9 @@ def test_evaluate_does_so_too():
 
 
 def test_judgments_by_subtopic_go_before_categories():
-    frame = pl.DataFrame({"query_id": ["u", "u"], "subtopic": ["1", "2"], "doc_id": ["b", "c"],
-                          "grade": [1, 1]})  # fmt: skip
+    frame = pl.DataFrame(
+        {"query_id": ["u", "u"], "subtopic": ["1", "2"], "doc_id": ["b", "c"], "grade": [1, 1]}
+    )
     result = evaluate(Collection(frame, items=BESIDE), RUN, ["StRecall@3"]).runs[0]
     assert result.per_query("StRecall@3")["u"] == 1 / 2
 

@@ -34,6 +34,8 @@ RANKINGS = [metric for metric in CATALOGUE if metric.view == RANKING]
 )
 def test_a_metric_of_condensed_lists(metric):
     qrels = ANSWERED if metric in FACET_METRICS else QRELS
-    whole = metric(**{name: 0.5 if name == "recall" else 3 for name in metric.missing})
-    only = evaluate(qrels, RUN, [whole(judged_only=True)]).means.row(0)[1]
-    assert only == pytest.approx(evaluate(qrels, CONDENSED, [whole]).means.row(0)[1], nan_ok=True)
+    complete_metric = metric(**{name: 0.5 if name == "recall" else 3 for name in metric.missing})
+    condensed_mean = evaluate(qrels, RUN, [complete_metric(judged_only=True)]).means.row(0)[1]
+    assert condensed_mean == pytest.approx(
+        evaluate(qrels, CONDENSED, [complete_metric]).means.row(0)[1], nan_ok=True
+    )

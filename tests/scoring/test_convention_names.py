@@ -29,63 +29,65 @@ def _ours(text, how):
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_name_of_a_tool_means_one_metric_in_every_spelling(name):
-    how = CONVENTIONS[name]
-    for tool_name, metrics in how._tool_names.items():
+    convention = CONVENTIONS[name]
+    for tool_name, metrics in convention._tool_names.items():
         if True in metrics:
-            wanted = _ours(f"{metrics[True]}@7", how)
+            expected = _ours(f"{metrics[True]}@7", convention)
             forms = [f"{tool_name}@7", f"{tool_name}(cutoff=7)", f"{tool_name}(cutoff = 7 )"]
         else:
-            wanted, forms = _ours(metrics[False], how), [tool_name]
+            expected, forms = _ours(metrics[False], convention), [tool_name]
         lower, upper = tool_name.lower(), tool_name.upper()
         forms += [
-            form.replace(tool_name, other)
-            for other in (lower, upper)
-            if other not in by_name
+            form.replace(tool_name, variant)
+            for variant in (lower, upper)
+            if variant not in by_name
             for form in forms
         ]
         for form in forms:
-            assert _metric(form, how) == wanted, (name, form)
+            assert _metric(form, convention) == expected, (name, form)
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_pattern_of_a_tool_means_one_metric_in_every_case(name):
     """Names with further arguments, such as ``RBP_{p}`` or ``ndcg(k={k},rel={r})``."""
-    how = CONVENTIONS[name]
-    for theirs, ours in how.spellings.items():
-        places = set(re.findall(r"\{(\w+)\}", theirs + ours))
+    convention = CONVENTIONS[name]
+    for peer_name, rankgate_name in convention.spellings.items():
+        places = set(re.findall(r"\{(\w+)\}", peer_name + rankgate_name))
         for values in (dict.fromkeys(places, "1"), dict.fromkeys(places, "2")):
-            form = theirs.format(**values)
+            form = peer_name.format(**values)
             try:
-                wanted = _ours(ours.format(**values), how)
+                expected = _ours(rankgate_name.format(**values), convention)
             except RankgateError:  # a number that its parameter cannot be, such as p=2
                 continue
-            assert _metric(form, how) == wanted, (name, form)
-            for other in {form.lower(), form.upper(), f" {form} "} - {form}:
+            assert _metric(form, convention) == expected, (name, form)
+            for variant in {form.lower(), form.upper(), f" {form} "} - {form}:
                 try:
-                    metric = _metric(other, how)
+                    metric = _metric(variant, convention)
                 except RankgateError:
                     continue
-                own = other.strip() in how.spellings or other.partition("@")[0] in by_name
-                assert metric == wanted or own, (name, other)
+                has_own_entry = (
+                    variant.strip() in convention.spellings or variant.partition("@")[0] in by_name
+                )
+                assert metric == expected or has_own_entry, (name, variant)
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_alias_is_the_metric_unless_the_tool_has_the_name(name):
-    how = CONVENTIONS[name]
+    convention = CONVENTIONS[name]
     for metric in by_name.values():
         for alias in metric.aliases:
             for form in (f"{alias}@7", f"{alias}(cutoff=7)", alias):
-                if how.spelled(form) is not None:
+                if convention.spelled(form) is not None:
                     continue
                 try:
-                    wanted = parse(form)
+                    expected = parse(form)
                 except RankgateError:  # a metric without a cutoff
                     continue
-                if wanted.missing:
+                if expected.missing:
                     continue
-                tool_names = {each.casefold() for each in how._tool_names}
+                tool_names = {tool_name.casefold() for tool_name in convention._tool_names}
                 assert alias.casefold() not in tool_names or alias in by_name, (name, form)
-                assert _metric(form, how) == wanted, (name, form)
+                assert _metric(form, convention) == expected, (name, form)
 
 
 def test_microsoft_ndcg_of_ntcir_is_not_the_original_one():
@@ -96,7 +98,7 @@ def test_microsoft_ndcg_of_ntcir_is_not_the_original_one():
 
 
 def test_a_tool_name_takes_parameters_besides():
-    how = CONVENTIONS["ntcir"]
-    assert str(_metric("MSnDCG(gain='linear')@5", how)) == (
+    convention = CONVENTIONS["ntcir"]
+    assert str(_metric("MSnDCG(gain='linear')@5", convention)) == (
         "nDCG(gain='linear',discount='shifted')@5"
     )

@@ -44,28 +44,31 @@ COMPANIONS = {
 
 def _block(seed, grades):
     """Rankings of 3 to 8 documents, some unjudged, some tied, with judged ones that are missed."""
-    drawn = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     rows = []
     for _ in range(60):
         ranked = [
-            None if drawn.random() < 0.2 else float(drawn.choice(grades))
-            for _ in range(drawn.integers(3, 9))
+            None if generator.random() < 0.2 else float(generator.choice(grades))
+            for _ in range(generator.integers(3, 9))
         ]
-        missed = drawn.choice(grades, drawn.integers(2, 5)).tolist()
+        missed = generator.choice(grades, generator.integers(2, 5)).tolist()
         rows.append((ranked, [grade for grade in ranked if grade is not None] + missed))
-    found = block([ranked for ranked, _ in rows], [pool for _, pool in rows])
-    padded = found.rank == found.rank.max()
-    group = (found.rank - 1) // 3 * 3 + 1
-    ends = np.minimum(group + 2, found.retrieved[:, None]).astype(np.int32)
+    judged = block([ranked for ranked, _ in rows], [pool for _, pool in rows])
+    padded = judged.rank == judged.rank.max()
+    group = (judged.rank - 1) // 3 * 3 + 1
+    ends = np.minimum(group + 2, judged.retrieved[:, None]).astype(np.int32)
     return replace(
-        found, first=np.where(padded, found.rank, group), last=np.where(padded, found.rank, ends)
+        judged, first=np.where(padded, judged.rank, group), last=np.where(padded, judged.rank, ends)
     )
 
 
 BLOCKS = (_block(0, [0, 0, 1, 2, 3]), _block(1, [-1, 0, 1, 1.5, 2, 3]), block([[1]]))
 VALUES = {"int": (1, 2, 3, 4), "float": (0, 0.4, 0.5, 1, 1.5, 2, 3, 4, 6), "bool": (True, False)}
 DEFAULTS = {
-    metric: {str(how.defaults(metric)): how.defaults(metric) for how in CONVENTIONS.values()}
+    metric: {
+        str(convention.defaults(metric)): convention.defaults(metric)
+        for convention in CONVENTIONS.values()
+    }
     for metric in CATALOGUE
 }
 """By metric all that conventions bind, each once."""
@@ -73,17 +76,17 @@ DEFAULTS = {
 
 def _values(metric, defaults):
     """What every block gives, weights too; the code of an error where it is refused."""
-    found = []
-    for each in BLOCKS:
+    outcomes = []
+    for judged in BLOCKS:
         try:
-            weights = metric.weigh(each, defaults)
-            values = metric.compute(each, defaults)
-            found.append((values.tobytes(), None if weights is None else weights.tobytes()))
+            weights = metric.weigh(judged, defaults)
+            values = metric.compute(judged, defaults)
+            outcomes.append((values.tobytes(), None if weights is None else weights.tobytes()))
         except ValueError as error:
-            found.append(error.code)
+            outcomes.append(error.code)
         except Exception as error:  # noqa: BLE001 - an error of the data, such as a grade too high
-            found.append(str(error))
-    return tuple(found)
+            outcomes.append(str(error))
+    return tuple(outcomes)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +96,12 @@ def _values(metric, defaults):
 )
 def test_a_parameter_has_an_effect_under_every_convention(metric, name):
     declared = metric.parameters[name]
-    some = declared.choices + ((MAP,) if declared.kind == "gain" else ())
+    choices = declared.choices + ((MAP,) if declared.kind == "gain" else ())
     allowed = [v for v in VALUES.get(declared.kind, ()) if v in declared.range]
-    required = {each: 0.5 if each == "recall" else 3 for each in metric.missing}
+    required = {parameter: 0.5 if parameter == "recall" else 3 for parameter in metric.missing}
     fixed = metric(**{**required, **COMPANIONS.get((metric.name, name), {})})
     for defaults in DEFAULTS[metric].values():
-        results = (_values(fixed(**{name: value}), defaults) for value in (some or allowed))
+        results = (_values(fixed(**{name: value}), defaults) for value in (choices or allowed))
         allowed_results = (
             result for result in results if result != ("contradicting-parameters",) * len(BLOCKS)
         )
@@ -120,22 +123,22 @@ def test_a_parameter_has_an_effect_under_every_convention(metric, name):
 def test_a_parameter_decides_the_one_it_depends_on_or_both_are_named(metric, name):
     declared = metric.parameters[name]
     value = declared.choices[-1] if declared.choices else 3
-    only, free = declared.only_with[0], metric.parameters[declared.only_with[0].other]
+    dependency, free = declared.only_with[0], metric.parameters[declared.only_with[0].other]
     for defaults in DEFAULTS[metric].values():
         written = metric(**{name: value})
-        other = defaults.get(only.other, free.default)
-        if other in only:
-            expected = metric(**{name: value, only.other: other})
-        elif only.decides is not None:
-            expected = metric(**{name: value, only.other: only.decides})
+        other_value = defaults.get(dependency.other, free.default)
+        if other_value in dependency:
+            expected = metric(**{name: value, dependency.other: other_value})
+        elif dependency.decides is not None:
+            expected = metric(**{name: value, dependency.other: dependency.decides})
         else:
             with raises("contradicting-parameters", UsageError):
                 written.bound(defaults)
             continue
         assert _values(written, defaults) == _values(expected, defaults)
-    unfit = next(each for each in free.choices if each not in only)
+    unfit = next(choice for choice in free.choices if choice not in dependency)
     with raises("contradicting-parameters", UsageError):
-        metric(**{name: value, only.other: unfit}).bound()
+        metric(**{name: value, dependency.other: unfit}).bound()
 
 
 def mean(metric, convention="trec", qrels=QRELS, run=RUN):
@@ -168,8 +171,8 @@ def test_a_graded_discount_is_averaged_over_ties():
     tied = replace(group, first=first, last=last)
     orders = [[*order, 2] for order in permutations([3, 1, 0])]
     sums = [sum(g / log2(i * g + 1) for i, g in enumerate(order, 1) if g) for order in orders]
-    got = DCG(discount="graded", ties="averaged").compute(tied)
-    assert got == pytest.approx(np.mean(sums))
+    actual = DCG(discount="graded", ties="averaged").compute(tied)
+    assert actual == pytest.approx(np.mean(sums))
 
 
 def test_the_least_grade_of_ndcg_counts_under_any_gain():
@@ -181,16 +184,16 @@ def test_the_least_grade_of_ndcg_counts_under_any_gain():
 
 def test_truncated_levels_know_fractional_grades():
     judged = block([[2.5, 1, 0.5]])
-    best = 3 + 2.5 / log2(3) + 0.5 / 2
+    ideal = 3 + 2.5 / log2(3) + 0.5 / 2
     result = nDCG(gain={1: 3}, levels="truncated").compute(judged)
-    assert result == pytest.approx((2.5 + 3 / log2(3) + 0.5 / 2) / best)
+    assert result == pytest.approx((2.5 + 3 / log2(3) + 0.5 / 2) / ideal)
 
 
 def test_judged_only_can_be_switched_off():
-    how = override_convention(CONVENTIONS["trec"], ["judged_only=true"])
+    convention = override_convention(CONVENTIONS["trec"], ["judged_only=true"])
     ranked = {"1": {"u": 3.0, "a": 2.0}}
-    assert mean(RR, how, {"1": {"a": 1}}, ranked) == 1
-    assert mean(RR(judged_only=False), how, {"1": {"a": 1}}, ranked) == 1 / 2
+    assert mean(RR, convention, {"1": {"a": 1}}, ranked) == 1
+    assert mean(RR(judged_only=False), convention, {"1": {"a": 1}}, ranked) == 1 / 2
 
 
 def test_names_of_tools_keep_what_is_written():

@@ -28,8 +28,10 @@ def _answers():
 def _faceted():
     rows = [[_answers() for _ in range(8)] for _ in range(20)]
     missed = [[_answers() for _ in range(4)] for _ in rows]
-    found = block(rows, [[*row, *more] for row, more in zip(rows, missed, strict=True)])
-    return replace(found, weights=RNG.random((len(rows), found.grades.shape[-1])))
+    judged = block(
+        rows, [[*row, *missed_row] for row, missed_row in zip(rows, missed, strict=True)]
+    )
+    return replace(judged, weights=RNG.random((len(rows), judged.grades.shape[-1])))
 
 
 def _preferred():
@@ -41,13 +43,13 @@ def _preferred():
 
 
 def _pools():
-    found = []
+    pools = []
     for _ in range(20):
-        stratum, drawn = RNG.integers(0, 2, 12), RNG.random(12) < 0.6
-        grade = np.where(drawn, RNG.integers(0, 4, 12), -1).astype(float)
+        stratum, sampled_mask = RNG.integers(0, 2, 12), RNG.random(12) < 0.6
+        grade = np.where(sampled_mask, RNG.integers(0, 4, 12), -1).astype(float)
         rank = np.where(RNG.random(12) < 0.8, RNG.permutation(12) + 1.0, np.inf)
-        found.append(SampledPool(rank, grade, stratum, np.full(12, np.nan)))
-    return found
+        pools.append(SampledPool(rank, grade, stratum, np.full(12, np.nan)))
+    return pools
 
 
 SEEN = {
@@ -74,9 +76,10 @@ def test_a_parameter_has_an_effect_under_every_convention(metric, name):
         allowed = [value for value in allowed if declared.choices or value in declared.range]
     fixed = metric @ 3 if metric.at in metric.missing else metric
     for defaults in {
-        str(how.defaults(metric)): how.defaults(metric) for how in CONVENTIONS.values()
+        str(convention.defaults(metric)): convention.defaults(metric)
+        for convention in CONVENTIONS.values()
     }.values():
-        found = {
+        results = {
             fixed(**{name: value}).compute(SEEN[metric], defaults).tobytes() for value in allowed
         }
-        assert len(found) > 1, (str(fixed), name, defaults)
+        assert len(results) > 1, (str(fixed), name, defaults)

@@ -38,8 +38,8 @@ def test_an_absent_score_gives_its_rank_to_the_next_document(as_frame):
 def test_repeated_documents_hold_their_places():
     run = rows(("1", "a", 3.0), ("1", "a", 2.0), ("1", "b", 1.0))
     qrels = {"1": {"a": 1, "b": 1}}
-    found = {rule: means(run, ["AP"], changed(duplicates=rule), qrels)["AP"] for rule in RULES}
-    assert found == RULES
+    values = {rule: means(run, ["AP"], changed(duplicates=rule), qrels)["AP"] for rule in RULES}
+    assert values == RULES
 
 
 RULES = {
@@ -62,15 +62,15 @@ def test_queries_of_value_zero_can_be_left_out(as_frame):
 
 def test_without_any_relevant_document_in_the_list_is_not_without_one_in_the_cutoff():
     run = {"1": {"x": 2.0, "a": 1.0}, "2": {"y": 1.0}}
-    how = changed(forced={"no_hit": None}, nothing_judged=None)
-    assert means(run, ["P@1", "P@2"], how) == {"P@1": 0.0, "P@2": 1 / 2}
+    convention = changed(forced={"no_hit": None}, nothing_judged=None)
+    assert means(run, ["P@1", "P@2"], convention) == {"P@1": 0.0, "P@2": 1 / 2}
 
 
 def test_the_mean_where_nobody_has_a_hit():
-    how = changed(forced={"zero": None}, nothing_judged=None, no_hits=0.25)
+    convention = changed(forced={"zero": None}, nothing_judged=None, no_hits=0.25)
     run = {"1": {"x": 2.0, "a": 1.0}, "2": {"y": 1.0}}
-    got = means(run, ["P@1", "P@2"], how)
-    assert got == {"P@1": 0.25, "P@2": 1 / 2}
+    scores = means(run, ["P@1", "P@2"], convention)
+    assert scores == {"P@1": 0.25, "P@2": 1 / 2}
 
 
 def test_rounding_to_the_even_digit():
@@ -81,13 +81,13 @@ def test_rounding_to_the_even_digit():
 
 
 def test_recommenders_averages_r_precision_over_users_with_a_hit():
-    how = CONVENTIONS["recommenders"]
+    convention = CONVENTIONS["recommenders"]
     hit, late, none = {"a": 1.0}, {"x": 2.0, "y": 1.5, "c": 1.0}, {"z": 1.0}
     word = "r_precision_at_k(k=3)"
-    assert means({"1": hit, "2": none}, [word], how)[word] == 1 / 2
-    assert means({"1": hit, "2": late}, [word], how)[word] == 1 / 2  # c is after R = 1
-    assert isnan(means({"2": late}, [word], how)[word])
-    assert means({"2": none}, [word], how)[word] == 0
+    assert means({"1": hit, "2": none}, [word], convention)[word] == 1 / 2
+    assert means({"1": hit, "2": late}, [word], convention)[word] == 1 / 2  # c is after R = 1
+    assert isnan(means({"2": late}, [word], convention)[word])
+    assert means({"2": none}, [word], convention)[word] == 0
 
 
 EVIDENTLY = {

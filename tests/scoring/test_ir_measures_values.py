@@ -36,5 +36,5 @@ def world() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
 
 @pytest.mark.parametrize("metric", WANTED)
 def test_values_are_those_of_the_tool(metric: str) -> None:
-    found = rankgate.evaluate(*world(), [metric], "ir_measures").means[metric][0]
-    assert found == pytest.approx(WANTED[metric], rel=1e-12)
+    mean = rankgate.evaluate(*world(), [metric], "ir_measures").means[metric][0]
+    assert mean == pytest.approx(WANTED[metric], rel=1e-12)

@@ -45,7 +45,7 @@ CHOICES = [
     *(
         ("ir_measures", name, ANSWERED, run, value)
         for name, second in (
-            *((f"{each}@1", 0) for each in ("P_IA", "ERR_IA", "nERR_IA", "StRecall")),
+            *((f"{metric_name}@1", 0) for metric_name in ("P_IA", "ERR_IA", "nERR_IA", "StRecall")),
             *(("alpha_DCG@1", 0), ("alpha_nDCG@1", 0), ("AP_IA", 1 / 2)),
             *(("NRBP", 3 / 8), ("nNRBP", 1 / 2)),
         )
@@ -106,8 +106,8 @@ CHOICES = [
 
 @pytest.mark.parametrize(("name", "metric", "qrels", "run", "value"), CHOICES)
 def test_a_choice_of_a_tool(name, metric, qrels, run, value):
-    (found,) = evaluate(qrels, run, [metric], name).runs[0].means.values()
-    assert found == pytest.approx(value, abs=1e-12)
+    (score,) = evaluate(qrels, run, [metric], name).runs[0].means.values()
+    assert score == pytest.approx(value, abs=1e-12)
 
 
 LONG = {"1": {f"n{i:04}": 2000.0 - i for i in range(1, 1001)} | {"a": 1.0}}
@@ -116,9 +116,9 @@ LONG = {"1": {f"n{i:04}": 2000.0 - i for i in range(1, 1001)} | {"a": 1.0}}
 @pytest.mark.parametrize("name", ["ir_measures", "cwl"])
 def test_the_weights_of_cwl_add_up_to_1_over_a_thousand_ranks(name):
     rbp = "RBP(rel=1,p=0.999)"
-    (behind,) = evaluate(ONE, LONG, [rbp], name).runs[0].means.values()
+    (last,) = evaluate(ONE, LONG, [rbp], name).runs[0].means.values()
     (first,) = evaluate({"1": {"n0001": 1}}, LONG, [rbp], name).runs[0].means.values()
-    assert behind == 0
+    assert last == 0
     assert first == pytest.approx(0.001 / (1 - 0.999**1000), rel=1e-12)
 
 

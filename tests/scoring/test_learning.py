@@ -19,7 +19,7 @@ def means(how, *metrics, qrels=EMPTY, run=RUN):
 
 
 def test_lenskit_leaves_lists_without_a_value_out_of_its_mean():
-    found = means("lenskit", "RecipRank(3)", "RBP(3)", "NDCG(3)", "Precision(3)", "Hit()")
+    mean_values = means("lenskit", "RecipRank(3)", "RBP(3)", "NDCG(3)", "Precision(3)", "Hit()")
     expected = {
         "RecipRank(3)": 1 / 2,
         "RBP(3)": 0.15 * 0.85,
@@ -27,7 +27,7 @@ def test_lenskit_leaves_lists_without_a_value_out_of_its_mean():
         "Precision(3)": (1 / 2 + 0) / 2,
         "Hit()": 1,
     }
-    assert found == pytest.approx(expected)
+    assert mean_values == pytest.approx(expected)
 
 
 def test_lenskit_counts_a_list_that_is_missing_as_0():
@@ -35,23 +35,25 @@ def test_lenskit_counts_a_list_that_is_missing_as_0():
 
 
 def test_xgboost_and_allrank_count_a_query_without_a_relevant_document_as_1():
-    found = means("xgboost", "ndcg", "map@5", "pre@5")
+    mean_values = means("xgboost", "ndcg", "map@5", "pre@5")
     expected = {"ndcg": (1 / log2(3) + 1) / 2, "map@5": (1 / 2 + 1) / 2, "pre@5": (1 / 2 + 0) / 2}
-    assert found == pytest.approx(expected)
+    assert mean_values == pytest.approx(expected)
     assert means("allrank", "mrr()", "mrr(ats=[1])") == {"mrr()": 0.75, "mrr(ats=[1])": 0.5}
 
 
 def test_a_query_without_a_relevant_document_may_be_an_error():
-    how = replace(CONVENTIONS["torchmetrics"], no_relevant="error")
+    convention = replace(CONVENTIONS["torchmetrics"], no_relevant="error")
     with raises("no-relevant-document", InputError):
-        means(how, "RetrievalMAP")
-    assert means(how, "RetrievalMAP", run={"1": RUN["1"]}) == {"RetrievalMAP": 1 / 2}
+        means(convention, "RetrievalMAP")
+    assert means(convention, "RetrievalMAP", run={"1": RUN["1"]}) == {"RetrievalMAP": 1 / 2}
 
 
 def test_torchmetrics_retrieves_what_scores_above_0_for_some_metrics_only():
     names = [f"retrieval_{name}" for name in ("recall", "hit_rate", "reciprocal_rank")]
-    found = means("torchmetrics", *names, qrels={"1": {"a": 1}}, run={"1": {"b": 1.0, "a": 0.0}})
-    assert found == dict(zip(names, (0, 1, 0), strict=True))
+    mean_values = means(
+        "torchmetrics", *names, qrels={"1": {"a": 1}}, run={"1": {"b": 1.0, "a": 0.0}}
+    )
+    assert mean_values == dict(zip(names, (0, 1, 0), strict=True))
 
 
 def test_scikit_learn_refuses_what_it_has_no_answer_to():

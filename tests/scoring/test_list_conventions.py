@@ -57,8 +57,15 @@ def test_our_names_name_ours_where_a_tool_writes_its_own_in_lower_case(conventio
 
 
 # the items of evidently's tests of diversity and serendipity, with their two features
-ITEMS = {"0a": (1, 0), "1a": (1, 0.1), "5a": (1, 1), "6a": (-0.1, 0.9), "4a": (1, 0.9),
-         "10a": (-1, -1), "2a": (1, 0.2)}  # fmt: skip
+ITEMS = {
+    "0a": (1, 0),
+    "1a": (1, 0.1),
+    "5a": (1, 1),
+    "6a": (-0.1, 0.9),
+    "4a": (1, 0.9),
+    "10a": (-1, -1),
+    "2a": (1, 0.2),
+}
 SHOWN = (("0a", "1a", "5a", "6a"), ("0a", "1a", "5a", "6a"), ("0a", "4a", "6a", "10a"))
 CODES = {item: code for code, item in enumerate(ITEMS)}
 
@@ -90,8 +97,8 @@ def test_evidently_s_serendipity_falls_with_every_hit():
 
 
 def test_evidently_s_popularity_novelty_and_personalization():
-    known = {"seen": np.array([0, 3, 1, 0]), "people": 3}
-    result = Listed(np.array([[3, NONE], [2, 3], [1, 2]]), 4, **known)
+    training = {"seen": np.array([0, 3, 1, 0]), "people": 3}
+    result = Listed(np.array([[3, NONE], [2, 3], [1, 2]]), 4, **training)
     assert under("evidently", "NoveltyMetric(k=2)").value(result) == pytest.approx(
         1.188722, abs=1e-6
     )
@@ -100,9 +107,9 @@ def test_evidently_s_popularity_novelty_and_personalization():
     assert under("evidently", f"{bias}coverage").value(result) == 1.0  # of the two in training
     assert under("trec", "Coverage").value(result) == 3 / 4
     assert under("evidently", f"{bias}gini").value(result) == pytest.approx(0.2)
-    same = Listed(np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 1, 4]]), 5)
+    similar_lists = Listed(np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 2, 1, 4]]), 5)
     personal = under("evidently", "PersonalizationMetric(k=4)")
-    assert personal.value(same) == pytest.approx(0.1666667, abs=1e-7)
+    assert personal.value(similar_lists) == pytest.approx(0.1666667, abs=1e-7)
 
 
 def test_evidently_takes_every_list_for_a_full_one():
@@ -115,8 +122,13 @@ def test_evidently_takes_every_list_for_a_full_one():
 
 
 def test_recpack_s_example():
-    result = Listed(np.array([[0, 2], [4, 3]]), 5, features=np.eye(2)[[0, 1, 0, 1, 0]],
-                  seen=np.array([2, 1, 1, 1, 0]), relevant=np.array([[0, 2], [1, 3]]))  # fmt: skip
+    result = Listed(
+        np.array([[0, 2], [4, 3]]),
+        5,
+        features=np.eye(2)[[0, 1, 0, 1, 0]],
+        seen=np.array([2, 1, 1, 1, 0]),
+        relevant=np.array([[0, 2], [1, 3]]),
+    )
     assert under("recpack", "CoverageK(2)").value(result) == 4 / 5
     assert under("recpack", "IntraListDiversityK(2)").value(result) == 1 / 2
     assert under("recpack", "IPSHitRateK(2)").value(result) == 12.5 / 2
@@ -125,8 +137,13 @@ def test_recpack_s_example():
 
 
 def test_elliot_s_head_and_its_novelty_of_hits():
-    result = Listed(np.array([[0, 3], [1, NONE]]), 5, seen=np.array([4, 3, 1, 1, 1]), people=4,
-                  relevant=np.array([[3, NONE], [NONE, NONE]]))  # fmt: skip
+    result = Listed(
+        np.array([[0, 3], [1, NONE]]),
+        5,
+        seen=np.array([4, 3, 1, 1, 1]),
+        people=4,
+        relevant=np.array([[3, NONE], [NONE, NONE]]),
+    )
     discount = 1 / log2(3)
     assert under("elliot", "EPC@2").value(result) == pytest.approx(
         discount * 3 / 4 / (1 + discount)
@@ -140,8 +157,8 @@ def test_elliot_s_head_and_its_novelty_of_hits():
 
 
 def test_recbole_s_tail_is_of_items_that_were_seen():
-    seen = np.array([0, 9, 1, 1, *range(2, 18)])  # 19 were seen, of which one is the tail
-    result = Listed(np.array([[0, 2, 3, 1]]), 20, seen=seen)
+    item_counts = np.array([0, 9, 1, 1, *range(2, 18)])  # 19 were seen, of which one is the tail
+    result = Listed(np.array([[0, 2, 3, 1]]), 20, seen=item_counts)
     assert under("recbole", "TailPercentage@4").value(result) == 1 / 4
     assert under("recbole", "AveragePopularity@4").value(result) == (0 + 1 + 1 + 9) / 4
     assert under("evidently", "Popularity@4").value(result) == (1 + 1 + 9) / 3
@@ -167,32 +184,33 @@ def test_one_s_own_parameters_go_before_the_convention_s():
 
 
 def test_a_convention_of_one_s_own_binds_them():
-    how = override_convention(CONVENTIONS["trec"], ["Gini.over=shown"])
-    ((_, metric),) = find_ranking_metrics(["Gini@3"], how, LIST_METRICS)
+    convention = override_convention(CONVENTIONS["trec"], ["Gini.over=shown"])
+    ((_, metric),) = find_ranking_metrics(["Gini@3"], convention, LIST_METRICS)
     assert metric.value(SIX) == pytest.approx(0.2407407, abs=1e-7)  # ClayRS
-    assert how.hash != CONVENTIONS["trec"].hash
+    assert convention.hash != CONVENTIONS["trec"].hash
     with raises("invalid-axis-value", UsageError):
         override_convention(CONVENTIONS["trec"], ["Gini.over=all"])
 
 
 def test_every_name_of_a_tool_is_a_metric_with_parameters_that_there_are():
     spelled = 0
-    for how in CONVENTIONS.values():
-        for theirs, ours in how.spellings.items():
-            if parse_list(ours.partition("@")[0].partition("(")[0]) is not None:
-                name = theirs.replace("{k}", "5").replace("{n}", "5")
-                assert under(how.name, name).name in ours
+    for convention in CONVENTIONS.values():
+        for tool_name, rankgate_name in convention.spellings.items():
+            if parse_list(rankgate_name.partition("@")[0].partition("(")[0]) is not None:
+                name = tool_name.replace("{k}", "5").replace("{n}", "5")
+                assert under(convention.name, name).name in rankgate_name
                 spelled += 1
         for metric in LIST_METRICS:
-            assert metric.under_convention(how.parameters.get(metric.name, {}))
+            assert metric.under_convention(convention.parameters.get(metric.name, {}))
     assert spelled > 30
 
 
 def test_the_scorecard_has_the_number_of_the_tool():
     run = pl.DataFrame(
         [("u1", "a", 3.0), ("u1", "c", 2.0), ("u2", "a", 3.0), ("u2", "b", 2.0)],
-        schema=["query_id", "doc_id", "score"], orient="row",
-    )  # fmt: skip
+        schema=["query_id", "doc_id", "score"],
+        orient="row",
+    )
     qrels = {"u1": {"a": 1}, "u2": {"b": 1}}
     train = pl.DataFrame({"user": ["u1", "u2"], "item": ["a", "d"]})
 
@@ -201,8 +219,8 @@ def test_the_scorecard_has_the_number_of_the_tool():
         return dict(zip(result.figures["metric"], result.figures["value"], strict=True))
 
     assert card("trec", "Coverage@2", "Gini@2") == {"Coverage@2": 3 / 4, "Gini@2": 0.375}
-    theirs = card("evidently", "Coverage@2", "Gini@2")
-    assert theirs == pytest.approx({"Coverage@2": 1 / 2, "Gini@2": 1 / 4})
+    evidently_values = card("evidently", "Coverage@2", "Gini@2")
+    assert evidently_values == pytest.approx({"Coverage@2": 1 / 2, "Gini@2": 1 / 4})
     with raises("missing-input", UsageError):
         scorecard(qrels, run, ["Coverage@2"], "evidently")
 
@@ -215,9 +233,9 @@ def test_rankings_alone_have_no_such_metric():
 def test_lenskit_s_gini_of_exposure():
     worth = {1: 3, 2: 2 * 0.85, 3: 0.85**2, 4: 0.85**2, 5: 0.85, 6: 0.85**2}  # by hand, of SIX
     ascending = sorted([*worth.values(), 0, 0, 0, 0])
-    wanted = sum((2 * i - 11) * each for i, each in enumerate(ascending, 1))
-    wanted /= 10 * sum(ascending)
-    assert under("lenskit", "ExposureGini(n=3)").value(SIX) == pytest.approx(wanted)
-    alone = under("trec", "ExposureGini@3").value(SIX)
-    assert alone == pytest.approx(under("trec", "ExposureGini(weight='log2')@3").value(SIX))
-    assert alone != pytest.approx(wanted)
+    expected = sum((2 * i - 11) * exposure for i, exposure in enumerate(ascending, 1))
+    expected /= 10 * sum(ascending)
+    assert under("lenskit", "ExposureGini(n=3)").value(SIX) == pytest.approx(expected)
+    trec_value = under("trec", "ExposureGini@3").value(SIX)
+    assert trec_value == pytest.approx(under("trec", "ExposureGini(weight='log2')@3").value(SIX))
+    assert trec_value != pytest.approx(expected)

@@ -20,8 +20,11 @@ RUN = {"1": {"a": 1.0, "b": 1.0, "c": 0.5}, "2": {"a": 2.0}}
 def test_lists_stand_as_the_convention_has_them():
     result = code_lists(read_run(RUN), CONVENTIONS["trec"], 2, catalogue=["a", "b", "c", "d"])
     assert result.items.tolist() == [[1, 0], [0, NONE]]
-    other = replace(CONVENTIONS["trec"], ties="doc_id_asc")
-    assert code_lists(read_run(RUN), other, 2, catalogue=4).items.tolist() == [[0, 1], [0, NONE]]
+    convention = replace(CONVENTIONS["trec"], ties="doc_id_asc")
+    assert code_lists(read_run(RUN), convention, 2, catalogue=4).items.tolist() == [
+        [0, 1],
+        [0, NONE],
+    ]
     assert coverage(result.sums()) == 2 / 4
 
 

@@ -18,8 +18,8 @@ def test_every_query_has_the_value_of_the_definition(collection):
     for query in qrels:
         expected = naive.values(qrels[query], run.get(query, {}))
         for metric in naive.METRICS:
-            found = scores.per_query(metric)[query]
-            assert found == pytest.approx(expected[metric], abs=1e-12), (query, metric)
+            score = scores.per_query(metric)[query]
+            assert score == pytest.approx(expected[metric], abs=1e-12), (query, metric)
 
 
 @given(collections())

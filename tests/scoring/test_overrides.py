@@ -20,27 +20,29 @@ RUN = {"1": {"b": 2.0, "a": 1.0}, "2": {"y": 1.0}}
 
 
 def test_every_field_that_chooses_is_an_axis_with_words():
-    chosen = (
-        {each.name for each in fields(Convention)} - DESCRIPTIVE_FIELDS - {"parameters", "special"}
+    axis_names = (
+        {field.name for field in fields(Convention)}
+        - DESCRIPTIVE_FIELDS
+        - {"parameters", "special"}
     )
-    assert set(axes()) == chosen
+    assert set(axes()) == axis_names
     assert all(len(axis.help) > 20 for axis in axes().values())
 
 
 @pytest.mark.parametrize("axis", axes().values(), ids=lambda axis: axis.name)
 def test_every_word_of_an_axis_is_read_back(axis):
     choices = axis.choices if axis.kind == "choice" else ()
-    words = [*choices, *(["none"] if axis.optional else [])]
-    for word in words:
-        how = overridden(Convention("plain"), [f"{axis.name}={word}"])
-        assert getattr(how, axis.name) == (None if word == "none" else word)
+    options = [*choices, *(["none"] if axis.optional else [])]
+    for word in options:
+        convention = overridden(Convention("plain"), [f"{axis.name}={word}"])
+        assert getattr(convention, axis.name) == (None if word == "none" else word)
 
 
 def test_an_override_has_a_name_and_a_hash_of_its_own():
-    how = overridden("trec", ["ties=doc_id_asc", "depth=5"])
-    assert (how.name, how.ties, how.depth) == ("trec+", "doc_id_asc", 5)
-    assert how.hash != CONVENTIONS["trec"].hash
-    assert overridden(how, ["ties=doc_id_desc"]).name == "trec+"
+    convention = overridden("trec", ["ties=doc_id_asc", "depth=5"])
+    assert (convention.name, convention.ties, convention.depth) == ("trec+", "doc_id_asc", 5)
+    assert convention.hash != CONVENTIONS["trec"].hash
+    assert overridden(convention, ["ties=doc_id_desc"]).name == "trec+"
 
 
 def test_what_changes_nothing_keeps_the_convention():
@@ -51,19 +53,19 @@ def test_values_follow_the_settings():
     metrics = ["nDCG", "RR"]
     settings = ["nDCG.gain=exp", "RR.without_relevant=none"]
     plain = evaluate(QRELS, RUN, metrics).runs[0].means
-    other = evaluate(QRELS, RUN, metrics, overridden("trec", settings)).runs[0].means
-    own = evaluate(QRELS, RUN, ["nDCG(gain='exp')"]).runs[0].means["nDCG(gain='exp')"]
+    adjusted = evaluate(QRELS, RUN, metrics, overridden("trec", settings)).runs[0].means
+    direct = evaluate(QRELS, RUN, ["nDCG(gain='exp')"]).runs[0].means["nDCG(gain='exp')"]
     assert plain["RR"] == 1 / 2  # two queries, one without relevant documents
-    assert other["RR"] == 1  # which is left out
-    assert other["nDCG"] == own != plain["nDCG"]
+    assert adjusted["RR"] == 1  # which is left out
+    assert adjusted["nDCG"] == direct != plain["nDCG"]
 
 
 def test_a_setting_for_all_metrics_takes_back_what_single_ones_had():
-    how = overridden("trec", ["RR.without_relevant=none", "without_relevant=1"])
-    assert "RR" not in how.special
-    how = overridden("trec", ["AP.rel=3", "rel=2"])
-    assert how.parameters["*"] == {"rel": 2}
-    assert "AP" not in how.parameters
+    convention = overridden("trec", ["RR.without_relevant=none", "without_relevant=1"])
+    assert "RR" not in convention.special
+    convention = overridden("trec", ["AP.rel=3", "rel=2"])
+    assert convention.parameters["*"] == {"rel": 2}
+    assert "AP" not in convention.parameters
 
 
 def test_a_kind_of_empty_is_forced():
@@ -115,23 +117,26 @@ def test_a_convention_in_toml(tmp_path):
     path.write_text(OURS)
     result = evaluate(QRELS, RUN, ["ndcg at 5"], str(path))
     assert result.convention["name"] == "ours"
-    chosen = result.convention["axes"]
-    assert (chosen["precision"], chosen["missing"]) == ("float32", "leave_out")  # of the base
-    assert (chosen["ties"], chosen["without_relevant"]) == ("doc_id_asc", None)
-    assert chosen["parameters"]["nDCG"]["gain"] == "exp"
-    assert chosen["parameters"]["*"] == {"rel": 2}
-    assert chosen["special"]["RR"] == {"depth": 10}
-    assert chosen["forced"] == {"nothing": 1.0}
-    own = evaluate(QRELS, RUN, ["nDCG(gain='exp')@5"], "trec9").runs[0]
+    axis_values = result.convention["axes"]
+    assert (axis_values["precision"], axis_values["missing"]) == (
+        "float32",
+        "leave_out",
+    )  # of the base
+    assert (axis_values["ties"], axis_values["without_relevant"]) == ("doc_id_asc", None)
+    assert axis_values["parameters"]["nDCG"]["gain"] == "exp"
+    assert axis_values["parameters"]["*"] == {"rel": 2}
+    assert axis_values["special"]["RR"] == {"depth": 10}
+    assert axis_values["forced"] == {"nothing": 1.0}
+    direct = evaluate(QRELS, RUN, ["nDCG(gain='exp')@5"], "trec9").runs[0]
     values = result.runs[0].values["ndcg at 5"]
-    assert values[0] == own.values["nDCG(gain='exp')@5"][0]
+    assert values[0] == direct.values["nDCG(gain='exp')@5"][0]
 
 
 def test_one_metric_cannot_add_queries_that_the_others_lack():
     with raises("invalid-axis-value", UsageError):
         overridden(CONVENTIONS["trec9"], ["RR.missing=zero"])
-    mine = overridden(CONVENTIONS["trec"], ["RR.missing=leave_out"])
-    means = evaluate({"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}}, ["RR", "P@1"], mine)
+    convention = overridden(CONVENTIONS["trec"], ["RR.missing=leave_out"])
+    means = evaluate({"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}}, ["RR", "P@1"], convention)
     assert means.runs[0].means == {"RR": 1.0, "P@1": 0.5}
 
 
@@ -163,12 +168,12 @@ def test_a_missing_file(tmp_path):
 @pytest.mark.parametrize("name", ["nDCG@10", "RR@10", "IPrec@0.1", "AP(rel=2)"])
 def test_choices_laid_flat_mean_the_same(name):
     metric = parse(name)
-    for how in CONVENTIONS.values():
-        flat = Choices.collect(how, metric)
-        own = flat.convention("flat")
-        assert flat.differing(Choices.collect(own, metric)) == ()
-        assert metric.bound(own.defaults(metric)) == metric.bound(
-            how.for_metric(metric).defaults(metric)
+    for convention in CONVENTIONS.values():
+        flat = Choices.collect(convention, metric)
+        rebuilt = flat.convention("flat")
+        assert flat.differing(Choices.collect(rebuilt, metric)) == ()
+        assert metric.bound(rebuilt.defaults(metric)) == metric.bound(
+            convention.for_metric(metric).defaults(metric)
         )
 
 

@@ -44,10 +44,10 @@ def test_the_best_document_of_rre_may_come_late_and_values_have_two_decimals():
     qrels = {"1": {"a": 1, "b": 3, "c": 3}}
     run = {"1": {"a": 9, "x": 8, "y": 7, "z": 6, "v": 5, "b": 4, "c": 3}}
     means = evaluate(qrels, run, ["RR@10", "P@10", "NDCG@10"], "rre").runs[0].means
-    cut = 1 + 2.49 + 2.33  # 7 / log2(7) and 7 / log2(8)
+    dcg = 1 + 2.49 + 2.33  # 7 / log2(7) and 7 / log2(8)
     ideal = 7 + 4.41 + 0.5
     assert means == pytest.approx(
-        {"RR@10": 0.17, "P@10": 0.43, "NDCG@10": math.floor(100 * cut / ideal) / 100}
+        {"RR@10": 0.17, "P@10": 0.43, "NDCG@10": math.floor(100 * dcg / ideal) / 100}
     )
 
 
@@ -60,8 +60,8 @@ def test_a_rating_between_0_and_1_is_relevant_where_the_tool_says_above_0():
             *retrieval_tools.DOCUMENT_PRESETS,
         )
     ]
-    found = {name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"] for name in names}
-    assert [name for name in names if found[name] == 0] == [
+    precisions = {name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"] for name in names}
+    assert [name for name in names if precisions[name] == 0] == [
         *("searchtweak", "elasticsearch", "rankquest", "esci-code")
     ]
 
@@ -88,13 +88,15 @@ def test_a_document_that_stands_there_twice(name, metric, value):
 def test_values_are_rounded_before_the_mean(hits, rounding, value):
     docs = {f"d{i}": 1.0 for i in range(hits)}
     for digits, want in ((2, 0.29), (1, value)):  # 0.29 times 100 is below 29 in binary
-        how = replace(CONVENTIONS["trec"], name="mine", digits=digits, rounding=rounding)
-        assert evaluate({"1": docs}, {"1": docs}, "P@100", how).runs[0].means["P@100"] == want
+        convention = replace(CONVENTIONS["trec"], name="mine", digits=digits, rounding=rounding)
+        assert (
+            evaluate({"1": docs}, {"1": docs}, "P@100", convention).runs[0].means["P@100"] == want
+        )
 
 
 def test_halves_are_rounded_up():
     docs = {"a": 1, "b": 0, "c": 0, "d": 0, "e": 0, "f": 0, "g": 0, "h": 0}
-    run = {"1": {doc: float(-place) for place, doc in enumerate(docs)}}
+    run = {"1": {doc: float(-position) for position, doc in enumerate(docs)}}
     means = evaluate({"1": docs}, run, "P@8", "opensearch").runs[0].means
     assert means["P@8"] == 0.13  # 1 / 8
 
@@ -107,8 +109,8 @@ def test_a_rating_above_the_scale_is_refused_with_the_way_out():
 def test_the_tools_own_names_are_read():
     for convention in libraries_and_products.PRODUCT_PRESETS:
         numbers = {"k": "10", "top": "4"}
-        for theirs in convention.spellings:
-            name = theirs.format(**numbers)
+        for spelling in convention.spellings:
+            name = spelling.format(**numbers)
             scores = evaluate({"1": {"a": 1}}, {"1": {"a": 1}}, name, convention).runs[0]
             assert list(scores.means) == [name]
 
@@ -127,6 +129,9 @@ def test_haystack_divides_by_all_relevant_documents_since_3_1():
         name: evaluate(judged, run, "DocumentMAP", name).runs[0].means["DocumentMAP"]
         for name in ("haystack", "haystack-3.0")
     }
-    assert values == pytest.approx({
-        "haystack": (1 / 2 + 2 / 3) / 3, "haystack-3.0": (1 / 2 + 2 / 3) / 2,
-    })  # fmt: skip
+    assert values == pytest.approx(
+        {
+            "haystack": (1 / 2 + 2 / 3) / 3,
+            "haystack-3.0": (1 / 2 + 2 / 3) / 2,
+        }
+    )

@@ -30,13 +30,13 @@ def world() -> tuple[np.ndarray, np.ndarray]:
 def expected() -> float:
     """The same by NumPy alone."""
     labels, scores = world()
-    best = np.argsort(-scores, axis=1)[:, :10]
-    return float(np.take_along_axis(labels, best, 1).mean())
+    top_items = np.argsort(-scores, axis=1)[:, :10]
+    return float(np.take_along_axis(labels, top_items, 1).mean())
 
 
 def forms() -> dict[str, object]:
     _, scores = world()
-    users, items = (each.ravel() for each in np.indices(scores.shape))
+    users, items = (index_grid.ravel() for index_grid in np.indices(scores.shape))
     rows = {"user": users.astype(str), "item": items.astype(str), "score": scores.ravel()}
     frame = pl.DataFrame(rows)
     ranked = np.argsort(-scores, axis=1)
@@ -74,10 +74,14 @@ def test_list_metrics_see_the_same_lists(form: str) -> None:
     labels, _ = world()
     names = ["Coverage@3", "Gini@3", "Entropy@3"]
     values = [
-        [rankgate.evaluate(labels, forms()[each], names, convention="lenskit").means[name][0]
-         for name in names]
-        for each in (form, "lists")
-    ]  # fmt: skip
+        [
+            rankgate.evaluate(labels, forms()[form_name], names, convention="lenskit").means[name][
+                0
+            ]
+            for name in names
+        ]
+        for form_name in (form, "lists")
+    ]
     assert values[0] == pytest.approx(values[1])
 
 
@@ -90,9 +94,9 @@ def test_a_file_ranks_by_its_rows(tmp_path: Path) -> None:
 
 def test_equal_scores_stand_in_the_order_of_rows() -> None:
     frame = pl.DataFrame({"user": ["u"] * 3, "item": ["a", "c", "b"], "score": [1.0, 2.0, 2.0]})
-    for item, wanted in (("c", 1), ("b", 1 / 2), ("a", 1 / 3)):
+    for item, expected_rr in (("c", 1), ("b", 1 / 2), ("a", 1 / 3)):
         result = rankgate.evaluate({"u": {item}}, frame, ["RR"], convention="lenskit")
-        assert result.means["RR"][0] == pytest.approx(wanted)
+        assert result.means["RR"][0] == pytest.approx(expected_rr)
 
 
 def test_explain_shows_the_same_ranking() -> None:

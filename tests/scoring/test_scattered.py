@@ -70,13 +70,15 @@ def written(path: Path, lines: list[str]) -> str:
 def test_values_and_counts_are_those_of_sorted_lines(tmp_path, lines, qrels, convention):
     # rows of one query keep their order: some conventions rank by it
     owner = np.array([int(line.split()[0]) for line in lines])
-    drawn = np.random.default_rng(5).permutation(owner)
+    shuffled = np.random.default_rng(5).permutation(owner)
     by_query = {query: iter(np.flatnonzero(owner == query)) for query in range(QUERIES)}
-    scattered = [lines[next(by_query[query])] for query in drawn.tolist()]
+    scattered = [lines[next(by_query[query])] for query in shuffled.tolist()]
     assert scattered != lines
     results = [
-        rankgate.evaluate(qrels, written(tmp_path / name, some), METRICS, convention=convention)
-        for name, some in (("a.run", lines), ("b.run", scattered))
+        rankgate.evaluate(
+            qrels, written(tmp_path / name, run_lines), METRICS, convention=convention
+        )
+        for name, run_lines in (("a.run", lines), ("b.run", scattered))
     ]
     first, second = (result.runs[0] for result in results)
     assert first.counts == second.counts
@@ -88,18 +90,18 @@ def test_values_and_counts_are_those_of_sorted_lines(tmp_path, lines, qrels, con
 
 
 def test_a_document_twice_is_found_across_pieces(tmp_path, lines, qrels):
-    again = [*lines, lines[7]]
-    with raises("duplicate-document", DuplicateError, line=len(again)):
-        rankgate.evaluate(qrels, written(tmp_path / "a.run", again), METRICS)
+    repeated = [*lines, lines[7]]
+    with raises("duplicate-document", DuplicateError, line=len(repeated)):
+        rankgate.evaluate(qrels, written(tmp_path / "a.run", repeated), METRICS)
 
 
 def test_bounds_look_at_scattered_lines_too(tmp_path, lines, qrels):
-    drawn = np.random.default_rng(6).permutation(len(lines))
+    order = np.random.default_rng(6).permutation(len(lines))
     paths = [
         written(tmp_path / "a.run", lines),
-        written(tmp_path / "b.run", [lines[i] for i in drawn]),
+        written(tmp_path / "b.run", [lines[i] for i in order]),
     ]
     low, high = (rankgate.evaluate(qrels, path, METRICS, bounds=True).runs[0] for path in paths)
     for metric in METRICS:
-        for one, other in ((low.low, high.low), (low.high, high.high)):
-            assert one.per_query(metric) == other.per_query(metric)
+        for first, second in ((low.low, high.low), (low.high, high.high)):
+            assert first.per_query(metric) == second.per_query(metric)

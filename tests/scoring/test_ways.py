@@ -28,17 +28,17 @@ def result(qrels, run, how):
 @given(collections())
 def test_dictionaries_and_frames(collection):
     qrels, run = collection
-    for how in (CONVENTIONS["trec"], CONVENTIONS["trec9"]):
-        first = result(qrels, run, how)
-        assert first == result(rows(qrels, "grade"), rows(run, "score"), how)
+    for convention in (CONVENTIONS["trec"], CONVENTIONS["trec9"]):
+        first = result(qrels, run, convention)
+        assert first == result(rows(qrels, "grade"), rows(run, "score"), convention)
         mixed = rows(run, "score").sample(fraction=1, shuffle=True, seed=3)
-        assert first == result(qrels, mixed, how)
+        assert first == result(qrels, mixed, convention)
 
 
 @given(collections())
 def test_where_all_hashes_are_the_same(collection):
     qrels, run = collection
-    before = result(qrels, run, CONVENTIONS["trec"])
+    expected = result(qrels, run, CONVENTIONS["trec"])
 
     def one(frame, starts=None):  # noqa: ARG001 - the signature of the real one
         return np.zeros(len(frame), np.uint64)
@@ -51,5 +51,5 @@ def test_where_all_hashes_are_the_same(collection):
     with pytest.MonkeyPatch.context() as patch:
         for home in homes:
             patch.setattr(f"{home}.hash_pairs", one)
-        after = result(rows(qrels, "grade"), rows(run, "score"), CONVENTIONS["trec"])
-    assert after == before
+        with_collisions = result(rows(qrels, "grade"), rows(run, "score"), CONVENTIONS["trec"])
+    assert with_collisions == expected

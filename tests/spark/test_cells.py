@@ -24,16 +24,16 @@ TYPES = {"cell": pa.int32(), "part": pa.int8(), "rows": pa.binary()}
 
 def frame(queries):
     """A row a query, with a number that counts up."""
-    rows = [(each, f"d{i}", float(i)) for i, each in enumerate(queries)]
+    rows = [(query, f"d{i}", float(i)) for i, query in enumerate(queries)]
     schema = {"query_id": pl.String, "doc_id": pl.String, "number": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def moved(packed):
     """What a shuffle does: values by their cells."""
-    every = [row for each in packed for row in zip(*(each[n] for n in TYPES), strict=True)]
-    every.sort(key=lambda row: row[0])
-    columns = zip(*every, strict=True) if every else [(), (), ()]
+    rows = [row for batch in packed for row in zip(*(batch[n] for n in TYPES), strict=True)]
+    rows.sort(key=lambda row: row[0])
+    columns = zip(*rows, strict=True) if rows else [(), (), ()]
     arrays = [pa.array(x, kind) for x, kind in zip(columns, TYPES.values(), strict=True)]
     return [pa.RecordBatch.from_arrays(arrays, names=[*TYPES])]
 
@@ -41,13 +41,13 @@ def moved(packed):
 @given(st.lists(st.text("abcé0", max_size=3), max_size=40), st.integers(1, 5))
 def test_each_query_comes_back_whole_in_one_cell(queries, size):
     rows = frame(queries)
-    batches = [each.to_arrow() for each in rows.iter_slices(size)]
+    batches = [piece.to_arrow() for piece in rows.iter_slices(size)]
     batches = [batch for table in batches for batch in table.to_batches()]
-    found = [*unpack_cells(moved(Packing(SIX, 1).process_batches(batches)))]
-    whole = pl.concat([each[1] for each in found]) if found else rows.clear()
-    assert_frame_equal(whole, rows, check_row_order=False)
-    seen = [set(each[1]["query_id"]) for each in found]
-    assert sum(map(len, seen)) == len(set(queries))
+    cells = [*unpack_cells(moved(Packing(SIX, 1).process_batches(batches)))]
+    all_rows = pl.concat([cell[1] for cell in cells]) if cells else rows.clear()
+    assert_frame_equal(all_rows, rows, check_row_order=False)
+    query_sets = [set(cell[1]["query_id"]) for cell in cells]
+    assert sum(map(len, query_sets)) == len(set(queries))
 
 
 def test_rows_come_back_in_their_order():
@@ -66,21 +66,21 @@ def test_another_hash_is_an_error():
 
 def test_a_query_that_is_longer_than_any_ranking(monkeypatch):
     monkeypatch.setattr(module, "_MAX_QUERY_ROWS", 10)
-    several = [f"q{i}" for i in range(30)]  # many short queries of one cell are fine
-    one = Cells(1, (0,), module.probe_hashes())
-    assert len([*unpack_cells(moved(one.packed([frame(several)], 1)))]) == 1
+    short_queries = [f"q{i}" for i in range(30)]  # many short queries of one cell are fine
+    one_cell = Cells(1, (0,), module.probe_hashes())
+    assert len([*unpack_cells(moved(one_cell.packed([frame(short_queries)], 1)))]) == 1
     with raises("too-large", InputError):
-        [*unpack_cells(moved(one.packed([frame([*several, *["long"] * 11])], 1)))]
+        [*unpack_cells(moved(one_cell.packed([frame([*short_queries, *["long"] * 11])], 1)))]
 
 
 def test_spark_puts_the_keys_into_their_partitions(spark):  # noqa: F811
     from pyspark.sql import functions as F
 
     for count in (1, 2, 7, 40):
-        keys = [(each,) for each in Cells.for_partitions(spark, count, count).keys]
+        keys = [(key,) for key in Cells.for_partitions(spark, count, count).keys]
         rows = spark.createDataFrame(keys, "k int").repartition(count, "k")
-        found = rows.select("k", F.spark_partition_id().alias("p")).collect()
-        assert [keys[each.p] for each in found] == [(each.k,) for each in found]
+        collected = rows.select("k", F.spark_partition_id().alias("p")).collect()
+        assert [keys[row.p] for row in collected] == [(row.k,) for row in collected]
 
 
 def test_pieces_of_files_are_all_rows_once_and_in_order(tmp_path, monkeypatch):
@@ -93,8 +93,8 @@ def test_pieces_of_files_are_all_rows_once_and_in_order(tmp_path, monkeypatch):
     rows.slice(300).rename({"number": "score"}).write_parquet(folder / "b.parquet")
     pieces = list_pieces([str(folder)], "score", {}, 4)
     assert len(pieces.every) > 4
-    one = Cells(1, (0,), module.probe_hashes())
-    task = PieceReading(((1, pieces),), one, ordered=True)
+    one_cell = Cells(1, (0,), module.probe_hashes())
+    task = PieceReading(((1, pieces),), one_cell, ordered=True)
     numbers = [*range(len(task.work()))][::-1]
     ids = pa.RecordBatch.from_pydict({"id": numbers})
     (cell,) = unpack_cells(moved(task.process_batches([ids])))

@@ -55,47 +55,49 @@ def local(events, **chosen):
 
 @pytest.mark.parametrize("chosen", [{}, {"ranks": 2}, {"min_searches": 5}])
 def test_counts_are_those_of_duckdb(events, chosen):
-    found = pl.DataFrame(click_counts(there(events), **chosen).toArrow())
+    counts = pl.DataFrame(click_counts(there(events), **chosen).toArrow())
     assert_frame_equal(
-        *(each.cast(counting.COLUMNS) for each in (found, local(events, **chosen))),
+        *(frame.cast(counting.COLUMNS) for frame in (counts, local(events, **chosen))),
         check_row_order=False,
     )
     if not chosen:
         # c comes before d2, and d0 is shown twice
         at_three = [place(1, "d0"), place(2, "d1"), place(3, "c"), place(6, "d0")]
-        assert {"query_id": "words 0", "list": at_three, "searches": 1} in found.to_dicts()
+        assert {"query_id": "words 0", "list": at_three, "searches": 1} in counts.to_dicts()
         usual = [place(1, "d0"), place(2, "d1"), place(3, "d2")]
-        assert {"query_id": "words 0", "list": usual, "searches": 5} in found.to_dicts()
-        assert found["searches"].sum() == 12
+        assert {"query_id": "words 0", "list": usual, "searches": 5} in counts.to_dicts()
+        assert counts["searches"].sum() == 12
     if "min_searches" in chosen:
-        assert set(found["query_id"]) == {"words 0"}
+        assert set(counts["query_id"]) == {"words 0"}
 
 
 def test_counts_give_the_judgments_of_the_log(events, tmp_path):
-    chosen = {
+    options = {
         "models": ("dctr", "sdbn", "pbm"),
         "grading": online.Grading(min_examined=1),
         "resamples": 0,
         "held_out": 0,
     }  # fmt: skip - twelve searches are too few for the condition
-    here = online.judgments(str(events), **chosen)
-    assert len(here.judged)
-    counted = click_counts(there(events))
-    counted.write.parquet(str(tmp_path / "counts"))
-    for given in (counted.toArrow(), tmp_path / "counts", there(events)):
-        found = online.judgments(given, **chosen)
-        assert_frame_equal(here.judged, found.judged)
-        assert_frame_equal(here.models.drop("seconds"), found.models.drop("seconds"))
+    local_result = online.judgments(str(events), **options)
+    assert len(local_result.judged)
+    counts = click_counts(there(events))
+    counts.write.parquet(str(tmp_path / "counts"))
+    for source in (counts.toArrow(), tmp_path / "counts", there(events)):
+        result = online.judgments(source, **options)
+        assert_frame_equal(local_result.judged, result.judged)
+        assert_frame_equal(local_result.models.drop("seconds"), result.models.drop("seconds"))
 
 
 def test_the_command_has_a_backend(spark, events, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(spark, "stop", lambda: None)  # the session of all tests
-    words = ["--model", "dctr", "--min-examined", "1", "--held-out", "0", "--format", "json"]
-    command = ["online", "judgments", str(events), *words]
-    own = [*command, "--backend", "spark", "-o", str(tmp_path / "q.csv")]
-    here, other = (CliRunner().invoke(program, each) for each in (command, own))
-    assert other.exit_code == 0, other.output
-    assert json.loads(other.stdout)["judged"] == json.loads(here.stdout)["judged"]
+    options = ["--model", "dctr", "--min-examined", "1", "--held-out", "0", "--format", "json"]
+    command = ["online", "judgments", str(events), *options]
+    spark_command = [*command, "--backend", "spark", "-o", str(tmp_path / "q.csv")]
+    local_result, spark_result = (
+        CliRunner().invoke(program, arguments) for arguments in (command, spark_command)
+    )
+    assert spark_result.exit_code == 0, spark_result.output
+    assert json.loads(spark_result.stdout)["judged"] == json.loads(local_result.stdout)["judged"]
     assert (tmp_path / "q.csv").exists()
 
 
@@ -107,36 +109,38 @@ def test_every_command_prints_what_it_prints_on_one_machine(spark, events, tmp_p
     run[::5].with_columns(grade=pl.lit(1)).drop("score").write_csv(tmp_path / "qrels.csv")
     log = run.rename({"query_id": "user", "doc_id": "item", "score": "value"})
     log.with_columns(time=pl.int_range(1, 97)).write_parquet(tmp_path / "log.parquet")
-    both = [str(tmp_path / name) for name in ("qrels.csv", "run.parquet")]
+    paths = [str(tmp_path / name) for name in ("qrels.csv", "run.parquet")]
     commands = {
-        "means": ["eval", *both, "-m", "RR", "--tags", "ids:q(?P<first>.).*", "--slice", "first"],
-        "figures": ["scorecard", *both, "-m", "RR", "-m", "Coverage@3", "--resamples", "9"],
+        "means": ["eval", *paths, "-m", "RR", "--tags", "ids:q(?P<first>.).*", "--slice", "first"],
+        "figures": ["scorecard", *paths, "-m", "RR", "-m", "Coverage@3", "--resamples", "9"],
         "parts": ["split", str(tmp_path / "log.parquet"), "--way", "leave-last"],
         "values": ["online", "kpi", str(events), "-k", "search_ctr"],
     }
-    for part, command in commands.items():
+    for key, command in commands.items():
         command += ["--format", "json"]
-        here, other = (
-            CliRunner().invoke(program, each)
-            for each in (command, [*command, "--backend", "spark"])
+        local_result, spark_result = (
+            CliRunner().invoke(program, arguments)
+            for arguments in (command, [*command, "--backend", "spark"])
         )
-        assert other.exit_code == 0, other.output
-        (mine, theirs) = (json.loads(each.stdout) for each in (here, other))
-        assert mine.keys() == theirs.keys()
-        if part == "means":
-            assert mine["runs"][0]["mean"] == theirs["runs"][0]["mean"]
-            assert mine["slices"] == theirs["slices"]
-        elif part == "figures":
-            assert [each["value"] for each in mine[part]] == [
-                each["value"] for each in theirs[part]
+        assert spark_result.exit_code == 0, spark_result.output
+        (local_output, spark_output) = (
+            json.loads(result.stdout) for result in (local_result, spark_result)
+        )
+        assert local_output.keys() == spark_output.keys()
+        if key == "means":
+            assert local_output["runs"][0]["mean"] == spark_output["runs"][0]["mean"]
+            assert local_output["slices"] == spark_output["slices"]
+        elif key == "figures":
+            assert [row["value"] for row in local_output[key]] == [
+                row["value"] for row in spark_output[key]
             ]
-        elif part == "parts":
-            assert {**mine, "log": ""} == {**theirs, "log": ""}
+        elif key == "parts":
+            assert {**local_output, "log": ""} == {**spark_output, "log": ""}
         else:
-            assert mine[part] == theirs[part]
+            assert local_output[key] == spark_output[key]
     refused = [*commands["means"][:5], "--per-query", "--backend", "spark"]
-    done = CliRunner().invoke(program, refused)
-    assert isinstance(done.exception, UsageError), done.output
+    result = CliRunner().invoke(program, refused)
+    assert isinstance(result.exception, UsageError), result.output
 
 
 def test_counts_of_other_types():

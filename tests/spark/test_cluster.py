@@ -161,18 +161,18 @@ def master(tmp_path_factory):
 def carried_out(program, master, folder):
     """What a driver prints last."""
     command = [sys.executable, "-c", OPENED + program, master, str(folder)]
-    own = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=900, env=own
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    process = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=900, env=environment
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr[-3000:]
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def files_in(folder):
     """The files below a folder, hidden ones too, with their bytes."""
-    every = sorted(each for each in folder.rglob("*") if each.is_file())
-    return {str(each.relative_to(folder)): each.read_bytes() for each in every}
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 @pytest.mark.parametrize("order", ["moved", "in place"])
@@ -189,14 +189,16 @@ def test_lost_retried_and_speculative_tasks_change_no_value(master, tmp_path, or
     qrels = judged.select("query_id", "doc_id", pl.lit(1).alias("grade"))
     run.write_parquet(tmp_path / "run.parquet")
     qrels.write_parquet(tmp_path / "qrels.parquet")
-    found = carried_out(EVALUATION, master, tmp_path)
-    assert found["happened"] == ["killed", "ended", "copied"]
-    here = rankgate.evaluate(qrels, run, ["nDCG@10", "AP", "RR"]).runs[0]
-    values = {query: numbers for query, *numbers in found["values"]}
-    assert len(values) == len(found["values"])
+    spark_result = carried_out(EVALUATION, master, tmp_path)
+    assert spark_result["happened"] == ["killed", "ended", "copied"]
+    local_run = rankgate.evaluate(qrels, run, ["nDCG@10", "AP", "RR"]).runs[0]
+    values = {query: numbers for query, *numbers in spark_result["values"]}
+    assert len(values) == len(spark_result["values"])
     for i, label in enumerate(["nDCG@10", "AP", "RR"]):
-        assert {query: own[i] for query, own in values.items()} == here.per_query(label)
-    assert found["counts"]["queries"] == here.counts.queries
+        assert {
+            query: metric_values[i] for query, metric_values in values.items()
+        } == local_run.per_query(label)
+    assert spark_result["counts"]["queries"] == local_run.counts.queries
 
 
 def test_a_split_survives_the_loss_of_executors(master, tmp_path):
@@ -211,24 +213,24 @@ def test_a_split_survives_the_loss_of_executors(master, tmp_path):
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
-    found = carried_out(SPLIT, master, tmp_path)
-    assert found["happened"] == ["killed", "lost", "ended"]
+    spark_result = carried_out(SPLIT, master, tmp_path)
+    assert spark_result["happened"] == ["killed", "lost", "ended"]
     assert json.loads((tmp_path / "lost").read_text())  # files that a lost attempt began
-    parts, again = (files_in(tmp_path / name) for name in ("parts", "again"))
-    assert parts == again
+    parts, retried_parts = (files_in(tmp_path / name) for name in ("parts", "again"))
+    assert parts == retried_parts
     assert not [name for name in parts if ".writing" in name]
-    here = split(
+    local_split = split(
         tmp_path / "log.parquet",
         SplitPlan("global", validation=True),
         Truth(threshold=3.0),
     )
-    assert json.loads(json.dumps(here.to_dict())) == found["summary"]
-    for name in here.write(tmp_path / "here", "parquet"):
+    assert json.loads(json.dumps(local_split.to_dict())) == spark_result["summary"]
+    for name in local_split.write(tmp_path / "here", "parquet"):
         if name == "split.json":
             continue
         read = pl.read_parquet if name.endswith("parquet") else pl.read_csv
-        mine, theirs = (
+        local_table, spark_table = (
             read(tmp_path / "here" / name),
             read(tmp_path / "parts" / name / f"*.{name.rpartition('.')[2]}"),
         )
-        assert_frame_equal(mine, theirs, check_row_order=False)
+        assert_frame_equal(local_table, spark_table, check_row_order=False)

@@ -35,20 +35,20 @@ def delta(spark):  # noqa: F811
 def written(spark, place, *tables, by=()):  # noqa: F811
     """A Delta table of several commits; what the first one wrote counts no more."""
     first = tables[0].with_columns((pl.nth(2) * 0).name.keep())
-    for i, each in enumerate((first, *tables)):
-        rows = spark.createDataFrame(each.to_dicts()).write.format("delta").partitionBy(*by)
+    for i, table in enumerate((first, *tables)):
+        rows = spark.createDataFrame(table.to_dicts()).write.format("delta").partitionBy(*by)
         rows.mode("overwrite" if i < 2 else "append").save(str(place))
 
 
 def test_rows_of_older_versions_do_not_count(delta, tmp_path):
     written(delta, tmp_path / "run", RUN[:50], RUN[50:])
     written(delta, tmp_path / "qrels", QRELS, by=["query_id"])
-    both = there(tmp_path / "qrels"), there(tmp_path / "run")
-    result = measured(rankgate.evaluate, *both, ["nDCG@5", "AP"])
-    here = rankgate.evaluate(QRELS, RUN, ["nDCG@5", "AP"])
+    inputs = there(tmp_path / "qrels"), there(tmp_path / "run")
+    result = measured(rankgate.evaluate, *inputs, ["nDCG@5", "AP"])
+    local_result = rankgate.evaluate(QRELS, RUN, ["nDCG@5", "AP"])
     for label in ("nDCG@5", "AP"):
-        found = dict(result.maker.values.select("query_id", f"`{label}`").collect())
-        assert found == here.runs[0].per_query(label)
+        spark_values = dict(result.maker.values.select("query_id", f"`{label}`").collect())
+        assert spark_values == local_result.runs[0].per_query(label)
 
 
 def test_a_file_that_a_table_lost_is_named(delta, tmp_path):
@@ -66,12 +66,12 @@ def test_a_split_and_a_scorecard_of_tables(delta, tmp_path):
     log.write_parquet(tmp_path / "log.parquet")
     written(delta, tmp_path / "log", log.select("user", "item", "value", "time"))
     parts = measured(rankgate.split, there(tmp_path / "log"), "leave-last")
-    here = rankgate.split(tmp_path / "log.parquet", "leave-last")
-    assert {**parts.to_dict(), "log": ""} == {**here.to_dict(), "log": ""}
+    local_parts = rankgate.split(tmp_path / "log.parquet", "leave-last")
+    assert {**parts.to_dict(), "log": ""} == {**local_parts.to_dict(), "log": ""}
     parts.maker.unpersist()
     written(delta, tmp_path / "run", RUN)
     items = [f"d{j}" for j in range(8)]
     shop = rankgate.Collection(QRELS, items=rankgate.Items(catalogue=items))
-    found = measured(rankgate.scorecard, shop, there(tmp_path / "run"), ["Coverage@2"])
+    spark_card = measured(rankgate.scorecard, shop, there(tmp_path / "run"), ["Coverage@2"])
     card = rankgate.scorecard(shop, RUN, ["Coverage@2"])
-    assert found["run", "Coverage@2"] == card.figures["value"][0]
+    assert spark_card["run", "Coverage@2"] == card.figures["value"][0]

@@ -23,9 +23,24 @@ pytestmark = [
 ]
 
 METRICS = [
-    "nDCG@10", "RR", "AP", "P@5", "Recall@10", "ERR@10", "Rprec", "bpref", "RBP", "nDCG",
-    "infAP", "Success@3", "F1@5", "nDCG(gain='exp')@5", "AP(rel=2)@7", "RR@3", "num_rel_ret",
-]  # fmt: skip
+    "nDCG@10",
+    "RR",
+    "AP",
+    "P@5",
+    "Recall@10",
+    "ERR@10",
+    "Rprec",
+    "bpref",
+    "RBP",
+    "nDCG",
+    "infAP",
+    "Success@3",
+    "F1@5",
+    "nDCG(gain='exp')@5",
+    "AP(rel=2)@7",
+    "RR@3",
+    "num_rel_ret",
+]
 
 
 @pytest.fixture(scope="module")
@@ -66,38 +81,42 @@ def test_values_equal_those_of_one_machine(data, tmp_path, convention):
     run.write_csv(tmp_path / "run.csv")
     names = METRICS if convention == "trec" else METRICS[:5]
     paths = tmp_path / "qrels.parquet", tmp_path / "run.csv"
-    here = rankgate.evaluate(*paths, names, convention).runs[0]
-    found = evaluate(*paths, names, convention, partitions=3)
+    local_run = rankgate.evaluate(*paths, names, convention).runs[0]
+    spark_result = evaluate(*paths, names, convention, partitions=3)
     for label in names:
-        assert values_of(found, label) == here.per_query(label), label
-    summary = found.runs[0]
-    assert summary.means == pytest.approx(dict(here.means), rel=1e-12, nan_ok=True)
-    mine, theirs = here.counts.to_dict(), summary.counts.to_dict()
-    assert mine.pop("judged_at") == pytest.approx(theirs.pop("judged_at"), rel=1e-12)
-    assert mine == theirs
+        assert values_of(spark_result, label) == local_run.per_query(label), label
+    summary = spark_result.runs[0]
+    assert summary.means == pytest.approx(dict(local_run.means), rel=1e-12, nan_ok=True)
+    local_counts, spark_counts = local_run.counts.to_dict(), summary.counts.to_dict()
+    assert local_counts.pop("judged_at") == pytest.approx(spark_counts.pop("judged_at"), rel=1e-12)
+    assert local_counts == spark_counts
 
 
 def test_values_that_were_kept_are_those_of_one_machine(data):
     qrels, run = data
     names = ["nDCG@10", "Rprec"]
-    here = rankgate.evaluate(qrels, {"one": run}, names)
-    found = evaluate(qrels, {"one": run}, names)
+    local_result = rankgate.evaluate(qrels, {"one": run}, names)
+    spark_result = evaluate(qrels, {"one": run}, names)
     keys = ["metric", "query_id"]
-    assert_frame_equal(here.values.sort(keys), found.values.sort(keys), check_column_order=False)
-    assert found.to_dict(per_query=True)["runs"][0]["per_query"].keys() == {*names}
-    left = evaluate(qrels, {"one": run}, names, keep_values=False)
-    assert values_of(left, "Rprec") == here.runs[0].per_query("Rprec")  # made again
+    assert_frame_equal(
+        local_result.values.sort(keys), spark_result.values.sort(keys), check_column_order=False
+    )
+    assert spark_result.to_dict(per_query=True)["runs"][0]["per_query"].keys() == {*names}
+    without_values = evaluate(qrels, {"one": run}, names, keep_values=False)
+    assert values_of(without_values, "Rprec") == local_result.runs[0].per_query(
+        "Rprec"
+    )  # made again
     with raises("missing-part", UsageError):
-        _ = left.values
+        _ = without_values.values
     with raises("missing-part", UsageError):
-        left.to_dict(per_query=True)
+        without_values.to_dict(per_query=True)
 
 
 def test_intervals_are_those_of_all_values(data):
     qrels, run = data
-    found = evaluate(qrels, run, ["nDCG@10"])
-    values = np.array([*values_of(found, "nDCG@10").values()])
-    row = found.intervals.row(0, named=True)
+    spark_result = evaluate(qrels, run, ["nDCG@10"])
+    values = np.array([*values_of(spark_result, "nDCG@10").values()])
+    row = spark_result.intervals.row(0, named=True)
     assert row["n"] == len(values)
     assert row["sd"] == pytest.approx(values.std(ddof=1), rel=1e-12)
     assert row["high"] - row["mean"] == pytest.approx(row["mean"] - row["low"], rel=1e-12)
@@ -117,10 +136,10 @@ def test_trec_files_of_several_parts_and_a_user_s_metric(data, tmp_path):
         return float(grades[0] or 0) if grades else 0.0
 
     runs = {"system": there([tmp_path / "a.run", tmp_path / "b.run"])}
-    found = evaluate(tmp_path / "all.qrels", runs, ["RR", first_grade])
-    here = rankgate.evaluate(qrels, run, ["RR", first_grade])
-    assert found.means.row(0)[1:] == pytest.approx(here.means.row(0)[1:], rel=1e-12)
-    assert found.runs[0].run == "system"
+    spark_result = evaluate(tmp_path / "all.qrels", runs, ["RR", first_grade])
+    local_result = rankgate.evaluate(qrels, run, ["RR", first_grade])
+    assert spark_result.means.row(0)[1:] == pytest.approx(local_result.means.row(0)[1:], rel=1e-12)
+    assert spark_result.runs[0].run == "system"
 
 
 def test_duplicates_in_two_files_name_both_places(data, tmp_path):
@@ -155,8 +174,8 @@ def test_missing_damaged_and_different_files(data, tmp_path):
         evaluate(qrels, folder, ["RR"])
     assert caught.value.source.endswith("part-1.parquet")
     (folder / "part-1.parquet").unlink()
-    other = run.slice(200).with_columns(pl.format("score {}", "score").alias("score"))
-    other.write_parquet(folder / "part-2.parquet")
+    text_scores = run.slice(200).with_columns(pl.format("score {}", "score").alias("score"))
+    text_scores.write_parquet(folder / "part-2.parquet")
     with raises("wrong-type", InputError) as caught:
         evaluate(qrels, folder, ["RR"])
 
@@ -181,17 +200,20 @@ def test_slices_are_those_of_one_machine(data, form):
     tags, tag = ("ids:q(?P<first>[0-4]).*", "first") if form == "ids" else (table, "kind")
     runs = {"one": run, "two": run.with_columns(-pl.col("score"))}
     tagged = rankgate.Collection(qrels, tags=tags)
-    here = rankgate.evaluate(tagged, runs, ["nDCG@10", "RR"], slices=[tag])
+    local_result = rankgate.evaluate(tagged, runs, ["nDCG@10", "RR"], slices=[tag])
     moved = rankgate.Collection(there(qrels), tags=tags)
-    given = (moved, runs, ["nDCG@10", "RR"])
-    found = measured(rankgate.evaluate, *given, slices=[tag], partitions=3)
-    assert_frame_equal(here.slices, found.slices, rel_tol=1e-12)
+    arguments = (moved, runs, ["nDCG@10", "RR"])
+    spark_result = measured(rankgate.evaluate, *arguments, slices=[tag], partitions=3)
+    assert_frame_equal(local_result.slices, spark_result.slices, rel_tol=1e-12)
     columns = ["tag", "value", "run", "metric"]
     assert_frame_equal(
-        here.intervals.sort(columns), found.intervals.sort(columns), rel_tol=1e-9, abs_tol=1e-12
+        local_result.intervals.sort(columns),
+        spark_result.intervals.sort(columns),
+        rel_tol=1e-9,
+        abs_tol=1e-12,
     )
-    inside = found.intervals.filter(pl.col("n") > 1)
-    assert (inside["low"] < inside["mean"]).all()
+    intervals = spark_result.intervals.filter(pl.col("n") > 1)
+    assert (intervals["low"] < intervals["mean"]).all()
     if form == "ids":
         with raises("unknown-tag", UsageError):
             rankgate.evaluate(moved, runs, ["RR"], slices=["other"])
@@ -204,11 +226,11 @@ def test_a_run_without_a_judged_document_is_named_as_on_one_machine(data):
         [strange, run.join(qrels, on=["query_id", "doc_id"]).select(run.columns).head(1)]
     )
     runs = {"good": run, "strange": strange, "one": one_judged}
-    here = rankgate.evaluate(qrels, runs, ["RR"]).notices
-    found = evaluate(qrels, runs, ["RR"]).notices
+    local_notices = rankgate.evaluate(qrels, runs, ["RR"]).notices
+    spark_notices = evaluate(qrels, runs, ["RR"]).notices
     pairs = [("no-shared-document", "strange")]
-    assert [(notice.code, notice.subject) for notice in found] == pairs
-    assert [(notice.code, notice.subject) for notice in here] == pairs
+    assert [(notice.code, notice.subject) for notice in spark_notices] == pairs
+    assert [(notice.code, notice.subject) for notice in local_notices] == pairs
     low = qrels.with_columns(pl.col("grade") / 8)
     (notice,) = evaluate(low, {"good": run}, ["RR"]).notices
     assert notice.text == rankgate.evaluate(low, {"good": run}, ["RR"]).notices[0].text

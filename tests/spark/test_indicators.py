@@ -26,23 +26,27 @@ def test_the_daily_table_is_the_same(tmp_path):
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)
     online.ingest(log, tmp_path / "events", mapping=tmp_path / "map.toml")
     names = ("search_ctr", "abandonment_rate", "ctr_at_1", "revenue_per_search", "latency_p95")
-    here = online.kpi(online.Events(tmp_path / "events", despite=True), names, checks=False)
+    local_kpis = online.kpi(online.Events(tmp_path / "events", despite=True), names, checks=False)
     events = online.Events(there(tmp_path / "events"))
-    found = online.kpi(events, names, checks=False)
-    assert_frame_equal(here.values, found.values, rel_tol=1e-12)
-    assert (here.first, here.last, here.events) == (found.first, found.last, found.events)
+    spark_kpis = online.kpi(events, names, checks=False)
+    assert_frame_equal(local_kpis.values, spark_kpis.values, rel_tol=1e-12)
+    assert (local_kpis.first, local_kpis.last, local_kpis.events) == (
+        spark_kpis.first,
+        spark_kpis.last,
+        spark_kpis.events,
+    )
 
 
 def test_days_are_those_of_the_zone_of_the_mapping(tmp_path):
     log = test_days.ubi(tmp_path / "log.jsonl", zone="Z")
     path = test_days.mapping(tmp_path, "America/Los_Angeles")
     online.ingest(log, tmp_path / "events", mapping=path)
-    here = online.kpi(tmp_path / "events", ["zero_result_rate"], checks=False)
-    found = online.kpi(there(tmp_path / "events"), ["zero_result_rate"], checks=False)
-    assert_frame_equal(here.values, found.values)
-    assert here.time_zone == found.time_zone == "America/Los_Angeles"
-    assert (here.first, here.last) == (found.first, found.last)
-    assert found.values.filter(by="day")["slice"].to_list() == ["2026-03-28"]
+    local_kpis = online.kpi(tmp_path / "events", ["zero_result_rate"], checks=False)
+    spark_kpis = online.kpi(there(tmp_path / "events"), ["zero_result_rate"], checks=False)
+    assert_frame_equal(local_kpis.values, spark_kpis.values)
+    assert local_kpis.time_zone == spark_kpis.time_zone == "America/Los_Angeles"
+    assert (local_kpis.first, local_kpis.last) == (spark_kpis.first, spark_kpis.last)
+    assert spark_kpis.values.filter(by="day")["slice"].to_list() == ["2026-03-28"]
 
 
 def test_a_table_of_something_else(tmp_path):

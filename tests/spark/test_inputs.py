@@ -45,24 +45,28 @@ def test_formats_give_the_same_values(spark, tmp_path):  # noqa: F811
     RUN.write_ndjson(tmp_path / "a.jsonl")
     for name in ("a.csv", "a.jsonl"):
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress((tmp_path / name).read_bytes()))
-    for part, rows in (("x", RUN[:40]), ("y", RUN[40:])):
-        (tmp_path / "nested" / part).mkdir(parents=True)
-        rows.write_csv(tmp_path / "nested" / part / "rows.csv")
-    place = tmp_path / "table"
-    table = spark.createDataFrame(RUN.to_dicts()).write.mode("overwrite").option("path", str(place))
+    for folder, rows in (("x", RUN[:40]), ("y", RUN[40:])):
+        (tmp_path / "nested" / folder).mkdir(parents=True)
+        rows.write_csv(tmp_path / "nested" / folder / "rows.csv")
+    table_path = tmp_path / "table"
+    table = (
+        spark.createDataFrame(RUN.to_dicts())
+        .write.mode("overwrite")
+        .option("path", str(table_path))
+    )
     table.saveAsTable("rankgate_run")
     try:
         files = ("a.csv", "a.tsv", "a.jsonl", "a.csv.gz", "a.jsonl.gz", "nested")
         runs = {name: there(tmp_path / name) for name in files}
         runs["table"] = there("table:rankgate_run")
         runs["rows"] = spark.createDataFrame(RUN.to_dicts())  # Spark does not know their size
-        found = evaluate(QRELS, runs, ["nDCG@5", "AP"])
+        result = evaluate(QRELS, runs, ["nDCG@5", "AP"])
     finally:
         spark.sql("DROP TABLE rankgate_run")
-    here = rankgate.evaluate(QRELS, RUN, ["nDCG@5", "AP"]).means.row(0)[1:]
-    assert found.means["run"].to_list() == list(runs)
-    for row in found.means.iter_rows():
-        assert row[1:] == pytest.approx(here, rel=1e-12)
+    local_means = rankgate.evaluate(QRELS, RUN, ["nDCG@5", "AP"]).means.row(0)[1:]
+    assert result.means["run"].to_list() == list(runs)
+    for row in result.means.iter_rows():
+        assert row[1:] == pytest.approx(local_means, rel=1e-12)
 
 
 def test_a_file_with_other_columns_or_without_files(tmp_path):
@@ -80,19 +84,25 @@ def test_a_file_with_other_columns_or_without_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "kind", "code"),
     [
-        ("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta.", UsageError,
-         "missing-package"),
+        (
+            "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta.",
+            UsageError,
+            "missing-package",
+        ),
         ("[PATH_NOT_FOUND] Path does not exist: file:/data/a.csv.", InputError, "no-such-file"),
-        ("native zStandard library not available: FAILED_READ_FILE file:/a.csv.zst", InputError,
-         "unsupported-compression"),
+        (
+            "native zStandard library not available: FAILED_READ_FILE file:/a.csv.zst",
+            InputError,
+            "unsupported-compression",
+        ),
         ('Cannot run program "/nowhere/python": error=2', UsageError, "python-missing"),
         ("[PARSE_SYNTAX_ERROR] Syntax error at or near 'such'.", InputError, "no-such-file"),
     ],
-)  # fmt: skip
+)
 def test_what_spark_raises(text, kind, code):
-    found = find_known_failure(text, "run")
-    assert (type(found), found.code) == (kind, code)
-    assert "\n" not in str(found)
+    error = find_known_failure(text, "run")
+    assert (type(error), error.code) == (kind, code)
+    assert "\n" not in str(error)
 
 
 def test_java_and_pyspark_that_are_missing_or_old(tmp_path, monkeypatch):
@@ -118,31 +128,50 @@ def test_metrics_of_whole_tasks_are_refused():
 
 
 STATED = {
-    "grades": {"Exact": 3}, "sample": "random", "predicted": "qrels.csv", "training": "log.csv",
-    "sequences": "ids:(?P<sequence>.)", "users": "users.csv", "selection": "pooled",
-    "candidates": "items.csv", "reference": "old.run", "drop_seen": True, "name": "shop",
-    "judged_users_only": True, "columns": "query=query_id", "tags": "ids:(?P<first>.)",
-}  # fmt: skip
+    "grades": {"Exact": 3},
+    "sample": "random",
+    "predicted": "qrels.csv",
+    "training": "log.csv",
+    "sequences": "ids:(?P<sequence>.)",
+    "users": "users.csv",
+    "selection": "pooled",
+    "candidates": "items.csv",
+    "reference": "old.run",
+    "drop_seen": True,
+    "name": "shop",
+    "judged_users_only": True,
+    "columns": "query=query_id",
+    "tags": "ids:(?P<first>.)",
+}
 UNCHANGED = {  # fields that change no value of rankings, here and on Spark
-    "training", "users", "selection", "candidates", "reference", "judged_users_only", "columns",
-    "tags", "name",
-}  # fmt: skip
+    "training",
+    "users",
+    "selection",
+    "candidates",
+    "reference",
+    "judged_users_only",
+    "columns",
+    "tags",
+    "name",
+}
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare", "scorecard"])
 def test_every_field_of_a_collection_is_measured_or_refused(verb, monkeypatch):
-    names = {each.name for each in fields(rankgate.Collection)} - {"_", "judgments", "items"}
+    names = {field.name for field in fields(rankgate.Collection)} - {"_", "judgments", "items"}
     assert names == {*STATED}
-    taken = UNCHANGED
+    allowed_fields = UNCHANGED
     if verb == "scorecard":  # drops what was seen, and takes no reference
-        taken = UNCHANGED - {"candidates", "reference", "judged_users_only"} | {"drop_seen"}
+        allowed_fields = UNCHANGED - {"candidates", "reference", "judged_users_only"} | {
+            "drop_seen"
+        }
     runs = ("old.run", "new.run") if verb == "compare" else (["old.run"],)
-    for module in ("evaluation", "comparison", "scorecards"):
+    for module in ("spark_evaluation", "spark_comparison", "spark_scorecards"):
         monkeypatch.setattr(f"rankgate.spark.{module}.prepare", _stop)
     monkeypatch.setattr("rankgate.spark.spark_scorecards.Accumulator", _stop)
     for name, value in STATED.items():
         shop = rankgate.Collection(table("qrels.csv"), **{name: value})
-        if name in taken:
+        if name in allowed_fields:
             with pytest.raises(StopIteration):
                 getattr(rankgate, verb)(shop, *runs)
         else:
@@ -159,16 +188,19 @@ def _stop(*_given, **_named):
 
 
 def test_columns_are_named_as_on_one_machine(spark, tmp_path):  # noqa: F811
-    theirs = {"query_id": "term", "doc_id": "sku", "score": "weight"}
+    run_columns = {"query_id": "term", "doc_id": "sku", "score": "weight"}
     judged = {"query_id": "term", "doc_id": "sku", "grade": "rated"}
-    RUN.rename(theirs).write_parquet(tmp_path / "run.parquet")
+    RUN.rename(run_columns).write_parquet(tmp_path / "run.parquet")
     QRELS.rename(judged).write_csv(tmp_path / "qrels.csv")
     columns = {"query": "keyword|term", "doc": "SKU", "grade": "rated", "score": "weight"}
     shop = rankgate.Collection(there(tmp_path / "qrels.csv"), columns=columns)
-    here = rankgate.evaluate(QRELS, RUN, ["AP"]).means["AP"][0]
-    for run in (tmp_path / "run.parquet", spark.createDataFrame(RUN.rename(theirs).to_dicts())):
-        found = rankgate.evaluate(shop, there(run), ["AP"])
-        assert found.means["AP"][0] == pytest.approx(here, rel=1e-12)
+    local_mean = rankgate.evaluate(QRELS, RUN, ["AP"]).means["AP"][0]
+    for run in (
+        tmp_path / "run.parquet",
+        spark.createDataFrame(RUN.rename(run_columns).to_dicts()),
+    ):
+        result = rankgate.evaluate(shop, there(run), ["AP"])
+        assert result.means["AP"][0] == pytest.approx(local_mean, rel=1e-12)
     for columns in ("grade=stars", "query=words"):
         shop = rankgate.Collection(there(tmp_path / "qrels.csv"), columns=columns)
         with raises("missing-column", InputError):
@@ -213,23 +245,23 @@ ROW = '{"query_id": "q1", "doc_id": "d1", "score": 1}\n'
     ],
 )
 def test_damaged_lines_and_files_without_rows(tmp_path, name, text, code, line):
-    place = tmp_path / name
-    place.write_text(text)
+    path = tmp_path / name
+    path.write_text(text)
     with raises(code, InputError, line=line) as caught:
-        evaluate(QRELS, place, ["RR"], partitions=2)
-    assert caught.value.source == str(place)
+        evaluate(QRELS, path, ["RR"], partitions=2)
+    assert caught.value.source == str(path)
     if name != "arrays.jsonl":  # the local engine does not know the format
-        with pytest.raises(InputError) as here:
-            rankgate.evaluate(QRELS, place, ["RR"])
-        assert (here.value.code, here.value.line) == (code, line)
+        with pytest.raises(InputError) as local_error:
+            rankgate.evaluate(QRELS, path, ["RR"])
+        assert (local_error.value.code, local_error.value.line) == (code, line)
 
 
 def test_judgments_without_rows(tmp_path):
-    place = tmp_path / "qrels.csv"
-    place.write_text("query_id,doc_id,grade\n")
+    path = tmp_path / "qrels.csv"
+    path.write_text("query_id,doc_id,grade\n")
     with raises("no-judgments", InputError) as caught:
-        evaluate(place, RUN, ["RR"], partitions=2)
-    assert caught.value.source == str(place)
+        evaluate(path, RUN, ["RR"], partitions=2)
+    assert caught.value.source == str(path)
 
 
 def _cut(data):
@@ -237,7 +269,7 @@ def _cut(data):
 
 
 def _scrambled(data):
-    return data[:4] + bytes(255 - each for each in data[4:-200]) + data[-200:]  # pages
+    return data[:4] + bytes(255 - byte for byte in data[4:-200]) + data[-200:]  # pages
 
 
 def _empty(_data):

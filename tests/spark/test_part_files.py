@@ -34,14 +34,18 @@ def test_runs_and_judgments_that_spark_wrote(spark, tmp_path):  # noqa: F811
     # more partitions than queries in most of them: some parts have no rows
     frame = spark.createDataFrame(rows, "query_id string, doc_id string, score double")
     parts = frame.where("query_id < 'q14'").repartition(4, "query_id")
-    kept = run.filter(pl.col("query_id") < "q14")
+    expected_run = run.filter(pl.col("query_id") < "q14")
     for name, options in FORMATS.items():
         folder = str(tmp_path / f"new.{name}")
         parts.write.format(name.removesuffix(".gz")).options(**options).save(folder)
-        found = read_run(folder)
-        assert_frame_equal(found.table.sort("query_id", "doc_id"), kept.sort("query_id", "doc_id"))
-        here, other = (evaluate(qrels, each, ["AP"]).means["AP"].item() for each in (kept, folder))
-        assert here == other
+        spark_run = read_run(folder)
+        assert_frame_equal(
+            spark_run.table.sort("query_id", "doc_id"), expected_run.sort("query_id", "doc_id")
+        )
+        local_mean, spark_mean = (
+            evaluate(qrels, source, ["AP"]).means["AP"].item() for source in (expected_run, folder)
+        )
+        assert local_mean == spark_mean
 
 
 def test_a_split_that_spark_wrote(tmp_path):
@@ -53,13 +57,14 @@ def test_a_split_that_spark_wrote(tmp_path):
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
-    found = measured(local_split, there(tmp_path / "log.parquet"), "leave-last", partitions=2)
-    found.write(tmp_path, to="parquet")
-    here = local_split(log, "leave-last")
+    spark_split = measured(local_split, there(tmp_path / "log.parquet"), "leave-last", partitions=2)
+    spark_split.write(tmp_path, to="parquet")
+    expected_split = local_split(log, "leave-last")
     judged = read_qrels(tmp_path / "test.qrels.csv").table
-    assert_frame_equal(judged, here.qrels.table)
-    again, once = (
-        local_split(each, "random").train for each in (tmp_path / "train.parquet", here.train)
+    assert_frame_equal(judged, expected_split.qrels.table)
+    spark_train, local_train = (
+        local_split(source, "random").train
+        for source in (tmp_path / "train.parquet", expected_split.train)
     )
-    assert_frame_equal(again, once)
-    found.maker.unpersist()
+    assert_frame_equal(spark_train, local_train)
+    spark_split.maker.unpersist()

@@ -36,40 +36,45 @@ def _small(monkeypatch):
 
 def written(folder, table, queries, rows, files=2):
     """A table with some rows of each query together, in their order, as files."""
-    ids = [each for each in queries for _ in range(rows)]
-    frame = pl.DataFrame({
-        "query_id": ids, "doc_id": [f"d{i % rows}" for i in range(len(ids))],
-        NUMBERS[table]: [float(i) for i in range(len(ids))],
-    })  # fmt: skip
-    place = folder / f"{table}"
-    place.mkdir()
+    ids = [query for query in queries for _ in range(rows)]
+    frame = pl.DataFrame(
+        {
+            "query_id": ids,
+            "doc_id": [f"d{i % rows}" for i in range(len(ids))],
+            NUMBERS[table]: [float(i) for i in range(len(ids))],
+        }
+    )
+    table_folder = folder / f"{table}"
+    table_folder.mkdir()
     size = -(-len(frame) // files)
     for i in range(files):
-        frame.slice(i * size, size).write_parquet(place / f"{i}.parquet")
+        frame.slice(i * size, size).write_parquet(table_folder / f"{i}.parquet")
     return frame
 
 
 def shared(spark, folder, tables):  # noqa: F811
     """The shares of tables, with the cells that they open."""
-    pieces = {each: list_pieces([str(folder / f"{each}")], NUMBERS[each], {}, 1) for each in tables}
-    found = module.plan_shares(spark, pieces, 1)
-    if found is None:
+    pieces = {
+        table: list_pieces([str(folder / f"{table}")], NUMBERS[table], {}, 1) for table in tables
+    }
+    plan = module.plan_shares(spark, pieces, 1)
+    if plan is None:
         return None
-    numbers = pa.RecordBatch.from_pydict({"id": [*range(len(found.every))]})
-    return found, [*found.opened([numbers])]
+    numbers = pa.RecordBatch.from_pydict({"id": [*range(len(plan.every))]})
+    return plan, [*plan.opened([numbers])]
 
 
 def check(cells, frames):
     """Each query is in one cell, with all of its rows of each table in their order."""
     for table, frame in frames.items():
-        parts = [each[table].rename({"number": NUMBERS[table]}) for each in cells if table in each]
-        got = pl.concat(parts)
-        assert got.sort(NUMBERS[table]).equals(frame)
-        for part in parts:
-            for rows in part.partition_by("query_id"):
+        parts = [cell[table].rename({"number": NUMBERS[table]}) for cell in cells if table in cell]
+        combined = pl.concat(parts)
+        assert combined.sort(NUMBERS[table]).equals(frame)
+        for cell_frame in parts:
+            for rows in cell_frame.partition_by("query_id"):
                 assert rows[NUMBERS[table]].is_sorted()
-    seen = [set().union(*(each[t]["query_id"] for t in each)) for each in cells]
-    assert sum(map(len, seen)) == len(set().union(*seen))
+    cell_queries = [set().union(*(cell[t]["query_id"] for t in cell)) for cell in cells]
+    assert sum(map(len, cell_queries)) == len(set().union(*cell_queries))
 
 
 SUBSETS = st.sets(st.sampled_from(range(60)), min_size=1).map(sorted)
@@ -79,10 +84,10 @@ SUBSETS = st.sets(st.sampled_from(range(60)), min_size=1).map(sorted)
 @given(SUBSETS, SUBSETS, SUBSETS, st.integers(1, 3), st.integers(1, 50))
 def test_each_query_is_whole_in_one_share(tmp_path_factory, one, two, judged, files, rows):
     folder = tmp_path_factory.mktemp("files")
-    asked = {1: (one, 10), 2: (two, rows), 0: (judged, 3)}
+    tables = {1: (one, 10), 2: (two, rows), 0: (judged, 3)}
     frames = {
-        table: written(folder, table, [QUERIES[i] for i in ids], each, files)
-        for table, (ids, each) in asked.items()
+        table: written(folder, table, [QUERIES[i] for i in ids], row_count, files)
+        for table, (ids, row_count) in tables.items()
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rankgate.spark.query_shares._MAX_READ_RATIO", 1e9)
@@ -92,12 +97,16 @@ def test_each_query_is_whole_in_one_share(tmp_path_factory, one, two, judged, fi
 
 def test_executors_find_what_the_driver_finds(spark, tmp_path, monkeypatch):  # noqa: F811
     frames = {1: written(tmp_path, 1, [*QUERIES[3:], "q9"], 5), 0: written(tmp_path, 0, QUERIES, 2)}
-    here, _ = shared(spark, tmp_path, frames)
+    driver_plan, _ = shared(spark, tmp_path, frames)
     monkeypatch.setattr(module, "_MAX_DRIVER_QUERIES", 0)
-    there, cells = shared(spark, tmp_path, frames)
+    executor_plan, cells = shared(spark, tmp_path, frames)
     check(cells, frames)
-    assert [each.parts for each in there.every] == [each.parts for each in here.every]
-    assert [{*each.listed} for each in there.every] == [{*each.listed} for each in here.every]
+    assert [share.parts for share in executor_plan.every] == [
+        share.parts for share in driver_plan.every
+    ]
+    assert [{*share.listed} for share in executor_plan.every] == [
+        {*share.listed} for share in driver_plan.every
+    ]
 
 
 def test_rows_that_are_apart_and_come_in_another_file(spark, tmp_path):  # noqa: F811
@@ -105,14 +114,14 @@ def test_rows_that_are_apart_and_come_in_another_file(spark, tmp_path):  # noqa:
         1: written(tmp_path, 1, [*QUERIES, "q3", "q40"], 5),
         0: written(tmp_path, 0, QUERIES, 2),
     }
-    found, cells = shared(spark, tmp_path, frames)
+    plan, cells = shared(spark, tmp_path, frames)
     check(cells, frames)
-    assert sum(len(each.listed) for each in found.every) == 2
+    assert sum(len(share.listed) for share in plan.every) == 2
 
 
 def test_other_orders_are_moved(spark, tmp_path):  # noqa: F811
     written(tmp_path, 1, QUERIES, 5)
-    written(tmp_path, 0, QUERIES[::7] + [each for i, each in enumerate(QUERIES) if i % 7], 5)
+    written(tmp_path, 0, QUERIES[::7] + [query for i, query in enumerate(QUERIES) if i % 7], 5)
     assert shared(spark, tmp_path, [1, 0]) is not None
     chance = np.random.default_rng(1).choice(QUERIES[:12], 400)
     written(tmp_path, 2, [*chance], 1)
@@ -126,19 +135,25 @@ def test_values_are_those_of_one_machine(tmp_path):
         frame = written(tmp_path, table, queries, 10)
         frame.write_parquet(tmp_path / f"{table}.parquet")
     qrels, runs = tmp_path / "0", {"one": tmp_path / "1", "two": tmp_path / "2"}
-    there = measured(
+    spark_result = measured(
         *(rankgate.evaluate, on_spark(qrels), runs, ["AP", "nDCG@5", "RR"]), keep_values=True
     )
-    judged = pl.concat([pl.read_parquet(each) for each in sorted(qrels.glob("*"))])
+    judged = pl.concat([pl.read_parquet(path) for path in sorted(qrels.glob("*"))])
     local = {name: f"{path}.parquet" for name, path in runs.items()}
-    here = rankgate.evaluate(judged, local, ["AP", "nDCG@5", "RR"])
-    for run in here.runs:
-        own = there.maker.values.where(f"run = '{run.run}'").toArrow()
-        mine = dict(zip(own["query_id"].to_pylist(), own["AP"].to_pylist(), strict=True))
-        assert mine == dict(zip(run.query_ids, run.values["AP"].tolist(), strict=True))
-    both = measured(rankgate.compare, on_spark(qrels), runs["one"], [runs["two"]], ["AP"])
-    alone = rankgate.compare(judged, *local.values(), ["AP"], test="t")
-    assert both.metrics["delta"].to_list() == pytest.approx(alone.metrics["delta"].to_list())
+    local_result = rankgate.evaluate(judged, local, ["AP", "nDCG@5", "RR"])
+    for run in local_result.runs:
+        spark_table = spark_result.maker.values.where(f"run = '{run.run}'").toArrow()
+        spark_values = dict(
+            zip(spark_table["query_id"].to_pylist(), spark_table["AP"].to_pylist(), strict=True)
+        )
+        assert spark_values == dict(zip(run.query_ids, run.values["AP"].tolist(), strict=True))
+    spark_comparison = measured(
+        rankgate.compare, on_spark(qrels), runs["one"], [runs["two"]], ["AP"]
+    )
+    local_comparison = rankgate.compare(judged, *local.values(), ["AP"], test="t")
+    assert spark_comparison.metrics["delta"].to_list() == pytest.approx(
+        local_comparison.metrics["delta"].to_list()
+    )
 
 
 def test_a_row_twice_and_a_damaged_file_are_named(tmp_path):

@@ -58,14 +58,17 @@ def frame_of(table):
 
 def assert_equal(here, there):
     """Every row of every part, sorted, and every figure."""
-    mine, theirs = here.to_dict(), there.to_dict()
-    assert mine == theirs
-    for own, other in zip(here.folds, there.maker.folds, strict=True):
+    local_figures, spark_figures = here.to_dict(), there.to_dict()
+    assert local_figures == spark_figures
+    for local, peer in zip(here.folds, there.maker.folds, strict=True):
         tables = {
-            "train": (own.train, other.train), "validation": (own.validation, other.validation),
-            "test": (own.test, other.test), "judgments": (own.judgments, other.judgments),
-            "tuning": (own.tuning, other.tuning), "sample": (own.sample, other.candidates),
-        }  # fmt: skip
+            "train": (local.train, peer.train),
+            "validation": (local.validation, peer.validation),
+            "test": (local.test, peer.test),
+            "judgments": (local.judgments, peer.judgments),
+            "tuning": (local.tuning, peer.tuning),
+            "sample": (local.sample, peer.candidates),
+        }
         for name, (a, b) in tables.items():
             assert (a is None) == (b is None), name
             if a is not None:
@@ -78,14 +81,17 @@ QUICK = {"global", "leave-one-out", "random", "cold-items"}
 
 @pytest.mark.parametrize(
     "way",
-    [pytest.param(way, marks=[] if way in QUICK else pytest.mark.slow) for way in SPLIT_METHODS],
+    [
+        pytest.param(method, marks=[] if method in QUICK else pytest.mark.slow)
+        for method in SPLIT_METHODS
+    ],
 )
 def test_parts_equal_those_of_one_machine(log, way):
     validation = way != "windows"
     plan = SplitPlan(way, 0.25, 2, windows=3, validation=validation, seed=7)
-    there = split(log, plan, partitions=3)
-    assert_equal(split_here(log, plan), there)
-    there.maker.unpersist()
+    spark_split = split(log, plan, partitions=3)
+    assert_equal(split_here(log, plan), spark_split)
+    spark_split.maker.unpersist()
 
 
 OPTIONS = [
@@ -103,30 +109,30 @@ OPTIONS = [
 @pytest.mark.parametrize(
     ("way", "given", "rule", "partitions"),
     [
-        *((*each, 4) for each in OPTIONS[1:2]),
-        *(pytest.param(*each, 1, marks=pytest.mark.slow) for each in OPTIONS),
-        *(pytest.param(*each, 9, marks=pytest.mark.slow) for each in OPTIONS),
+        *((*case, 4) for case in OPTIONS[1:2]),
+        *(pytest.param(*case, 1, marks=pytest.mark.slow) for case in OPTIONS),
+        *(pytest.param(*case, 9, marks=pytest.mark.slow) for case in OPTIONS),
     ],
 )
 def test_options_and_partitions_change_no_row(log, way, given, rule, partitions):
-    cut = "2023-12-20" if way == "global" else None
-    plan, truth = SplitPlan(way, seed=3, cut=cut), Truth(**rule)
-    here = split_here(log, plan, truth, **given)
-    there = split(log, plan, truth, **given, partitions=partitions)
-    assert_equal(here, there)
-    there.maker.unpersist()
+    cutoff_date = "2023-12-20" if way == "global" else None
+    plan, truth = SplitPlan(way, seed=3, cut=cutoff_date), Truth(**rule)
+    local_split = split_here(log, plan, truth, **given)
+    spark_split = split(log, plan, truth, **given, partitions=partitions)
+    assert_equal(local_split, spark_split)
+    spark_split.maker.unpersist()
 
 
 @pytest.mark.slow
 def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F811
     table = pl.read_parquet(log).head(600)
-    here = split_here(table, SplitPlan("leave-last"))
+    local_split = split_here(table, SplitPlan("leave-last"))
     frame = spark.read.parquet(str(log)).limit(600).coalesce(1)
     frame.createOrReplaceTempView("events")
     table.write_csv(tmp_path / "events.csv")
     (tmp_path / "events").mkdir()
-    for i, part in enumerate(table.iter_slices(250)):
-        part.write_ndjson(tmp_path / "events" / f"part-{i}.json")
+    for i, table_slice in enumerate(table.iter_slices(250)):
+        table_slice.write_ndjson(tmp_path / "events" / f"part-{i}.json")
     lines = [
         f"{row['user']}\t{row['item']}\t{row['value']}\t{row['time']}" for row in table.to_dicts()
     ]
@@ -134,13 +140,15 @@ def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F
         "user_id:token\titem_id:token\trating:float\ttimestamp:float\n" + "\n".join(lines)
     )
     logs = [frame, "table:events", tmp_path / "events.csv", tmp_path / "events"]
-    for each in logs:
-        there = split(each, "leave-last", partitions=2)
+    for source in logs:
+        spark_split = split(source, "leave-last", partitions=2)
         for name in ("train", "test"):
-            assert_frame_equal(getattr(here, name), frame_of(getattr(there.maker, name)))
-        there.maker.unpersist()
-    here = split_here(tmp_path / "events.inter")
-    assert_equal(here, split(tmp_path / "events.inter", partitions=2))
+            assert_frame_equal(
+                getattr(local_split, name), frame_of(getattr(spark_split.maker, name))
+            )
+        spark_split.maker.unpersist()
+    local_split = split_here(tmp_path / "events.inter")
+    assert_equal(local_split, split(tmp_path / "events.inter", partitions=2))
 
 
 def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
@@ -156,23 +164,23 @@ def test_dates_and_places_in_lists_are_times(spark, tmp_path):  # noqa: F811
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
-        there = split(tmp_path / "dated.parquet", partitions=2)
-        assert_equal(split_here(tmp_path / "dated.parquet"), there)
-        there.write(tmp_path / "there")
+        spark_split = split(tmp_path / "dated.parquet", partitions=2)
+        assert_equal(split_here(tmp_path / "dated.parquet"), spark_split)
+        spark_split.write(tmp_path / "there")
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
     with raises("no-table", UsageError):
-        _ = there.train
+        _ = spark_split.train
     names = split_here(tmp_path / "dated.parquet").write(tmp_path / "here")
-    assert sorted(names) == sorted(each.name for each in (tmp_path / "there").glob("[a-z]*"))
+    assert sorted(names) == sorted(path.name for path in (tmp_path / "there").glob("[a-z]*"))
     for name in names[:-1]:
         parts = sorted((tmp_path / "there" / name).glob("part-*"))
-        lines = [line for part in parts for line in part.read_text().splitlines()[1:]]
+        lines = [line for part_path in parts for line in part_path.read_text().splitlines()[1:]]
         assert lines == (tmp_path / "here" / name).read_text().splitlines()[1:]
     assert (tmp_path / "here/split.json").read_text() == (tmp_path / "there/split.json").read_text()
     (tmp_path / "lists.txt").write_text("a: x y z\nb: y x\na: w\n")
-    there = split(tmp_path / "lists.txt", "leave-last", partitions=2)
-    assert_equal(split_here(tmp_path / "lists.txt", SplitPlan("leave-last")), there)
+    spark_split = split(tmp_path / "lists.txt", "leave-last", partitions=2)
+    assert_equal(split_here(tmp_path / "lists.txt", SplitPlan("leave-last")), spark_split)
 
 
 def test_what_is_wrong_names_the_row(tmp_path):
@@ -208,5 +216,5 @@ def test_frames_have_whole_users():
     for size in (1, 7, 100, 900):
         frames = [*whole_users(table.iter_slices(13), size)]
         assert pl.concat(frames)["n"].to_list() == [*range(500)]
-        seen = [set(each["query_id"]) for each in frames]
-        assert sum(map(len, seen)) == len(set(users))
+        frame_users = [set(frame["query_id"]) for frame in frames]
+        assert sum(map(len, frame_users)) == len(set(users))

@@ -34,7 +34,7 @@ pytestmark = [
 
 def rows_of(folder):
     read = pl.read_csv if folder.suffix == ".csv" else pl.read_parquet
-    return pl.concat([read(part.path) for part in list_part_files(open_source(folder))])
+    return pl.concat([read(part_file.path) for part_file in list_part_files(open_source(folder))])
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_both_writers_write_the_same(tmp_path, monkeypatch, plan, rule, to):
         }
     )
     log.write_parquet(tmp_path / "log.parquet")
-    found = measured(split, there(tmp_path / "log.parquet"), plan, rule, partitions=2)
-    names = found.write(tmp_path / "here", to=to)
-    assert found.write(tmp_path / "here", to=to) == names  # in place of the first
+    split_result = measured(split, there(tmp_path / "log.parquet"), plan, rule, partitions=2)
+    names = split_result.write(tmp_path / "here", to=to)
+    assert split_result.write(tmp_path / "here", to=to) == names  # in place of the first
     monkeypatch.setattr(part_files, "_local_folder", lambda *_: None)
-    assert found.write(tmp_path / "there", to=to) == names
-    found.maker.unpersist()
+    assert split_result.write(tmp_path / "there", to=to) == names
+    split_result.maker.unpersist()
     assert [*(tmp_path / "here").glob(".w*")] == []
     for name in names[:-1]:
         assert_frame_equal(rows_of(tmp_path / "here" / name), rows_of(tmp_path / "there" / name))
@@ -68,11 +68,11 @@ def test_both_writers_write_the_same(tmp_path, monkeypatch, plan, rule, to):
 def test_a_folder_that_cannot_be_written(spark, tmp_path):  # noqa: F811
     rows = [(f"u{i % 3}", f"i{i % 13}", 1_700_000_000 + i) for i in range(30)]
     frame = spark.createDataFrame(rows, "user string, item string, time bigint")
-    found = measured(split, frame, "leave-last", partitions=1)
+    split_result = measured(split, frame, "leave-last", partitions=1)
     (tmp_path / "file").touch()
     with raises("cannot-write", UsageError):
-        found.write(tmp_path / "file")
-    found.maker.unpersist()
+        split_result.write(tmp_path / "file")
+    split_result.maker.unpersist()
 
 
 @pytest.mark.pyspark
@@ -81,17 +81,19 @@ def test_what_an_executor_cannot_write_is_an_error(tmp_path):
     pl.DataFrame({"query_id": ["u"], "doc_id": ["i"], "grade": [1.0]}).write_ipc_stream(out)
     batch = pa.RecordBatch.from_pydict({"fold": [0], "part": [JUDGMENTS], "rows": [out.getvalue()]})
     table = PartTable(0, JUDGMENTS, "test.qrels.csv", "csv", "date", whole=True)
-    (found,) = _Writing(str(tmp_path), (table,)).over([batch])
-    (made,) = json.loads(found["totals"][0])
-    assert (tmp_path / made["file"]).read_text() == "query_id,doc_id,grade\nu,i,1\n"
+    (output_batch,) = _Writing(str(tmp_path), (table,)).over([batch])
+    (file_entry,) = json.loads(output_batch["totals"][0])
+    assert (tmp_path / file_entry["file"]).read_text() == "query_id,doc_id,grade\nu,i,1\n"
     with raises("cannot-write", UsageError):
         [*_Writing(str(tmp_path / "nowhere"), (table,)).over([batch])]
 
 
 def test_a_file_that_is_not_whole_is_not_taken(tmp_path):
     (tmp_path / "a").write_text("12345")
-    for made in ({"size": 6}, {"size": 5}):
+    for file_entry in ({"size": 6}, {"size": 5}):
         with pytest.raises(OSError, match="folder"):
-            _move_file(tmp_path / ("a" if made["size"] == 6 else "b"), made, tmp_path / "c")
+            _move_file(
+                tmp_path / ("a" if file_entry["size"] == 6 else "b"), file_entry, tmp_path / "c"
+            )
     _move_file(tmp_path / "a", {"size": 5}, tmp_path / "c")
     assert (tmp_path / "c").read_text() == "12345"

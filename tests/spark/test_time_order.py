@@ -9,15 +9,15 @@ def test_the_time_at_a_place_is_between():
     rng = np.random.default_rng(0)
     for _ in range(50):
         parts = [rng.integers(0, rng.integers(1, 10_000), rng.integers(1, 3000)) for _ in range(4)]
-        every = np.sort(np.concatenate(parts))
-        orders = [TimeOrder(*TimeOrder.from_times(part).to_list()) for part in parts]
-        for place in rng.integers(0, len(every), 20):
-            low, high, many = time_range_at(orders, place)
-            assert low <= every[place] <= high
-            assert np.count_nonzero((every >= low) & (every <= high)) <= many
+        all_times = np.sort(np.concatenate(parts))
+        orders = [TimeOrder(*TimeOrder.from_times(times).to_list()) for times in parts]
+        for position in rng.integers(0, len(all_times), 20):
+            low, high, range_count = time_range_at(orders, position)
+            assert low <= all_times[position] <= high
+            assert np.count_nonzero((all_times >= low) & (all_times <= high)) <= range_count
 
 
 def test_few_times_are_left():
     times = np.random.default_rng(1).permutation(1_000_000)
-    low, high, many = time_range_at([TimeOrder.from_times(times)], 700_000)
-    assert (high - low) <= many <= 3 * 1_000_000 // 256
+    low, high, range_count = time_range_at([TimeOrder.from_times(times)], 700_000)
+    assert (high - low) <= range_count <= 3 * 1_000_000 // 256

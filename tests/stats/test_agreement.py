@@ -87,8 +87,8 @@ def test_cohen():
 def test_cohen_is_statsmodels(table, kind):
     from statsmodels.stats import inter_rater
 
-    theirs = inter_rater.cohens_kappa(table, wt={"linear": "ca", "quadratic": "fc"}[kind])
-    assert cohen(table, kind) == pytest.approx(theirs.kappa, abs=1e-10)
+    expected = inter_rater.cohens_kappa(table, wt={"linear": "ca", "quadratic": "fc"}[kind])
+    assert cohen(table, kind) == pytest.approx(expected.kappa, abs=1e-10)
 
 
 def test_weights_by_places_are_those_of_scikit_learn():
@@ -115,22 +115,22 @@ def test_conger_of_two_is_cohen(matrix):
 @given(arrays(float, (9, 4), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])))
 def test_sums_without_a_cluster_are_those_of_the_other_items(matrix):
     clusters = np.arange(len(matrix)) // 3
-    without = Tallies.from_clusters(
+    leave_one_out = Tallies.from_clusters(
         RatingMatrix.from_grades(matrix, [0, 1, 2]), clusters
     ).without_one()
-    others = [tallies(matrix[clusters != cluster], [0, 1, 2]) for cluster in range(3)]
+    remaining = [tallies(matrix[clusters != cluster], [0, 1, 2]) for cluster in range(3)]
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
-        expected = [measure(each, "linear")[0] for each in others]
-        np.testing.assert_allclose(measure(without, "linear"), expected, atol=1e-9)
+        expected = [measure(subset, "linear")[0] for subset in remaining]
+        np.testing.assert_allclose(measure(leave_one_out, "linear"), expected, atol=1e-9)
     for level in LEVELS:
-        expected = [alpha(each, level)[0] for each in others]
-        np.testing.assert_allclose(alpha(without, level), expected, atol=1e-9)
+        expected = [alpha(subset, level)[0] for subset in remaining]
+        np.testing.assert_allclose(alpha(leave_one_out, level), expected, atol=1e-9)
 
 
 def test_perfect_agreement_is_one_and_one_grade_is_undefined():
-    same = tallies(np.array([[0, 0], [1, 1], [3, 3]]))
+    perfect = tallies(np.array([[0, 0], [1, 1], [3, 3]]))
     for measure in (agreement, fleiss, conger, gwet, brennan_prediger):
-        assert measure(same) == pytest.approx([1.0])
+        assert measure(perfect) == pytest.approx([1.0])
     flat = tallies(np.array([[1, 1], [1, 1]]))
     assert np.isnan(fleiss(flat)).all()
     assert np.isnan(alpha(flat)).all()
@@ -157,14 +157,18 @@ def test_dawid_skene_1979():
     assert model.share == pytest.approx([0.3996, 0.4220, 0.1118, 0.0667], abs=6e-5)
     assert model.log_likelihood == pytest.approx(-192.890881, abs=1e-5)
     assert model.errors[0] == pytest.approx(
-        np.array([
-            [0.8895, 0.1105, 0, 0], [0.0706, 0.8764, 0.0530, 0],
-            [0, 0.3388, 0.6612, 0], [0, 0, 0.5556, 0.4444],
-        ]),
+        np.array(
+            [
+                [0.8895, 0.1105, 0, 0],
+                [0.0706, 0.8764, 0.0530, 0],
+                [0, 0.3388, 0.6612, 0],
+                [0, 0, 0.5556, 0.4444],
+            ]
+        ),
         abs=6e-5,
-    )  # fmt: skip
-    best = "".join(str(1 + each) for each in model.belief.argmax(axis=1))
-    assert best == "142222132243121111222222112111131224233111212"
+    )
+    most_likely = "".join(str(1 + label) for label in model.belief.argmax(axis=1))
+    assert most_likely == "142222132243121111222222112111131224233111212"
     assert model.belief.sum(axis=1) == pytest.approx(np.ones(45))
 
 
@@ -178,8 +182,7 @@ def left_out(clusters):
     return jackknife(agreement(clusters.total())[0], agreement(clusters.without_one()))
 
 
-@pytest.mark.parametrize("of", [lambda c: intervals({"pa": agreement}, c)["pa"],
-                                left_out])  # fmt: skip
+@pytest.mark.parametrize("of", [lambda c: intervals({"pa": agreement}, c)["pa"], left_out])
 def test_clusters_of_one_item_give_the_binomial_interval(of):
     sheet = two_raters(0.8, np.random.default_rng(5))
     clusters = Tallies.from_clusters(sheet, np.arange(400))
@@ -195,20 +198,20 @@ def test_items_that_repeat_each_other_add_no_precision():
     """Every item ten times over, as ten items of one query: the interval is that of the queries."""
     sheet = two_raters(0.8, np.random.default_rng(6), 40)
     tenfold = RatingMatrix(sheet.grades, np.repeat(sheet.said, 10, axis=0))
-    once = intervals({"pa": agreement}, Tallies.from_clusters(sheet, np.arange(40)))["pa"]
+    single = intervals({"pa": agreement}, Tallies.from_clusters(sheet, np.arange(40)))["pa"]
     tens = intervals({"pa": agreement}, Tallies.from_clusters(tenfold, np.arange(400) // 10))["pa"]
-    assert (once.low, once.high) == pytest.approx((tens.low, tens.high))
+    assert (single.low, single.high) == pytest.approx((tens.low, tens.high))
     naive = intervals({"pa": agreement}, Tallies.from_clusters(tenfold, np.arange(400)))["pa"]
     assert naive.high - naive.low < 0.4 * (tens.high - tens.low)
 
 
 def test_few_clusters_give_no_interval():
     sheet = two_raters(0.8, np.random.default_rng(7), 90)
-    few = intervals(
+    too_few = intervals(
         {"pa": agreement}, Tallies.from_clusters(sheet, np.arange(90) % (FEWEST_CLUSTERS - 1))
     )
-    assert np.isfinite(few["pa"].value)
-    assert np.isnan([few["pa"].low, few["pa"].high]).all()
+    assert np.isfinite(too_few["pa"].value)
+    assert np.isnan([too_few["pa"].low, too_few["pa"].high]).all()
     enough = intervals(
         {"pa": agreement}, Tallies.from_clusters(sheet, np.arange(90) % FEWEST_CLUSTERS)
     )

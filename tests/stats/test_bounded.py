@@ -52,10 +52,10 @@ def test_at_all_looks_together_too():
 
 def test_scale_and_order_do_not_matter():
     values = np.random.default_rng(1).random(40)
-    one = betting_low(values, 0.0, 1.0, 0.05)
-    assert betting_low(4 * values[::-1] - 2, -2.0, 2.0, 0.05) == pytest.approx(4 * one - 2)
-    assert not betting_exceeds(values, one + 1e-6, 0.0, 1.0, 0.05)
-    assert betting_exceeds(values, one - 1e-6, 0.0, 1.0, 0.05)
+    low = betting_low(values, 0.0, 1.0, 0.05)
+    assert betting_low(4 * values[::-1] - 2, -2.0, 2.0, 0.05) == pytest.approx(4 * low - 2)
+    assert not betting_exceeds(values, low + 1e-6, 0.0, 1.0, 0.05)
+    assert betting_exceeds(values, low - 1e-6, 0.0, 1.0, 0.05)
 
 
 def test_the_rule_of_three():

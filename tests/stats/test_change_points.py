@@ -27,15 +27,15 @@ def test_a_change_of_an_engine_is_found_at_once_by_the_paired_test():
     rng = np.random.default_rng(1)
     table = engine(rng, 20)
     table[12:] -= rng.uniform(0, 0.2, size=50)
-    (found,) = change_points(table)
-    assert (found.place, found.found, found.queries) == (12, 12, 50)
+    (change,) = change_points(table)
+    assert (change.place, change.found, change.queries) == (12, 12, 50)
     differences = table[12] - table[11]
     error = differences.std(ddof=1) / 50**0.5
-    assert found.delta == pytest.approx(differences.mean())
-    p = 2 * student.sf(abs(found.delta) / error, 49)
-    assert found.p_value == pytest.approx(p * 4, rel=1e-6)  # windows 1, 2, 4 and 8
+    assert change.delta == pytest.approx(differences.mean())
+    p = 2 * student.sf(abs(change.delta) / error, 49)
+    assert change.p_value == pytest.approx(p * 4, rel=1e-6)  # windows 1, 2, 4 and 8
     reach = student.ppf(0.975, 49) * error
-    assert (found.low, found.high) == pytest.approx((found.delta - reach, found.delta + reach))
+    assert (change.low, change.high) == pytest.approx((change.delta - reach, change.delta + reach))
 
 
 def test_days_that_differ_anyway_are_no_change():
@@ -44,17 +44,17 @@ def test_days_that_differ_anyway_are_no_change():
     assert change_points(engine(rng, 40) + days) == ()
     table = engine(rng, 40) + days
     table[20:] += 0.3
-    (found,) = change_points(table)
-    assert found.place == 20
-    assert found.found - found.place <= 4
+    (change,) = change_points(table)
+    assert change.place == 20
+    assert change.found - change.place <= 4
 
 
 def test_means_alone_need_a_longer_past():
     rng = np.random.default_rng(3)
     series = rng.normal(10, 1, size=60)
     series[30:] += 6
-    (found,) = change_points(series)
-    assert (found.place, found.queries) == (30, 0)
+    (change,) = change_points(series)
+    assert (change.place, change.queries) == (30, 0)
     assert change_points(np.r_[np.full(4, 1.0), np.full(3, 2.0)]) == ()
 
 
@@ -74,8 +74,8 @@ def test_queries_without_a_value_are_left_out():
     table = engine(rng, 10)
     table[5:] += rng.uniform(0, 0.2, size=50)
     table[7, :10] = np.nan
-    (found,) = change_points(table)
-    assert (found.place, found.queries) == (5, 50)
+    (change,) = change_points(table)
+    assert (change.place, change.queries) == (5, 50)
     assert change_points(np.full((10, 3), np.nan)) == ()
 
 
@@ -85,9 +85,9 @@ def test_a_longer_series_goes_on_from_what_was_found(shape, looked):
     values = np.random.default_rng(5).normal(0.5, 0.05, shape)
     values[20:] += 0.3
     values[40:] -= 0.3
-    whole = change_points(values)
-    assert len(whole) == 2
-    assert extend_change_points(values, change_points(values[:looked]), looked) == whole
+    all_changes = change_points(values)
+    assert len(all_changes) == 2
+    assert extend_change_points(values, change_points(values[:looked]), looked) == all_changes
 
 
 def test_no_outlier_day_is_a_change():

@@ -88,11 +88,11 @@ def test_sample_ratio():
     assert sample_ratio([44_700, 45_489], [1, 1]).p_value == pytest.approx(0.0086079878)
     arms = sample_ratio([21_306, 21_387, 21_307], [1, 1, 1])
     assert arms.p_value == pytest.approx(0.9036929576)
-    few = sample_ratio([40, 70], [1, 2])
-    assert few.p_value == pytest.approx(stats.binomtest(40, 110, 1 / 3).pvalue)
-    assert few.method == "binomial"
-    many = sample_ratio([900, 100], [0.9, 0.1])
-    assert many.p_value == 1.0
+    small = sample_ratio([40, 70], [1, 2])
+    assert small.p_value == pytest.approx(stats.binomtest(40, 110, 1 / 3).pvalue)
+    assert small.method == "binomial"
+    large = sample_ratio([900, 100], [0.9, 0.1])
+    assert large.p_value == 1.0
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (5200, 4800), (520, 480), (3, 40)])
@@ -129,22 +129,22 @@ def test_false_alarms_of_the_sample_ratio_at_any_look_keep_their_levels():
 
 
 def test_posterior_by_simulation():
-    found = posterior(0.4, 0.3, 0.5)
+    estimate = posterior(0.4, 0.3, 0.5)
     random = np.random.default_rng(0)
     truth = random.normal(0, 0.5, 2_000_000)
-    seen = truth + random.normal(0, 0.3, len(truth))
-    kept = truth[np.abs(seen - 0.4) < 0.01]
-    assert found.mean == pytest.approx(kept.mean(), abs=0.01)
-    assert found.sd == pytest.approx(kept.std(), abs=0.01)
-    assert found.better == pytest.approx((kept > 0).mean(), abs=0.01)
-    assert found.loss == pytest.approx(np.maximum(-kept, 0).mean(), abs=0.003)
+    observed = truth + random.normal(0, 0.3, len(truth))
+    selected = truth[np.abs(observed - 0.4) < 0.01]
+    assert estimate.mean == pytest.approx(selected.mean(), abs=0.01)
+    assert estimate.sd == pytest.approx(selected.std(), abs=0.01)
+    assert estimate.better == pytest.approx((selected > 0).mean(), abs=0.01)
+    assert estimate.loss == pytest.approx(np.maximum(-selected, 0).mean(), abs=0.003)
 
 
 def test_the_error_of_a_quantile_is_that_of_repeated_samples():
     random = np.random.default_rng(1)
-    found = [quantile(random.exponential(1, 2000), 0.95) for _ in range(400)]
-    spread = np.std([each.value for each in found])
-    assert np.mean([each.se for each in found]) == pytest.approx(spread, rel=0.1)
+    estimates = [quantile(random.exponential(1, 2000), 0.95) for _ in range(400)]
+    spread = np.std([estimate.value for estimate in estimates])
+    assert np.mean([estimate.se for estimate in estimates]) == pytest.approx(spread, rel=0.1)
 
 
 def test_clusters_widen_the_error_of_a_quantile():
@@ -154,11 +154,11 @@ def test_clusters_widen_the_error_of_a_quantile():
     def drawn():
         return np.exp(np.repeat(random.normal(0, 1, 300), 10) + random.normal(0, 0.3, 3000))
 
-    found = [quantile(drawn(), 0.9, user) for _ in range(300)]
-    spread = np.std([each.value for each in found])
-    assert np.mean([each.se for each in found]) == pytest.approx(spread, rel=0.12)
-    assert found[0].clusters == 300
-    assert found[0].se > 2 * quantile(drawn(), 0.9).se
+    estimates = [quantile(drawn(), 0.9, user) for _ in range(300)]
+    spread = np.std([estimate.value for estimate in estimates])
+    assert np.mean([estimate.se for estimate in estimates]) == pytest.approx(spread, rel=0.12)
+    assert estimates[0].clusters == 300
+    assert estimates[0].se > 2 * quantile(drawn(), 0.9).se
 
 
 def test_too_few_values_for_a_quantile():
@@ -225,9 +225,14 @@ def test_score_tests_of_shares(successes, units):
     error = np.sqrt(pooled * (1 - pooled) * (1 / units[0] + 1 / units[1]))
     assert arms.statistic() == pytest.approx((arms.treatment - arms.control) / error)
     truth = confint_proportions_2indep(
-        successes[1], units[1], successes[0], units[0], compare="ratio", method="score",
+        successes[1],
+        units[1],
+        successes[0],
+        units[0],
+        compare="ratio",
+        method="score",
         correction=False,
-    )  # fmt: skip
+    )
     z = stats.norm.ppf(0.975)
     assert arms.ratios(z) == pytest.approx(truth, rel=1e-6)
     for end, sign in zip(arms.differences(z), (1, -1), strict=True):
@@ -238,16 +243,17 @@ def test_score_tests_of_shares(successes, units):
             for count, n, share in zip(successes, units, (shares, shares + end), strict=True)
         )
         share = shares[np.argmax(likelihood)]
-        error = np.sqrt(share * (1 - share) / units[0]
-                        + (share + end) * (1 - share - end) / units[1])  # fmt: skip
+        error = np.sqrt(
+            share * (1 - share) / units[0] + (share + end) * (1 - share - end) / units[1]
+        )
         difference = arms.treatment - arms.control - end
         assert difference / error == pytest.approx(sign * z, abs=1e-3)
 
 
 def test_shares_without_success():
-    few = TwoShares((0, 3), (50, 60))
-    assert np.isnan(few.ratios(1.96)).all()
-    low, high = few.differences(1.96)
+    shares = TwoShares((0, 3), (50, 60))
+    assert np.isnan(shares.ratios(1.96)).all()
+    low, high = shares.differences(1.96)
     assert low < 0.05 < high
     assert TwoShares((3, 0), (60, 50)).ratios(1.96)[0] == 0.0
     assert TwoShares((0, 0), (50, 60)).statistic() == 0.0

@@ -45,8 +45,8 @@ def test_tost_says_what_the_interval_of_level_1_minus_2_alpha_says(pair):
 
 
 def test_tost_without_spread():
-    inside, edge, outside = (tost(np.full(5, x), 0.5).p_value[0] for x in (0.2, 0.5, 0.7))
-    assert (inside, edge, outside) == (0, 1, 1)
+    p_inside, p_edge, p_outside = (tost(np.full(5, x), 0.5).p_value[0] for x in (0.2, 0.5, 0.7))
+    assert (p_inside, p_edge, p_outside) == (0, 1, 1)
     assert np.isnan(tost(np.ones(1), 0.5).p_value).all()
 
 
@@ -55,16 +55,18 @@ def test_posterior_has_the_probabilities_of_students_t(pair):
     law = stats.t(49, delta.mean(), delta.std(ddof=1) / np.sqrt(50))
     result = posterior(delta, 0.02)
     truth = (law.cdf(-0.02), law.cdf(0.02) - law.cdf(-0.02), law.sf(0.02))
-    found = (result.worse[0], result.same[0], result.better[0])
-    assert found == pytest.approx(truth)
-    assert sum(found) == pytest.approx(1)
+    probabilities = (result.worse[0], result.same[0], result.better[0])
+    assert probabilities == pytest.approx(truth)
+    assert sum(probabilities) == pytest.approx(1)
 
 
 def test_posterior_without_spread():
     result = [posterior(np.full(5, x), 0.1) for x in (-0.2, 0.1, 0.2)]
     assert [(r.worse[0], r.same[0], r.better[0]) for r in result] == [
-        (1, 0, 0), (0, 1, 0), (0, 0, 1)
-    ]  # fmt: skip
+        (1, 0, 0),
+        (0, 1, 0),
+        (0, 0, 1),
+    ]
 
 
 def test_fieller_ends_where_a_paired_test_ends_to_reject(pair):
@@ -83,8 +85,8 @@ def test_fieller_of_negative_and_of_undecided_baselines():
     result = fieller(base, base + 1)
     assert result.low < result.value < result.high
     assert result.value == pytest.approx(1 / abs(base.mean()))
-    wide = fieller(rng.normal(0.01, 1, 30), base)
-    assert (wide.low, wide.high) == (-np.inf, np.inf)
+    unbounded = fieller(rng.normal(0.01, 1, 30), base)
+    assert (unbounded.low, unbounded.high) == (-np.inf, np.inf)
     assert np.isnan(fieller(np.zeros(5), np.ones(5)).value)
     assert np.isnan(fieller(np.ones(1), np.ones(1)).low)
 
@@ -101,13 +103,13 @@ def test_studentised_intervals_cover_means_of_skewed_values():
     rng = np.random.default_rng(5)
     table = rng.exponential(size=(30, 300))
     result = studentised_interval(table, samples=999)
-    inside = ((result.low < 1) & (result.high > 1)).mean()
-    assert 0.92 < inside < 0.98
+    coverage = ((result.low < 1) & (result.high > 1)).mean()
+    assert 0.92 < coverage < 0.98
 
 
 def test_studentised_intervals_without_spread():
-    same = studentised_interval(np.full(8, 0.25))
-    assert (same.low, same.high) == ([0.25], [0.25])
+    interval = studentised_interval(np.full(8, 0.25))
+    assert (interval.low, interval.high) == ([0.25], [0.25])
     assert np.isnan(studentised_interval(np.ones(1)).low).all()
 
 
@@ -119,30 +121,41 @@ def test_simultaneous_intervals_reach_as_far_as_the_maximum_modulus(columns, rea
 
 
 def test_simultaneous_intervals_know_that_columns_go_together():
-    one = np.random.default_rng(9).normal(size=(500, 1))
-    apart, same = (
-        simultaneous_reach(table, samples=5000) for table in (one, one @ np.ones((1, 6)))
+    column = np.random.default_rng(9).normal(size=(500, 1))
+    single_reach, copied_reach = (
+        simultaneous_reach(table, samples=5000) for table in (column, column @ np.ones((1, 6)))
     )
-    assert same == pytest.approx(apart)
-    holes = np.hstack([one, np.full((500, 1), np.nan), np.ones((500, 1))])
-    assert simultaneous_reach(holes, samples=5000) == pytest.approx(apart)
+    assert copied_reach == pytest.approx(single_reach)
+    holes = np.hstack([column, np.full((500, 1), np.nan), np.ones((500, 1))])
+    assert simultaneous_reach(holes, samples=5000) == pytest.approx(single_reach)
     assert np.isnan(simultaneous_reach(np.ones((9, 2))))
 
 
-RATED = np.array([
-    [[6, 6, 6, 3], [4, 5, 4, 5], [1, 3, 5, 3]], [[6, 5, 6, 3], [3, 3, 5, 6], [4, 3, 5, 4]],
-    [[9, 6, 9, 6], [7, 5, 6, 6], [5, 5, 8, 6]], [[5, 6, 5, 3], [6, 4, 5, 6], [4, 5, 5, 6]],
-    [[6, 8, 8, 3], [5, 6, 5, 4], [2, 4, 3, 1]], [[5, 6, 7, 1], [4, 6, 7, 5], [2, 4, 5, 0]],
-], np.float64)  # fmt: skip
+RATED = np.array(
+    [
+        [[6, 6, 6, 3], [4, 5, 4, 5], [1, 3, 5, 3]],
+        [[6, 5, 6, 3], [3, 3, 5, 6], [4, 3, 5, 4]],
+        [[9, 6, 9, 6], [7, 5, 6, 6], [5, 5, 8, 6]],
+        [[5, 6, 5, 3], [6, 4, 5, 6], [4, 5, 5, 6]],
+        [[6, 8, 8, 3], [5, 6, 5, 4], [2, 4, 3, 1]],
+        [[5, 6, 7, 1], [4, 6, 7, 5], [2, 4, 5, 0]],
+    ],
+    np.float64,
+)
 """6 queries by 3 systems by 4 judges."""
 
 
 def test_components_of_crossed_effects_are_those_of_reml():
     """statsmodels 0.15.0, mixedlm y ~ 1 by REML with six crossed components."""
     truth = {
-        "system": 0.435185, "query": 0.328704, "judge": 0.140741, "system × query": 0.550926,
-        "system × judge": 0.887037, "query × judge": 0.674074, "residual": 0.543519,
-    }  # fmt: skip
+        "system": 0.435185,
+        "query": 0.328704,
+        "judge": 0.140741,
+        "system × query": 0.550926,
+        "system × judge": 0.887037,
+        "query × judge": 0.674074,
+        "residual": 0.543519,
+    }
     result = crossed(RATED)
     assert dict(zip(EFFECTS, result.components, strict=True)) == pytest.approx(truth, abs=5e-7)
 
@@ -158,9 +171,9 @@ def test_differences_under_crossed_effects_have_the_error_of_reml():
 
 def test_judges_that_are_copies_add_nothing():
     """Then a difference is as sure as by one judge: the paired t-test of the queries."""
-    one = RATED[:, :2, :1]
-    result = crossed(np.concatenate([one, one], axis=2))
-    peer = stats.ttest_rel(one[:, 1, 0], one[:, 0, 0])
+    single_judge = RATED[:, :2, :1]
+    result = crossed(np.concatenate([single_judge, single_judge], axis=2))
+    peer = stats.ttest_rel(single_judge[:, 1, 0], single_judge[:, 0, 0])
     assert result.p_value[1] == pytest.approx(peer.pvalue)
 
 
@@ -173,8 +186,8 @@ def test_intervals_under_crossed_effects_cover():
         ]
         return sum(parts) + rng.normal(size=(20, 2, 5))
 
-    found = [crossed(draw()) for _ in range(500)]
-    assert 0.92 < np.mean([each.low[1] < 0 < each.high[1] for each in found]) < 0.98
+    results = [crossed(draw()) for _ in range(500)]
+    assert 0.92 < np.mean([result.low[1] < 0 < result.high[1] for result in results]) < 0.98
 
 
 def test_a_factor_of_one_level_is_refused():

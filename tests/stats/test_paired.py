@@ -85,10 +85,12 @@ def test_intervals(differences):
     result = t_interval(differences)
     assert (result.low[0], result.high[0]) == pytest.approx((0.02174464, 0.08427136), abs=5e-9)
     for method, ends in {
-        "percentile": (0.02331, 0.08375), "basic": (0.02227, 0.08270), "bca": (0.02421, 0.08480),
-    }.items():  # fmt: skip
-        drawn = bootstrap_interval(differences, 0.95, method, samples=100_000)
-        assert (drawn.low[0], drawn.high[0]) == pytest.approx(ends, abs=5e-4)
+        "percentile": (0.02331, 0.08375),
+        "basic": (0.02227, 0.08270),
+        "bca": (0.02421, 0.08480),
+    }.items():
+        interval = bootstrap_interval(differences, 0.95, method, samples=100_000)
+        assert (interval.low[0], interval.high[0]) == pytest.approx(ends, abs=5e-4)
 
 
 def test_effect_sizes(pair):
@@ -108,40 +110,87 @@ def test_power(differences):
 def test_power_is_statsmodels(size, n, sides):
     from statsmodels.stats.power import TTestPower
 
-    theirs = TTestPower().power(size, n, 0.05, alternative="two-sided" if sides == 2 else "larger")
-    if np.isfinite(theirs):
-        assert power(size, 1.0, n, sides=sides) == pytest.approx(theirs, abs=1e-9)
+    peer_power = TTestPower().power(
+        size, n, 0.05, alternative="two-sided" if sides == 2 else "larger"
+    )
+    if np.isfinite(peer_power):
+        assert power(size, 1.0, n, sides=sides) == pytest.approx(peer_power, abs=1e-9)
 
 
 @given(st.floats(0.1, 2), st.floats(0.5, 0.95))
 def test_needed_and_detectable_are_inverse(sd, wanted):
     n = queries_for_power(0.1, sd, wanted=wanted)
     if n > 3:
-        whole = int(np.ceil(n))
-        assert float(detectable_difference(sd, whole, wanted=wanted)) <= 0.1 + 1e-9
-        assert float(detectable_difference(sd, whole - 1, wanted=wanted)) >= 0.1 - 1e-6
+        query_count = int(np.ceil(n))
+        assert float(detectable_difference(sd, query_count, wanted=wanted)) <= 0.1 + 1e-9
+        assert float(detectable_difference(sd, query_count - 1, wanted=wanted)) >= 0.1 - 1e-6
 
 
 def test_corrections_of_1995():
     """Benjamini and Hochberg's own example (A14)."""
-    p = np.array([.0001, .0004, .0019, .0095, .0201, .0278, .0298, .0344, .0459, .3240, .4262,
-                  .5719, .6528, .7590, 1])  # fmt: skip
+    p = np.array(
+        [
+            0.0001,
+            0.0004,
+            0.0019,
+            0.0095,
+            0.0201,
+            0.0278,
+            0.0298,
+            0.0344,
+            0.0459,
+            0.3240,
+            0.4262,
+            0.5719,
+            0.6528,
+            0.7590,
+            1,
+        ]
+    )
     rejected = {name: int((correct(p, name) <= 0.05).sum()) for name in CORRECTIONS}
     assert rejected == {"bonferroni": 3, "holm": 3, "hochberg": 3, "bh": 4, "by": 3, "none": 9}
     assert correct(p, "bh") == pytest.approx(
-        [.0015, .003, .0095, .035625, .0603, .063857, .063857, .0645, .0765, .486, .58118,
-         .71487, .75323, .81321, 1], abs=5e-6)  # fmt: skip
+        [
+            0.0015,
+            0.003,
+            0.0095,
+            0.035625,
+            0.0603,
+            0.063857,
+            0.063857,
+            0.0645,
+            0.0765,
+            0.486,
+            0.58118,
+            0.71487,
+            0.75323,
+            0.81321,
+            1,
+        ],
+        abs=5e-6,
+    )
 
 
-@given(arrays(float, st.integers(1, 12), elements=st.floats(0, 1)), st.sampled_from(
-    [("holm", "holm"), ("bonferroni", "bonferroni"), ("hochberg", "simes-hochberg"),
-     ("bh", "fdr_bh"), ("by", "fdr_by")]
-))  # fmt: skip
+@given(
+    arrays(float, st.integers(1, 12), elements=st.floats(0, 1)),
+    st.sampled_from(
+        [
+            ("holm", "holm"),
+            ("bonferroni", "bonferroni"),
+            ("hochberg", "simes-hochberg"),
+            ("bh", "fdr_bh"),
+            ("by", "fdr_by"),
+        ]
+    ),
+)
 def test_corrections_are_statsmodels(p, names):
     from statsmodels.stats import multitest
 
-    ours, theirs = correct(p, names[0]), multitest.multipletests(p, method=names[1])[1]
-    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    rankgate_values, peer_values = (
+        correct(p, names[0]),
+        multitest.multipletests(p, method=names[1])[1],
+    )
+    np.testing.assert_allclose(rankgate_values, peer_values, atol=1e-12)
 
 
 def test_a_missing_p_does_not_count():
@@ -156,9 +205,9 @@ def test_a_missing_p_does_not_count():
 def test_student_is_scipy(table):
     if (table.std(axis=0, ddof=1) < 1e-9).any():
         return
-    theirs = stats.ttest_1samp(table, 0)
-    np.testing.assert_allclose(student_test(table).p_value, theirs.pvalue, atol=1e-10)
-    ends = theirs.confidence_interval(0.9)
+    peer_result = stats.ttest_1samp(table, 0)
+    np.testing.assert_allclose(student_test(table).p_value, peer_result.pvalue, atol=1e-10)
+    ends = peer_result.confidence_interval(0.9)
     result = t_interval(table, 0.9)
     np.testing.assert_allclose((result.low, result.high), (ends.low, ends.high), atol=1e-10)
 
@@ -179,10 +228,10 @@ def test_laws_of_randomization(table, seed):
     result = randomization(table, samples=500, seed=seed)
     assert (result.p_value >= 1 / 501).all()
     assert (result.p_max >= result.p_value - 1e-12).all()
-    turned = randomization(-table, samples=500, seed=seed)
-    np.testing.assert_array_equal(result.p_value, turned.p_value)
-    one = randomization(table[:, :1], samples=500, seed=seed)
-    assert one.p_value[0] == result.p_value[0]
+    negated = randomization(-table, samples=500, seed=seed)
+    np.testing.assert_array_equal(result.p_value, negated.p_value)
+    first_column = randomization(table[:, :1], samples=500, seed=seed)
+    assert first_column.p_value[0] == result.p_value[0]
     scaled = randomization(table * 4, samples=500, seed=seed)
     np.testing.assert_array_equal(result.p_max, scaled.p_max)
 
@@ -190,20 +239,20 @@ def test_laws_of_randomization(table, seed):
 def test_blocks_do_not_change_a_drawing(monkeypatch):
     rng = np.random.default_rng(1)
     table = rng.normal(size=(40, 2))
-    whole = randomization(table, samples=1000)
+    single_block = randomization(table, samples=1000)
     monkeypatch.setattr("rankgate.measurement.stats.resampling_tests._RANDOMIZATION_CELLS", 40 * 7)
-    np.testing.assert_array_equal(whole.p_value, randomization(table, samples=1000).p_value)
+    np.testing.assert_array_equal(single_block.p_value, randomization(table, samples=1000).p_value)
     monkeypatch.undo()
-    drawn = bootstrap_interval(table, samples=1000)
+    interval = bootstrap_interval(table, samples=1000)
     monkeypatch.setattr("rankgate.measurement.stats.resampling_tests._BOOTSTRAP_CELLS", 40 * 7)
-    again = bootstrap_interval(table, samples=1000)
-    np.testing.assert_array_equal(drawn.low, again.low)
+    block_interval = bootstrap_interval(table, samples=1000)
+    np.testing.assert_array_equal(interval.low, block_interval.low)
 
 
 def test_max_t_is_less_strict_than_bonferroni_where_columns_are_alike():
     rng = np.random.default_rng(2)
-    one = rng.normal(0.3, 1, size=(60, 1))
-    table = np.repeat(one, 5, axis=1)
+    column = rng.normal(0.3, 1, size=(60, 1))
+    table = np.repeat(column, 5, axis=1)
     result = randomization(table, samples=20_000)
     np.testing.assert_array_equal(result.p_max, result.p_value)
 
@@ -224,8 +273,8 @@ def test_one_query_says_so():
 
 
 def test_equal_differences():
-    same = np.full(20, 0.1)
-    result = bootstrap_interval(same)
+    equal_values = np.full(20, 0.1)
+    result = bootstrap_interval(equal_values)
     assert (result.low[0], result.high[0]) == pytest.approx((0.1, 0.1))
     assert_warned(result)
 
@@ -247,16 +296,22 @@ def test_weights():
     assert (even.low[0], even.high[0]) == pytest.approx(
         (t_interval(column).low[0], t_interval(column).high[0])
     )
-    drawn = bootstrap_interval(column, weights=weights)
-    assert (drawn.low[0], drawn.high[0]) == pytest.approx((result.low[0], result.high[0]), abs=0.02)
+    interval = bootstrap_interval(column, weights=weights)
+    assert (interval.low[0], interval.high[0]) == pytest.approx(
+        (result.low[0], result.high[0]), abs=0.02
+    )
 
 
 def test_bca_is_scipy():
     rng = np.random.default_rng(4)
     column = rng.exponential(size=40)
-    theirs = stats.bootstrap((column,), np.mean, n_resamples=50_000, rng=rng).confidence_interval
-    ours = bootstrap_interval(column, samples=50_000)
-    assert (ours.low[0], ours.high[0]) == pytest.approx((theirs.low, theirs.high), abs=0.01)
+    peer_interval = stats.bootstrap(
+        (column,), np.mean, n_resamples=50_000, rng=rng
+    ).confidence_interval
+    rankgate_interval = bootstrap_interval(column, samples=50_000)
+    assert (rankgate_interval.low[0], rankgate_interval.high[0]) == pytest.approx(
+        (peer_interval.low, peer_interval.high), abs=0.01
+    )
 
 
 def test_influence():

@@ -9,10 +9,12 @@ from rankgate.measurement.stats.rank_correlation import kendall, pearson, spearm
 from rankgate.measurement.stats.rank_tests import MAX_EXACT, friedman, range_quantile, signed_ranks
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
-TUNA = np.array([
-    [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1],
-    [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8],
-])  # fmt: skip
+TUNA = np.array(
+    [
+        [44.4, 45.9, 41.9, 53.3, 44.7, 44.1, 50.7, 45.2, 60.1],
+        [2.6, 3.1, 2.5, 5.0, 3.6, 4.0, 5.2, 2.8, 3.8],
+    ]
+)
 
 # R, ?wilcox.test: depression of nine patients before and after (Hollander & Wolfe 1973)
 DEPRESSION = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]) - np.array(
@@ -20,13 +22,76 @@ DEPRESSION = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]) - 
 )
 
 # R, ?friedman.test: three ways to round first base, 22 players (Hollander & Wolfe 1973)
-ROUNDING = np.array([
-    5.40, 5.50, 5.55, 5.85, 5.70, 5.75, 5.20, 5.60, 5.50, 5.55, 5.50, 5.40, 5.90, 5.85, 5.70,
-    5.45, 5.55, 5.60, 5.40, 5.40, 5.35, 5.45, 5.50, 5.35, 5.25, 5.15, 5.00, 5.85, 5.80, 5.70,
-    5.25, 5.20, 5.10, 5.65, 5.55, 5.45, 5.60, 5.35, 5.45, 5.05, 5.00, 4.95, 5.50, 5.50, 5.40,
-    5.45, 5.55, 5.50, 5.55, 5.55, 5.35, 5.45, 5.50, 5.55, 5.50, 5.45, 5.25, 5.65, 5.60, 5.40,
-    5.70, 5.65, 5.55, 6.30, 6.30, 6.25,
-]).reshape(22, 3)  # fmt: skip
+ROUNDING = np.array(
+    [
+        5.40,
+        5.50,
+        5.55,
+        5.85,
+        5.70,
+        5.75,
+        5.20,
+        5.60,
+        5.50,
+        5.55,
+        5.50,
+        5.40,
+        5.90,
+        5.85,
+        5.70,
+        5.45,
+        5.55,
+        5.60,
+        5.40,
+        5.40,
+        5.35,
+        5.45,
+        5.50,
+        5.35,
+        5.25,
+        5.15,
+        5.00,
+        5.85,
+        5.80,
+        5.70,
+        5.25,
+        5.20,
+        5.10,
+        5.65,
+        5.55,
+        5.45,
+        5.60,
+        5.35,
+        5.45,
+        5.05,
+        5.00,
+        4.95,
+        5.50,
+        5.50,
+        5.40,
+        5.45,
+        5.55,
+        5.50,
+        5.55,
+        5.55,
+        5.35,
+        5.45,
+        5.50,
+        5.55,
+        5.50,
+        5.45,
+        5.25,
+        5.65,
+        5.60,
+        5.40,
+        5.70,
+        5.65,
+        5.55,
+        6.30,
+        6.30,
+        6.25,
+    ]
+).reshape(22, 3)
 
 
 def test_pearson_as_r_documents_it():
@@ -47,10 +112,15 @@ def test_spearman_and_kendall_as_r_computes_them():
 
 def test_correlations_with_ties_are_those_of_scipy():
     rng = np.random.default_rng(4)
-    one, two = rng.integers(0, 5, (2, 40)).astype(float)
-    for ours, theirs in ((spearman, stats.spearmanr), (kendall, stats.kendalltau)):
-        result, other = ours(one, two), theirs(one, two)
-        assert (result.value, result.p_value) == pytest.approx((other.statistic, other.pvalue))
+    first, second = rng.integers(0, 5, (2, 40)).astype(float)
+    for rankgate_function, scipy_function in (
+        (spearman, stats.spearmanr),
+        (kendall, stats.kendalltau),
+    ):
+        result, expected = rankgate_function(first, second), scipy_function(first, second)
+        assert (result.value, result.p_value) == pytest.approx(
+            (expected.statistic, expected.pvalue)
+        )
 
 
 @pytest.mark.parametrize(("of", "truth"), [(spearman, 0.4834), (kendall, 1 / 3), (pearson, 0.5)])
@@ -59,9 +129,9 @@ def test_intervals_of_correlations_cover(of, truth):
     rng = np.random.default_rng(7)
     x, noise = rng.normal(size=(2, 400, 60))
     y = 0.5 * x + np.sqrt(0.75) * noise
-    found = [of(one, two) for one, two in zip(x, y, strict=True)]
-    inside = np.mean([each.low < truth < each.high for each in found])
-    assert 0.92 < inside < 0.98
+    intervals = [of(x_row, y_row) for x_row, y_row in zip(x, y, strict=True)]
+    coverage = np.mean([interval.low < truth < interval.high for interval in intervals])
+    assert 0.92 < coverage < 0.98
 
 
 @pytest.mark.parametrize("of", [pearson, spearman, kendall])
@@ -69,8 +139,8 @@ def test_correlations_without_spread_or_pairs_are_undefined(of):
     flat = of(np.ones(5), np.arange(5.0))
     assert np.isnan([flat.value, flat.low, flat.high, flat.p_value]).all()
     assert np.isnan(of(np.arange(1.0), np.arange(1.0)).value)
-    same = of(np.arange(6.0), np.arange(6.0))
-    assert (same.value, same.low, same.high) == (1, 1, 1)
+    identical = of(np.arange(6.0), np.arange(6.0))
+    assert (identical.value, identical.low, identical.high) == (1, 1, 1)
 
 
 def test_exact_signed_ranks_as_r_documents_them():
@@ -86,10 +156,10 @@ def test_exact_signed_ranks_reject_where_published_tables_say(n, critical):
     """Two-sided 5 % critical values of Wilcoxon's W (Wilcoxon and Wilcox 1964)."""
     p = {}
     for w in (critical, critical + 1):
-        signs, left = np.ones(n), w
+        signs, remaining = np.ones(n), w
         for rank in range(n, 0, -1):
-            if rank <= left:
-                signs[rank - 1], left = -1, left - rank
+            if rank <= remaining:
+                signs[rank - 1], remaining = -1, remaining - rank
         p[w] = float(signed_ranks(signs * np.arange(1, n + 1), way="exact").p_value[0])
     assert p[critical] <= 0.05 < p[critical + 1]
 
@@ -108,13 +178,15 @@ def test_signed_ranks_with_zeros_and_ties_are_those_of_scipy(zeros, way):
 @pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
 def test_exact_signed_ranks_count_all_signs_with_ties(zeros):
     delta = np.array([0.0, 0.0, 1, -1, 2, 2, -3, 4, 4, 4])
-    given = delta if zeros == "pratt" else delta[delta != 0]
-    ranks = stats.rankdata(np.abs(given))[given != 0]
+    used_delta = delta if zeros == "pratt" else delta[delta != 0]
+    ranks = stats.rankdata(np.abs(used_delta))[used_delta != 0]
     signs = (np.arange(1 << len(ranks))[:, None] >> np.arange(len(ranks))) & 1
     sums = signs @ ranks
-    seen = min(ranks[given[given != 0] > 0].sum(), ranks[given[given != 0] < 0].sum())
+    observed = min(
+        ranks[used_delta[used_delta != 0] > 0].sum(), ranks[used_delta[used_delta != 0] < 0].sum()
+    )
     assert signed_ranks(delta, zeros=zeros, way="exact").p_value == pytest.approx(
-        [min(1, 2 * (sums <= seen).mean())]
+        [min(1, 2 * (sums <= observed).mean())]
     )
 
 
@@ -135,8 +207,8 @@ def test_friedman_as_r_documents_it():
 def test_nemenyi_has_the_critical_values_of_demsar():
     """Demšar 2006, table 5(a): q at .05 for 2 to 10 systems."""
     table = [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164]
-    found = [range_quantile(0.95, k) / np.sqrt(2) for k in range(2, 11)]
-    assert found == pytest.approx(table, abs=1.5e-3)
+    quantiles = [range_quantile(0.95, k) / np.sqrt(2) for k in range(2, 11)]
+    assert quantiles == pytest.approx(table, abs=1.5e-3)
 
 
 def test_nemenyi_finds_a_pair_where_ranks_differ_by_more_than_the_critical_difference():
@@ -148,8 +220,8 @@ def test_nemenyi_finds_a_pair_where_ranks_differ_by_more_than_the_critical_diffe
 
 
 def test_friedman_where_all_agree_and_where_all_is_tied():
-    same = friedman(np.tile([3.0, 2.0, 1.0], (8, 1)))
-    assert (same.f, same.f_p_value) == (np.inf, 0)
+    unanimous = friedman(np.tile([3.0, 2.0, 1.0], (8, 1)))
+    assert (unanimous.f, unanimous.f_p_value) == (np.inf, 0)
     tied = friedman(np.ones((8, 3)))
     assert np.isnan([tied.statistic, tied.p_value, tied.f]).all()
 

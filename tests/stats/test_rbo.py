@@ -19,18 +19,18 @@ from support.wording import refused
 
 def groups(text):
     """Lists as the published table writes them: ties in parentheses."""
-    result, inside = [], None
+    result, tied_group = [], None
     for word in text.split():
         name = word.strip("()")
         if word.startswith("("):
-            inside = [name]
-        elif inside is not None:
-            inside.append(name)
+            tied_group = [name]
+        elif tied_group is not None:
+            tied_group.append(name)
         else:
             result.append([name])
         if word.endswith(")"):
-            result.append(inside)
-            inside = None
+            result.append(tied_group)
+            tied_group = None
     return result
 
 
@@ -59,11 +59,11 @@ P = st.floats(0.05, 0.98)
 
 @given(ORDERS, ORDERS, P, st.sampled_from("wab"))
 def test_bounds_hold_and_both_sides_are_equal(one, two, p, ties):
-    result, back = rbo(one, two, p, ties), rbo(two, one, p, ties)
+    result, reversed_result = rbo(one, two, p, ties), rbo(two, one, p, ties)
     assert 0 <= result.low <= result.value + 1e-12
     assert result.value <= result.high + 1e-12 <= 1 + 1e-9
     assert [result.value, result.low, result.high] == pytest.approx(
-        [back.value, back.low, back.high]
+        [reversed_result.value, reversed_result.low, reversed_result.high]
     )
 
 
@@ -85,12 +85,12 @@ def test_one_item_in_common_by_the_closed_form():
 
 @given(ORDERS.filter(lambda order: len(order) > 2), ORDERS, P)
 def test_a_tie_is_worth_the_mean_of_its_orders(one, two, p):
-    whole = sorted({name for group in one + two for name in group})
-    one = one + alone([name for name in whole if [name] not in one])  # of one length
-    two = two + alone([name for name in whole if [name] not in two])
-    pair, rest = one[0] + one[1] + one[2], one[3:]
-    means = [rbo(alone(order) + rest, two, p).value for order in permutations(pair)]
-    assert rbo([pair, *rest], two, p, "a").value == pytest.approx(np.mean(means))
+    all_names = sorted({name for group in one + two for name in group})
+    one = one + alone([name for name in all_names if [name] not in one])  # of one length
+    two = two + alone([name for name in all_names if [name] not in two])
+    pair, remaining = one[0] + one[1] + one[2], one[3:]
+    means = [rbo(alone(order) + remaining, two, p).value for order in permutations(pair)]
+    assert rbo([pair, *remaining], two, p, "a").value == pytest.approx(np.mean(means))
 
 
 def test_scores_make_groups():

@@ -30,10 +30,10 @@ def significant(found, alpha=0.05):
 def test_samples_have_the_mean_asked_for_and_the_spread_that_was_measured():
     rng = np.random.default_rng(1)
     delta = rng.exponential(0.1, (60, 2))
-    found = draw_samples(delta, 200, np.array([0.02, -0.5]), draws=4000)
-    np.testing.assert_allclose(found.mean.mean(axis=0), [0.02, -0.5], atol=0.001)
-    np.testing.assert_allclose((found.sd**2).mean(axis=0), delta.var(axis=0, ddof=1), rtol=0.03)
-    spread = found.mean.std(axis=0)
+    samples = draw_samples(delta, 200, np.array([0.02, -0.5]), draws=4000)
+    np.testing.assert_allclose(samples.mean.mean(axis=0), [0.02, -0.5], atol=0.001)
+    np.testing.assert_allclose((samples.sd**2).mean(axis=0), delta.var(axis=0, ddof=1), rtol=0.03)
+    spread = samples.mean.std(axis=0)
     np.testing.assert_allclose(spread, delta.std(axis=0, ddof=1) / np.sqrt(200), rtol=0.05)
 
 
@@ -41,8 +41,8 @@ def test_queries_without_a_value_do_not_count():
     rng = np.random.default_rng(2)
     delta = rng.normal(0, 1, (80, 1))
     delta[::2] = np.nan
-    found = draw_samples(delta, 100, draws=500)
-    assert found.n.mean() == pytest.approx(50, abs=2)
+    samples = draw_samples(delta, 100, draws=500)
+    assert samples.n.mean() == pytest.approx(50, abs=2)
 
 
 @pytest.mark.slow
@@ -51,12 +51,12 @@ def test_normal_differences_take_what_the_noncentral_t_says(power):
     rng = np.random.default_rng(3)
     delta = rng.normal(0, 0.1, 300)
     delta += 0.02 - delta.mean()
-    theirs = TTestPower().solve_power(
+    peer_size = TTestPower().solve_power(
         effect_size=0.02 / delta.std(ddof=1), alpha=0.05, power=power, alternative="two-sided"
     )
     for start in (5, 100, 20_000):
         assert queries_for(delta, significant, power, start=start)[0] == pytest.approx(
-            theirs, rel=0.06
+            peer_size, rel=0.06
         )
 
 
@@ -73,13 +73,19 @@ def test_two_queries_suffice_where_differences_are_large():
 @pytest.mark.slow
 def test_rows_are_corrected_as_families_of_their_own():
     p = np.random.default_rng(6).random((10, 5)) ** 3
-    names = {"holm": "holm", "bh": "fdr_bh", "by": "fdr_by", "none": None,
-             "bonferroni": "bonferroni", "hochberg": "simes-hochberg"}  # fmt: skip
-    for ours, theirs in names.items():
-        for row, got in zip(p, corrected_rows(p, ours), strict=True):
-            np.testing.assert_allclose(got, correct(row, ours))
-            if theirs:
-                np.testing.assert_allclose(got, multipletests(row, method=theirs)[1])
+    names = {
+        "holm": "holm",
+        "bh": "fdr_bh",
+        "by": "fdr_by",
+        "none": None,
+        "bonferroni": "bonferroni",
+        "hochberg": "simes-hochberg",
+    }
+    for rankgate_name, peer_name in names.items():
+        for row, corrected in zip(p, corrected_rows(p, rankgate_name), strict=True):
+            np.testing.assert_allclose(corrected, correct(row, rankgate_name))
+            if peer_name:
+                np.testing.assert_allclose(corrected, multipletests(row, method=peer_name)[1])
 
 
 METRICS = ["nDCG@10", "P@5", "RR", "AP"]
@@ -94,17 +100,19 @@ def systems(n, seed):
     for favour in (0.4, 0.9):
         scores = rng.normal(0, 1, (n, 8)) + favour * np.array([1, 1, *[0] * 6])
         runs.append(
-            {q: {f"d{i}": float(x) for i, x in enumerate(row)}
-             for q, row in zip(queries, scores, strict=True)}
-        )  # fmt: skip
+            {
+                q: {f"d{i}": float(x) for i, x in enumerate(row)}
+                for q, row in zip(queries, scores, strict=True)
+            }
+        )
     return qrels, *runs
 
 
 def shown(delta, n, correction, rng, times=3000):
     """The share of fresh samples in which each column is significant, by scipy's test."""
-    own = delta[rng.integers(len(delta), size=(times, n))]
-    p = corrected_rows(ttest_1samp(own, 0, axis=1).pvalue, correction)
-    return ((p <= 0.05) & (own.mean(axis=1) > 0)).mean(axis=0)
+    samples = delta[rng.integers(len(delta), size=(times, n))]
+    p = corrected_rows(ttest_1samp(samples, 0, axis=1).pvalue, correction)
+    return ((p <= 0.05) & (samples.mean(axis=1) > 0)).mean(axis=0)
 
 
 @pytest.mark.slow
@@ -123,12 +131,12 @@ def test_the_queries_to_show_a_difference_show_it_after_the_correction(correctio
 def test_a_correction_takes_more_queries_and_detects_less():
     data = systems(60, 9)
     plain = rankgate.compare(*data, METRICS, test=Test(correction="none")).metrics
-    one = rankgate.compare(*data, METRICS[:1]).metrics
+    single_metric = rankgate.compare(*data, METRICS[:1]).metrics
     bonferroni = rankgate.compare(*data, METRICS, test=Test(correction="bonferroni")).metrics
     maxt = rankgate.compare(
         *data, METRICS, test=Test("randomization", correction="maxt", resamples=1000)
     ).metrics
-    assert one["mde"][0] == plain["mde"][0] < bonferroni["mde"][0]
+    assert single_metric["mde"][0] == plain["mde"][0] < bonferroni["mde"][0]
     assert (plain["needed"] < maxt["needed"]).all()
     assert (maxt["needed"] < bonferroni["needed"] * 1.03).all()  # metrics are alike
 
@@ -148,8 +156,10 @@ def test_a_gate_does_without_the_simulation():
     sides = [scorer.scored(run) for run in (old, new)]
     (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none"), sizes=False))
     row = result.metrics.row(0, named=True)
-    theirs = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
-    assert row["needed"] == pytest.approx(theirs, rel=1e-6)
+    peer_size = TTestPower().solve_power(
+        effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8
+    )
+    assert row["needed"] == pytest.approx(peer_size, rel=1e-6)
 
 
 def test_large_effects_on_few_queries_have_a_power():

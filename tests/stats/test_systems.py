@@ -34,48 +34,48 @@ def test_anova_is_statsmodels(adhoc7):
     import pandas as pd
     from statsmodels.stats.anova import AnovaRM
 
-    few = adhoc7[:, :5]
-    rows = [(i, j, few[i, j]) for i in range(len(few)) for j in range(5)]
+    matrix = adhoc7[:, :5]
+    rows = [(i, j, matrix[i, j]) for i in range(len(matrix)) for j in range(5)]
     table = (
         AnovaRM(pd.DataFrame(rows, columns=["q", "s", "v"]), "v", "q", within=["s"])
         .fit()
         .anova_table
     )
-    result = anova(few)
+    result = anova(matrix)
     assert result.f == pytest.approx(table["F Value"].iloc[0])
     assert result.p_value == pytest.approx(table["Pr > F"].iloc[0])
 
 
 def test_tukey_is_paired_and_not_that_of_scipy(adhoc7):
-    few = adhoc7[:, :4]
-    result = tukey(few)
-    unpaired = stats.tukey_hsd(*few.T).pvalue
+    matrix = adhoc7[:, :4]
+    result = tukey(matrix)
+    unpaired = stats.tukey_hsd(*matrix.T).pvalue
     worst = np.unravel_index(np.argmax(np.abs(result.delta)), (4, 4))
     assert result.p_value[worst] < unpaired[worst]
     np.testing.assert_allclose(result.p_value, result.p_value.T)
     significant = result.p_value < 0.05
-    apart = (result.low > 0) | (result.high < 0)
-    np.fill_diagonal(apart, val=False)
-    np.testing.assert_array_equal(significant, apart)
+    excludes_zero = (result.low > 0) | (result.high < 0)
+    np.fill_diagonal(excludes_zero, val=False)
+    np.testing.assert_array_equal(significant, excludes_zero)
 
 
 @pytest.mark.slow
 def test_many_pairs_are_read_off_a_grid(adhoc7):
-    many = tukey(adhoc7[:, :40])
+    tukey_result = tukey(adhoc7[:, :40])
     result = anova(adhoc7[:, :40])
-    q = np.abs(many.delta) / np.sqrt(result.ms_residual / len(adhoc7))
+    q = np.abs(tukey_result.delta) / np.sqrt(result.ms_residual / len(adhoc7))
     for i, j in [(0, 1), (3, 30), (12, 25)]:
         exact = stats.studentized_range.sf(q[i, j], 40, result.df_residual)
-        assert many.p_value[i, j] == pytest.approx(exact, rel=1e-3, abs=1e-9)
+        assert tukey_result.p_value[i, j] == pytest.approx(exact, rel=1e-3, abs=1e-9)
 
 
 def test_randomised_tukey(adhoc7):
-    few = adhoc7[:, :4]
-    (drawn,), normal = randomised_tukey([few], samples=4000), tukey(few)
-    np.testing.assert_allclose(drawn.p_value, normal.p_value, atol=0.05)
-    (again,) = randomised_tukey([few], samples=4000)
-    np.testing.assert_array_equal(drawn.p_value, again.p_value)
-    assert (drawn.p_value >= 1 / 4001).all()
+    matrix = adhoc7[:, :4]
+    (randomised_result,), normal = randomised_tukey([matrix], samples=4000), tukey(matrix)
+    np.testing.assert_allclose(randomised_result.p_value, normal.p_value, atol=0.05)
+    (second_result,) = randomised_tukey([matrix], samples=4000)
+    np.testing.assert_array_equal(randomised_result.p_value, second_result.p_value)
+    assert (randomised_result.p_value >= 1 / 4001).all()
 
 
 def test_randomised_tukey_of_two_is_fishers():
@@ -84,14 +84,14 @@ def test_randomised_tukey_of_two_is_fishers():
     delta = pair[:, 0] - pair[:, 1]
     signs = np.array(list(itertools.product([1, -1], repeat=12)))
     exact = (np.abs(signs @ delta) >= abs(delta.sum()) - 1e-12).mean()
-    (drawn,) = randomised_tukey([pair], samples=40_000)
-    assert drawn.p_value[0, 1] == pytest.approx(exact, abs=0.012)
+    (result,) = randomised_tukey([pair], samples=40_000)
+    assert result.p_value[0, 1] == pytest.approx(exact, abs=0.012)
 
 
 def test_nothing_differs_between_systems():
-    same = np.repeat(np.arange(5.0)[:, None], 3, axis=1)
-    assert np.isnan(anova(same).p_value)
-    assert tukey(same).p_value == pytest.approx(np.ones((3, 3)))
+    matrix = np.repeat(np.arange(5.0)[:, None], 3, axis=1)
+    assert np.isnan(anova(matrix).p_value)
+    assert tukey(matrix).p_value == pytest.approx(np.ones((3, 3)))
 
 
 def test_brennans_example(shared):
@@ -130,23 +130,25 @@ orders = st.lists(st.integers(0, 5), min_size=2, max_size=9)
 
 @given(st.data())
 def test_tau_is_scipys(data):
-    one = np.array(data.draw(orders), float)
-    two = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(one), max_size=len(one))))
-    theirs = stats.kendalltau(one, two).statistic
-    np.testing.assert_allclose(tau(one, two.astype(float)), theirs, atol=1e-12)
+    first = np.array(data.draw(orders), float)
+    second = np.array(
+        data.draw(st.lists(st.integers(0, 5), min_size=len(first), max_size=len(first)))
+    )
+    scipy_tau = stats.kendalltau(first, second).statistic
+    np.testing.assert_allclose(tau(first, second.astype(float)), scipy_tau, atol=1e-12)
 
 
 def test_values_that_differ_in_their_last_bits_are_ties():
-    one = np.array([0.1 + 0.2, 0.3, 0.9])
-    two = np.array([0.3, 0.1 + 0.2, 0.9])
-    assert one[0] > one[1]
-    assert two[0] < two[1]
+    first = np.array([0.1 + 0.2, 0.3, 0.9])
+    second = np.array([0.3, 0.1 + 0.2, 0.9])
+    assert first[0] > first[1]
+    assert second[0] < second[1]
     for treatment in ("a", "b"):
         plain = tau(np.array([0.3, 0.3, 0.9]), np.array([0.3, 0.3, 0.9]), treatment)
-        assert tau(one, two, treatment) == tau(two, one, treatment) == plain
-        assert tau_ap(one, two, treatment) == tau_ap(two, one, treatment)
-    assert tau(one, two) == 1
-    assert tau(1e9 * one, 1e9 * two) == 1
+        assert tau(first, second, treatment) == tau(second, first, treatment) == plain
+        assert tau_ap(first, second, treatment) == tau_ap(second, first, treatment)
+    assert tau(first, second) == 1
+    assert tau(1e9 * first, 1e9 * second) == 1
     assert group_ties({"a": 0.1 + 0.2, "b": 0.3, "c": 0.9}) == [["c"], ["a", "b"]]
 
 
@@ -161,10 +163,13 @@ def plain_tau_ap(estimate, reference):
     order = np.argsort(-np.asarray(estimate))
     ranked = np.asarray(reference)[order]
     right = [
-        sum(1.0 if above > ranked[i] else 0.5 if above == ranked[i] else 0.0
-            for above in ranked[:i]) / i
+        sum(
+            1.0 if earlier_score > ranked[i] else 0.5 if earlier_score == ranked[i] else 0.0
+            for earlier_score in ranked[:i]
+        )
+        / i
         for i in range(1, len(ranked))
-    ]  # fmt: skip
+    ]
     return 2 * np.mean(right) - 1
 
 
@@ -175,8 +180,8 @@ def test_tau_ap_by_its_definition(order):
     assert tau_ap(estimate, reference) == pytest.approx(plain_tau_ap(estimate, reference))
     assert tau_ap(reference, reference) == pytest.approx(1)
     assert tau_ap(-reference, reference) == pytest.approx(-1)
-    both = (tau_ap(estimate, reference) + tau_ap(reference, estimate)) / 2
-    assert tau_ap(estimate, reference, "b") == pytest.approx(both)
+    mean_tau = (tau_ap(estimate, reference) + tau_ap(reference, estimate)) / 2
+    assert tau_ap(estimate, reference, "b") == pytest.approx(mean_tau)
 
 
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=5), st.data())
@@ -194,8 +199,8 @@ def test_ties_are_the_mean_over_their_orders(estimate, data):
 
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(2, 6), st.floats(0, 1))
 def test_reliability_stays_within_its_interval_and_the_interval_within_0_and_1(seed, n, m, apart):
-    drawn = np.random.default_rng(seed)
-    result = reliability(drawn.normal(0, 1, (n, m)) + apart * np.arange(m))
+    rng = np.random.default_rng(seed)
+    result = reliability(rng.normal(0, 1, (n, m)) + apart * np.arange(m))
     for low, value, high in (
         (result.e_rho2_low, result.e_rho2, result.e_rho2_high),
         (result.phi_low, result.phi, result.phi_high),
@@ -209,13 +214,15 @@ def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
     rng = np.random.default_rng(5)
     steps = np.array([0.0, 0.0, 0.008, 0.012, 0.016, 0.03])
     table = rng.random((6000, 6)) ** 3 + rng.normal(size=(6000, 1)) + steps
-    (whole,), part = randomised_tukey([table], samples=4000), table[:: 6000 // 3000]
-    assert part.size < 1 << 15 <= table.size
-    assert whole.p_value[0, 5] == pytest.approx(1 / 4001)
-    assert (whole.p_value == whole.p_value.T).all()
-    np.testing.assert_allclose(whole.p_value, tukey(table).p_value, atol=0.03)
+    (full_result,), smaller_table = randomised_tukey([table], samples=4000), table[:: 6000 // 3000]
+    assert smaller_table.size < 1 << 15 <= table.size
+    assert full_result.p_value[0, 5] == pytest.approx(1 / 4001)
+    assert (full_result.p_value == full_result.p_value.T).all()
+    np.testing.assert_allclose(full_result.p_value, tukey(table).p_value, atol=0.03)
     np.testing.assert_allclose(
-        randomised_tukey([part], samples=4000)[0].p_value, tukey(part).p_value, atol=0.03
+        randomised_tukey([smaller_table], samples=4000)[0].p_value,
+        tukey(smaller_table).p_value,
+        atol=0.03,
     )
 
 
@@ -233,11 +240,11 @@ def test_turning_keeps_its_level():
 def test_matrices_that_share_draws_have_the_results_of_each_alone():
     rng = np.random.default_rng(5)
     matrices = [rng.random((20, 4)), rng.random((19, 4)), rng.random((20, 4)) ** 3]
-    together = randomised_tukey(matrices, samples=300)
-    for matrix, result in zip(matrices, together, strict=True):
-        (alone,) = randomised_tukey([matrix], samples=300)
-        np.testing.assert_array_equal(result.p_value, alone.p_value)
-        np.testing.assert_array_equal(result.delta, alone.delta)
+    joint_results = randomised_tukey(matrices, samples=300)
+    for matrix, result in zip(matrices, joint_results, strict=True):
+        (single_result,) = randomised_tukey([matrix], samples=300)
+        np.testing.assert_array_equal(result.p_value, single_result.p_value)
+        np.testing.assert_array_equal(result.delta, single_result.delta)
 
 
 def test_p_values_of_shuffles_are_those_of_shuffles_one_at_a_time():

@@ -26,27 +26,29 @@ def _draws(count, expected):
     chance = inclusion_probabilities(SIZES.ravel(), expected).reshape(SIZES.shape)
     groups = list(combinations(range(len(MODEL)), count))
     for queries in groups:
-        own = chance[list(queries)]
-        for drawn in product((0, 1), repeat=own.size):
-            there = np.reshape(drawn, own.shape)
-            p = np.where(there, own, 1 - own).prod() / len(groups)
-            values = MODEL[list(queries)] + (there * ERRORS[list(queries)] / own).sum(axis=1)
+        chances = chance[list(queries)]
+        for draw in product((0, 1), repeat=chances.size):
+            is_sampled = np.reshape(draw, chances.shape)
+            p = np.where(is_sampled, chances, 1 - chances).prod() / len(groups)
+            values = MODEL[list(queries)] + (is_sampled * ERRORS[list(queries)] / chances).sum(
+                axis=1
+            )
             yield p, estimate_population(values, np.full(count, 1.0)).sampled
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, 3.0), (3, 5.0), (4, 2.0), (4, 8.0)])
 def test_the_estimate_has_no_bias_over_all_samples(count, expected):
-    chances, found = np.array(list(_draws(count, expected))).T
+    chances, estimates = np.array(list(_draws(count, expected))).T
     assert chances.sum() == pytest.approx(1)
-    assert chances @ found == pytest.approx((MODEL + ERRORS.sum(axis=1)).mean())
+    assert chances @ estimates == pytest.approx((MODEL + ERRORS.sum(axis=1)).mean())
 
 
 def test_what_drawn_documents_add_to_the_variance_of_all_samples():
-    chances, found = np.array(list(_draws(4, 3.0))).T
-    truth = chances @ found
+    chances, estimates = np.array(list(_draws(4, 3.0))).T
+    truth = chances @ estimates
     chance = inclusion_probabilities(SIZES.ravel(), 3.0).reshape(SIZES.shape)
-    own = float((ERRORS**2 * (1 - chance) / chance).sum()) / 16
-    assert chances @ (found - truth) ** 2 == pytest.approx(own)
+    variance = float((ERRORS**2 * (1 - chance) / chance).sum()) / 16
+    assert chances @ (estimates - truth) ** 2 == pytest.approx(variance)
     stages = TwoStage(np.abs(ERRORS[ERRORS != 0]), 4, 0.0, 0.0, 1.0)
     chance = inclusion_probabilities(stages.sizes, 3.0)
     by_hand = float((stages.sizes**2 * (1 - chance) / chance).sum())
@@ -59,16 +61,17 @@ STAGES = TwoStage(np.ones(40 * 200), 200, 3.0, 2.0, 0.04)
 @pytest.mark.parametrize("price", [0.5, 5.0, 40.0])
 def test_the_best_number_of_documents_a_query_is_the_closed_form(price):
     # W = e²D(1 − π)/π = e²D²/d − e²D
-    within, between = 0.04 * 40**2, STAGES.between - 0.04 * 40
-    best = np.sqrt(within * price / between)
-    found = best_plan(STAGES, 900.0, 1.0, price, SamplingPlan(1, 0.0))
-    assert found.expected / 200 == pytest.approx(best, rel=0.25)
-    assert found.count * (price + found.expected / 200) == pytest.approx(900, rel=0.03)
+    within, between_variance = 0.04 * 40**2, STAGES.between - 0.04 * 40
+    best_count = np.sqrt(within * price / between_variance)
+    plan = best_plan(STAGES, 900.0, 1.0, price, SamplingPlan(1, 0.0))
+    assert plan.expected / 200 == pytest.approx(best_count, rel=0.25)
+    assert plan.count * (price + plan.expected / 200) == pytest.approx(900, rel=0.03)
     variance = [
-        STAGES.variance(n, 200 * (900 / n - price), np.inf) for n in range(1, 201)
+        STAGES.variance(n, 200 * (900 / n - price), np.inf)
+        for n in range(1, 201)
         if 0 < 900 / n - price <= 40
-    ]  # fmt: skip
-    assert STAGES.variance(found.count, found.expected, np.inf) < 1.02 * min(variance)
+    ]
+    assert STAGES.variance(plan.count, plan.expected, np.inf) < 1.02 * min(variance)
 
 
 def test_without_a_price_of_queries_all_are_drawn():
@@ -76,19 +79,19 @@ def test_without_a_price_of_queries_all_are_drawn():
 
 
 def test_no_query_or_document_of_before_is_given_up():
-    found = best_plan(STAGES, 1000.0, 1.0, 5.0, SamplingPlan(90, 1200.0))
-    assert found.count >= 90
-    assert found.expected >= 1200
+    plan = best_plan(STAGES, 1000.0, 1.0, 5.0, SamplingPlan(90, 1200.0))
+    assert plan.count >= 90
+    assert plan.expected >= 1200
 
 
 def test_what_one_more_is_worth_is_the_derivative():
     count, expected, step = 50.0, 1000.0, 1e-4
     now = STAGES.variance(count, expected, 80)
     chance = inclusion_probabilities(STAGES.sizes, expected)[:1]
-    one = (now - STAGES.variance(count, expected + step, 80)) / step
+    difference = (now - STAGES.variance(count, expected + step, 80)) / step
     # a document more in the frame is n/m of one more in the sample
-    own = STAGES.of_document(np.ones(1), chance, count)[0]
-    assert one * 200 / 50 == pytest.approx(own, rel=1e-4)
+    derivative = STAGES.of_document(np.ones(1), chance, count)[0]
+    assert difference * 200 / 50 == pytest.approx(derivative, rel=1e-4)
     query = (now - STAGES.variance(count + step, expected, 80)) / step
     assert STAGES.of_query(count, expected) == pytest.approx(query, rel=1e-4)
     call = (now - STAGES.variance(count, expected, 80 + step)) / step
@@ -97,15 +100,15 @@ def test_what_one_more_is_worth_is_the_derivative():
 
 @pytest.mark.parametrize(("price", "call"), [(10.0, 0.1), (4.0, 1.0)])
 def test_queries_for_the_model_are_the_cheapest_mix(price, call):
-    rest = STAGES.between + STAGES.within(2000.0)
+    query_variance = STAGES.between + STAGES.within(2000.0)
 
     def variance(n):
-        return rest / n + STAGES.explained / ((1000 - n * price) / call)
+        return query_variance / n + STAGES.explained / ((1000 - n * price) / call)
 
-    best = minimize_scalar(variance, bounds=(1e-3, 1000 / price - 1e-3), method="bounded").x
-    wanted = (1000 - best * price) / call
-    found = predictions_needed(STAGES, SamplingPlan(best, 2000.0), price, call)
-    assert found == pytest.approx(wanted, rel=1e-3)
+    best_count = minimize_scalar(variance, bounds=(1e-3, 1000 / price - 1e-3), method="bounded").x
+    expected = (1000 - best_count * price) / call
+    predictions = predictions_needed(STAGES, SamplingPlan(best_count, 2000.0), price, call)
+    assert predictions == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("correlation", [0.4, 0.75, 0.95])

@@ -35,7 +35,7 @@ class Shop:
             self.batch = batches.add_batch(connection, self.project, "first", **batch)
             self.added = batches.add_pairs(connection, self.batch, PAIRS)
             self.people = [users.add(connection, name) for name in ("ann", "bob", "cid", "dan")]
-            self.raters = [users.rater_of_user(connection, each.id).id for each in self.people]
+            self.raters = [users.rater_of_user(connection, person.id).id for person in self.people]
 
 
 @pytest.fixture

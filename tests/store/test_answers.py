@@ -17,14 +17,14 @@ from support.wording import raises
 def compared(shop):
     """The shop with a batch that compares two runs for its first query."""
     with shop.store.write() as connection:
-        found = [
+        runs = [
             stored_runs.add_run(
                 connection, shop.store.blobs, shop.project, read_run(table, name), name=name
             )
             for name, table in (("old", {"q0": {"d0": 1.0}}), ("new", {"q0": {"d1": 1.0}}))
         ]
         batch = batches.add_batch(connection, shop.project, "two", kind="lists", strategy="2")
-        sides = [("q0", batches.Side(run=found[0].id), batches.Side(run=found[1].id))]
+        sides = [("q0", batches.Side(run=runs[0].id), batches.Side(run=runs[1].id))]
         assert batches.add_preferences(connection, batch, sides) == 1
         assert batches.add_preferences(connection, batch, sides) == 0
         task = next_task.take(connection, shop.project, shop.raters[0], batch=batch.id)
@@ -40,12 +40,14 @@ def test_the_last_answers_are_of_ratings_and_preferences(compared):
         preferences.prefer(connection, task, rater, preference_id="p1", choice="left", seconds=5)
     with shop.store.read() as connection:
         last = rating_answers.latest_answers(connection, shop.project, rater, 5)
-        assert [(each.task, each.grade, each.choice) for each in last] == [
-            (task, None, "left"), (1, 2.0, None)]  # fmt: skip
+        assert [(answer.task, answer.grade, answer.choice) for answer in last] == [
+            (task, None, "left"),
+            (1, 2.0, None),
+        ]
         assert len(rating_answers.latest_answers(connection, shop.project, rater, 1)) == 1
         assert rating_answers.latest_answers(connection, shop.project, shop.raters[1], 5) == []
-        found = rating_answers.efforts(connection, shop.project)
-        assert [(graded, seconds) for _, _, graded, seconds, _ in found.rows()] == [
+        effort_table = rating_answers.efforts(connection, shop.project)
+        assert [(graded, seconds) for _, _, graded, seconds, _ in effort_table.rows()] == [
             (True, 3),
             (True, 5),
         ]
@@ -67,7 +69,9 @@ def test_a_preference_is_taken_back(compared):
         preferences.prefer(connection, task, shop.raters[1], preference_id="p3", choice="left")
         table = preferences.preferences_table(connection, batch.id)
         assert table.select("first", "second", "better", "on_left").rows() == [
-            ("old", "new", "second", "second"), ("old", "new", "first", "first")]  # fmt: skip
+            ("old", "new", "second", "second"),
+            ("old", "new", "first", "first"),
+        ]
         assert tasks.progress(connection, shop.project, batch.id).done == 1
         assert len(rating_answers.efforts(connection, shop.project)) == 3  # p1 took time too
 
@@ -115,50 +119,60 @@ def test_a_count_with_the_answers_since_is_the_whole_count(compared):
 
 
 def test_pairs_by_filter_and_asked_again(shop):
-    one, other = shop.raters[:2]
+    first_rater, second_rater = shop.raters[:2]
     with shop.store.write() as connection:
         for task in (1, 2):
-            ratings.rate(connection, task, one, rating_id=f"a{task}", grade=1.0)
-        ratings.rate(connection, 1, other, rating_id="b1", grade=2.0)
-        named = users.raters_of_project(connection, shop.project)
-        assert set(named.values()) == {one, other}
-        every = rating_answers.list_pairs(connection, shop.project, rating_answers.TaskFilter())
-        assert [each.task for each in every] == sorted(each.task for each in every)
-        assert [len(each.answers) for each in every[:2]] == [2, 1]
-        mine = rating_answers.list_pairs(
-            connection, shop.project, rating_answers.TaskFilter(rater=other)
+            ratings.rate(connection, task, first_rater, rating_id=f"a{task}", grade=1.0)
+        ratings.rate(connection, 1, second_rater, rating_id="b1", grade=2.0)
+        raters_by_name = users.raters_of_project(connection, shop.project)
+        assert set(raters_by_name.values()) == {first_rater, second_rater}
+        all_pairs = rating_answers.list_pairs(connection, shop.project, rating_answers.TaskFilter())
+        assert [rated_pair.task for rated_pair in all_pairs] == sorted(
+            rated_pair.task for rated_pair in all_pairs
         )
-        assert [each.task for each in mine] == [1]
-        asked = rating_answers.TaskFilter(query=every[0].query_id)
-        asked_pairs = rating_answers.list_pairs(connection, shop.project, asked)
-        assert {pair.query_id for pair in asked_pairs} == {every[0].query_id}
-        after = rating_answers.list_pairs(
+        assert [len(rated_pair.answers) for rated_pair in all_pairs[:2]] == [2, 1]
+        rater_pairs = rating_answers.list_pairs(
+            connection, shop.project, rating_answers.TaskFilter(rater=second_rater)
+        )
+        assert [rated_pair.task for rated_pair in rater_pairs] == [1]
+        query_filter = rating_answers.TaskFilter(query=all_pairs[0].query_id)
+        asked_pairs = rating_answers.list_pairs(connection, shop.project, query_filter)
+        assert {pair.query_id for pair in asked_pairs} == {all_pairs[0].query_id}
+        next_pairs = rating_answers.list_pairs(
             connection, shop.project, rating_answers.TaskFilter(), after=1, most=1
         )
-        assert [each.task for each in after] == [2]
+        assert [rated_pair.task for rated_pair in next_pairs] == [2]
         assert len(ratings.graded_pairs(connection, shop.project)) == 2
         assert (
             rating_answers.withdraw_answers(
-                connection, shop.project, one, rating_answers.TaskFilter()
+                connection, shop.project, first_rater, rating_answers.TaskFilter()
             )
             == 2
         )
         assert users.raters_of_project(connection, shop.project) == {
-            name: number for name, number in named.items() if number == other}  # fmt: skip
+            name: number for name, number in raters_by_name.items() if number == second_rater
+        }
         assert tasks.get_task(connection, 2).answers == 0
         assert len(list(ratings.list_ratings(connection, shop.project))) == 5
 
 
 def test_documents_of_a_query(shop):
     with shop.store.write() as connection:
-        before = queries_documents.count_documents(connection, shop.project)
+        count_before = queries_documents.count_documents(connection, shop.project)
         table = {"query_id": ["", "q0"], "doc_id": ["z1", "z1"], "title": ["all", "own"]}
         queries_documents.add_documents(connection, shop.project, pl.DataFrame(table))
-        assert queries_documents.count_documents(connection, shop.project) == before + 2
-        found = queries_documents.documents_of_query(connection, shop.project, "q0", ["z1", "none"])
-        assert {name: each.fields["title"] for name, each in found.items()} == {"z1": "own"}
-        other = queries_documents.documents_of_query(connection, shop.project, "q1", ["z1"])
-        assert other["z1"].fields["title"] == "all"
+        assert queries_documents.count_documents(connection, shop.project) == count_before + 2
+        documents = queries_documents.documents_of_query(
+            connection, shop.project, "q0", ["z1", "none"]
+        )
+        assert {name: document.fields["title"] for name, document in documents.items()} == {
+            "z1": "own"
+        }
+        other_documents = queries_documents.documents_of_query(
+            connection, shop.project, "q1", ["z1"]
+        )
+        assert other_documents["z1"].fields["title"] == "all"
         assert "title" in queries_documents.field_names(connection, shop.project)
         assert queries_documents.count_queries(connection, shop.project) == len(
-            queries_documents.list_queries(connection, shop.project))  # fmt: skip
+            queries_documents.list_queries(connection, shop.project)
+        )

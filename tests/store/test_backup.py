@@ -36,8 +36,8 @@ def filled(shop):
             connection, blobs, shop.project, read_qrels({"q0": {"d0": 1}}), name="one"
         )
         for task in (1, 2):
-            said = {"rating_id": f"r{task}", "grade": 2.0, "comment": "ü \u2028"}
-            ratings.rate(connection, task, shop.raters[0], **said)
+            rating = {"rating_id": f"r{task}", "grade": 2.0, "comment": "ü \u2028"}
+            ratings.rate(connection, task, shop.raters[0], **rating)
     return shop
 
 
@@ -56,24 +56,28 @@ def state(store):
 
 
 def test_a_backup_restores_whole_in_both_databases(filled, tmp_path, postgresql_server):
-    done = backup(filled.store, tmp_path / "a.zip")
-    assert (done.rows["ratings"], done.blobs, done.version) == (2, 2, versions.newest_version())
+    result = backup(filled.store, tmp_path / "a.zip")
+    assert (result.rows["ratings"], result.blobs, result.version) == (
+        2,
+        2,
+        versions.newest_version(),
+    )
     assert (tmp_path / "a.zip").stat().st_mode & 0o777 == 0o600
-    before = state(filled.store)
+    state_before = state(filled.store)
     restore(tmp_path / "a.zip", f"{tmp_path}/other.db")
-    with Store.open(f"{tmp_path}/other.db") as other:
-        after = state(other)
-        assert check(other) == ()
-        with other.write() as connection:  # numbers go on where they were
-            more = ratings.rate(connection, 3, 1, rating_id="r3", grade=1.0)
-            assert more.rating.id > 2
-    for one, two in zip(before, after, strict=True):
-        assert one.equals(two) if isinstance(one, pl.DataFrame) else one == two
+    with Store.open(f"{tmp_path}/other.db") as restored_store:
+        state_after = state(restored_store)
+        assert check(restored_store) == ()
+        with restored_store.write() as connection:  # numbers go on where they were
+            new_rating = ratings.rate(connection, 3, 1, rating_id="r3", grade=1.0)
+            assert new_rating.rating.id > 2
+    for first, second in zip(state_before, state_after, strict=True):
+        assert first.equals(second) if isinstance(first, pl.DataFrame) else first == second
     with postgresql_server.database("restored") as url:
         restore(tmp_path / "a.zip", url, f"{tmp_path}/more")
-        with Store.open(url) as other:
-            assert state(other)[0].equals(before[0])
-            with other.write() as connection:
+        with Store.open(url) as restored_store:
+            assert state(restored_store)[0].equals(state_before[0])
+            with restored_store.write() as connection:
                 ratings.rate(connection, 3, 1, rating_id="r3", grade=1.0)
                 users.add(connection, "new")
 
@@ -91,23 +95,23 @@ def test_a_backup_while_others_write(filled, tmp_path):
 
     with ThreadPoolExecutor(3) as pool:
         busy = [pool.submit(work, rater) for rater in filled.raters[:2]]
-        made = [pool.submit(backup, store, tmp_path / f"{i}.zip").result() for i in range(4)]
-        for each in busy:
-            each.result()
-    for i, each in enumerate(made):
-        restore(each.path, f"{tmp_path}/{i}.db")
-        with Store.open(f"{tmp_path}/{i}.db") as other:
-            assert check(other) == ()
-            with other.read() as connection:
-                assert len(ratings.read_ratings(connection, 1).table) == each.rows["ratings"]
+        backups = [pool.submit(backup, store, tmp_path / f"{i}.zip").result() for i in range(4)]
+        for outcome in busy:
+            outcome.result()
+    for i, outcome in enumerate(backups):
+        restore(outcome.path, f"{tmp_path}/{i}.db")
+        with Store.open(f"{tmp_path}/{i}.db") as restored_store:
+            assert check(restored_store) == ()
+            with restored_store.read() as connection:
+                assert len(ratings.read_ratings(connection, 1).table) == outcome.rows["ratings"]
 
 
-VERSIONS = sorted(each.stem for each in RELEASED.glob("*.zip"))
+VERSIONS = sorted(archive.stem for archive in RELEASED.glob("*.zip"))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_released_version_is_upgraded_with_its_data(url, tmp_path, version):
-    assert {each.revision for each in versions.list_migrations()} == set(VERSIONS)
+    assert {migration.revision for migration in versions.list_migrations()} == set(VERSIONS)
     restore(RELEASED / f"{version}.zip", url, f"{tmp_path}/blobs")
     with Store.open(url) as store:
         assert check(store) == ()
@@ -126,23 +130,23 @@ def test_an_older_store_is_backed_up_before_it_is_upgraded(url, tmp_path, monkey
     with raises("older-store"):
         Store.open(url)
     with Store.open(url, older=True) as store:
-        made = backup(store, tmp_path / "before.zip")
-    assert (made.version, made.rows["ratings"]) == (version, 2)
+        result = backup(store, tmp_path / "before.zip")
+    assert (result.version, result.rows["ratings"]) == (version, 2)
     assert upgrade_store(url)[1] == tuple(VERSIONS[VERSIONS.index(version) + 1 :])
-    restore(made.path, f"{tmp_path}/again.db", f"{tmp_path}/blobs2")
+    restore(result.path, f"{tmp_path}/again.db", f"{tmp_path}/blobs2")
     with Store.open(f"{tmp_path}/again.db") as store:
         assert check(store) == ()
 
 
 def test_what_is_no_backup_is_refused_and_leaves_nothing(filled, tmp_path):
-    whole, target = tmp_path / "a.zip", tmp_path / "new.db"
-    backup(filled.store, whole)
+    archive, target = tmp_path / "a.zip", tmp_path / "new.db"
+    backup(filled.store, archive)
     with raises("cannot-read"):
         restore(tmp_path / "nowhere.zip", str(target))
     (tmp_path / "text.zip").write_text("text")
     with raises("not-a-backup"):
         restore(tmp_path / "text.zip", str(target))
-    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "cut.zip", "w") as new:
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(tmp_path / "cut.zip", "w") as new:
         for name in old.namelist():
             content = old.read(name)
             new.writestr(name, content[:-20] if name == "tables/ratings.jsonl" else content)
@@ -150,7 +154,7 @@ def test_what_is_no_backup_is_refused_and_leaves_nothing(filled, tmp_path):
         restore(tmp_path / "cut.zip", str(target))
     assert not target.exists()
     with raises("store-exists"):
-        restore(whole, str(filled.store.url.render_as_string(hide_password=False)), "b")
+        restore(archive, str(filled.store.url.render_as_string(hide_password=False)), "b")
 
 
 def test_a_check_finds_what_is_wrong(filled, tmp_path):
@@ -158,12 +162,15 @@ def test_a_check_finds_what_is_wrong(filled, tmp_path):
     assert check(store) == ()
     with store.write() as connection:
         connection.exec_driver_sql("UPDATE assignments SET grade = 0 WHERE task = 1")
-    first, *others = sorted(store.blobs.folder.glob("??/*"))
+    first, *other_paths = sorted(store.blobs.folder.glob("??/*"))
     first.write_bytes(b"damaged")
-    shutil.rmtree(others[0].parent)
-    assert sorted(each.code for each in check(store)) == [
-        "damaged-blob", "missing-blob", "stale-task"]  # fmt: skip
-    with raises("damaged-blob" if first.name < others[0].name else "missing-blob"):
+    shutil.rmtree(other_paths[0].parent)
+    assert sorted(problem.code for problem in check(store)) == [
+        "damaged-blob",
+        "missing-blob",
+        "stale-task",
+    ]
+    with raises("damaged-blob" if first.name < other_paths[0].name else "missing-blob"):
         backup(store, tmp_path / "a.zip")
     assert not (tmp_path / "a.zip").exists()
 
@@ -172,14 +179,14 @@ def test_blobs_in_object_storage(tmp_path):
     with Store.create(f"{tmp_path}/r.db", blobs=f"file://{tmp_path}/objects") as store:
         with store.write() as connection:
             projects.add(connection, "p")
-            found = stored_runs.add_run(connection, store.blobs, 1, read_run(RUN, "bm25"))
+            stored_run = stored_runs.add_run(connection, store.blobs, 1, read_run(RUN, "bm25"))
         with store.read() as connection:
             assert (
                 stored_runs.read_stored_run(connection, store.blobs, 1, "bm25").sha256
-                == found.sha256
+                == stored_run.sha256
             )
-        assert list(store.blobs.names()) == [found.blob]
-        assert (tmp_path / "objects" / found.blob).is_file()
+        assert list(store.blobs.names()) == [stored_run.blob]
+        assert (tmp_path / "objects" / stored_run.blob).is_file()
 
 
 def test_a_document_that_was_changed_outside_is_found(filled):
@@ -188,7 +195,7 @@ def test_a_document_that_was_changed_outside_is_found(filled):
             queries_documents.documents.c.doc_id == "d0"
         )
         connection.execute(changed.values(fields={"title": "Blue"}))
-    assert [each.code for each in check(filled.store)] == ["changed-document"]
+    assert [problem.code for problem in check(filled.store)] == ["changed-document"]
 
 
 def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
@@ -196,18 +203,20 @@ def test_a_restored_backup_equals_the_original_by_the_hash_of_every_table(
 ):
     store = filled.store
     original = hashes(store)
-    made = backup(store, tmp_path / "a.zip")
-    assert made.hashes == original
+    result = backup(store, tmp_path / "a.zip")
+    assert result.hashes == original
     assert original["ratings"].rows == 2
     with postgresql_server.database("restored") as url:
-        for place in (f"{tmp_path}/restored.db", url):
-            restore(tmp_path / "a.zip", place, f"{tmp_path}/{len(place)}")
-            with Store.open(place) as restored:
+        for location in (f"{tmp_path}/restored.db", url):
+            restore(tmp_path / "a.zip", location, f"{tmp_path}/{len(location)}")
+            with Store.open(location) as restored:
                 assert hashes(restored) == original
                 with restored.write() as connection:
                     connection.exec_driver_sql("UPDATE users SET display = 'x' WHERE id = 1")
                 changed = {
-                    name for name, each in hashes(restored).items() if each != original[name]
+                    name
+                    for name, table_hash in hashes(restored).items()
+                    if table_hash != original[name]
                 }
                 assert changed == {"users"}
 
@@ -228,10 +237,10 @@ def test_a_backup_whose_rows_were_changed_is_not_restored(filled, tmp_path):
 
 def test_a_drill_restores_and_compares(filled, tmp_path):
     url = filled.store.url.render_as_string(hide_password=False)
-    found = drill(url)
-    assert {each.table: each.sha256 for each in found.tables} == {
-        name: each.sha256 for name, each in hashes(filled.store).items()
+    drill_result = drill(url)
+    assert {table.table: table.sha256 for table in drill_result.tables} == {
+        name: table_hash.sha256 for name, table_hash in hashes(filled.store).items()
     }
-    assert found.problems == ()
+    assert drill_result.problems == ()
     backup(filled.store, tmp_path / "a.zip")
-    assert drill(None, tmp_path / "a.zip").tables == found.tables
+    assert drill(None, tmp_path / "a.zip").tables == drill_result.tables

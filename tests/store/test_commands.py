@@ -24,10 +24,10 @@ def command(run, url, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def call(*words, code=0, **how):
-        done = run("store", *words, **how)
-        assert done.code == code, done.err
-        assert "correct horse" not in done.out + done.err
-        return done
+        result = run("store", *words, **how)
+        assert result.code == code, result.err
+        assert "correct horse" not in result.out + result.err
+        return result
 
     call("init", "--blobs", f"{tmp_path}/blobs")
     return call
@@ -39,15 +39,15 @@ def test_people_and_tokens(command, url):
     command("user", "add", "bob", "--no-password")
     command("user", "role", "bob", "rater", "--project", "shop")
     secret = command("token", "add", "ann", "--name", "ci", "--scope", "manage").out.strip()
-    listed = json.loads(command("user", "list", "--format", "json").out)["rows"]
-    assert [each["roles"] for each in listed] == ["", "shop: rater"]
+    user_rows = json.loads(command("user", "list", "--format", "json").out)["rows"]
+    assert [row["roles"] for row in user_rows] == ["", "shop: rater"]
     with Store.open(url) as store:
         with store.read() as connection:
             hashed = users.password_of(connection, "ann")
             assert sign_in.find_token(connection, secret).scopes == ("manage",)
             bob = users.get_by_name(connection, "bob")
             assert users.role_of(connection, 1, bob.id) == "rater"
-            actions = [each.action for each in audit.entries(connection)]
+            actions = [entry.action for entry in audit.entries(connection)]
         assert sign_in.verify_password(hashed, "correct horse")
         assert not sign_in.verify_password(hashed, "wrong horse")
         assert not sign_in.verify_password(None, "correct horse")
@@ -60,7 +60,7 @@ def test_people_and_tokens(command, url):
     assert secret not in command("token", "list").out
     with Store.open(url) as store, store.read() as connection:
         assert sign_in.find_token(connection, secret) is None
-        assert [each.name for each in users.list_raters(connection)] == ["removed-2"]
+        assert [rater.name for rater in users.list_raters(connection)] == ["removed-2"]
     assert command("check").out.startswith("PASS")
 
 
@@ -91,13 +91,13 @@ def test_bad_input_is_one_clear_error(run, tmp_path, monkeypatch, words, code):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short").write_text("short")
     assert run("store", "init").code == 0
-    done = run("store", *words)
+    result = run("store", *words)
     if code == "ENOENT":
-        assert done.code == 2
+        assert result.code == 2
     else:
-        assert_refused(done, code)
-    assert "secret" not in done.err or code == "secret-in-argument"
-    assert "a:secret" not in done.err
+        assert_refused(result, code)
+    assert "secret" not in result.err or code == "secret-in-argument"
+    assert "a:secret" not in result.err
 
 
 RATINGS = "query_id,doc_id,rater,grade,reason\nq1,a,ann,2,\nq1,a,bob,1,\nq1,b,ann,,blurred\n"
@@ -110,16 +110,20 @@ def test_files_come_in_and_go_out(command, tmp_path, url):
         command("import", "ratings.csv", "--project", "shop")
         command("import", "bm25.run", "--project", "shop")
     command("export", "out.csv", "--project", "shop", "--as", "ratings")
-    back = contents_of(tmp_path / "out.csv").ratings.table
-    assert back.equals(contents_of(tmp_path / "ratings.csv").ratings.table)
+    exported_ratings = contents_of(tmp_path / "out.csv").ratings.table
+    assert exported_ratings.equals(contents_of(tmp_path / "ratings.csv").ratings.table)
     command("export", "out.run", "--project", "shop", "--as", "run", "--run", "bm25")
     command("backup", "all.zip")
     command("restore", "all.zip", "--store", f"{tmp_path}/other.db")
     assert command("check", "--store", f"{tmp_path}/other.db").out.startswith("PASS")
     (tmp_path / "wrong.csv").write_text(RATINGS.replace("bob,1", "bob,9"))
     command("project", "add", "other", "--scale", "0..3")
-    assert_refused(command("import", "wrong.csv", "--project", "other", code=2),
-                   "grade-outside-scale", "wrong.csv", 3)  # fmt: skip
+    assert_refused(
+        command("import", "wrong.csv", "--project", "other", code=2),
+        "grade-outside-scale",
+        "wrong.csv",
+        3,
+    )
     with Store.open(url) as store, store.read() as connection:
         assert len(list(ratings.list_ratings(connection, 1))) == 3
 
@@ -133,17 +137,17 @@ def test_the_real_book_of_quepid(store, shared, tmp_path):
         table = ratings.read_ratings(connection, 1)
         assert tasks.progress(connection, 1).open == 1046
         assert batches.get_by_name(connection, 1, "open").kind == "rating"
-    theirs = contents_of(book)
-    assert table.table.select(RATED).equals(theirs.ratings.table.select(RATED))
+    book_contents = contents_of(book)
+    assert table.table.select(RATED).equals(book_contents.ratings.table.select(RATED))
     assert (table.table["rater"].n_unique(), table.table["grade"].null_count()) == (13, 22)
     alarms = agree(table).notices
     assert alarms[0].code == "copied"
     assert "562" in alarms[0].text
-    made = export_file(store, "party", tmp_path / "book.json", to="quepid-book")
-    assert made.losses == ()
-    back = json.loads((tmp_path / "book.json").read_text())
-    assert back == json.loads(book.read_text())
-    assert len(back["query_doc_pairs"]) == 2420
+    export = export_file(store, "party", tmp_path / "book.json", to="quepid-book")
+    assert export.losses == ()
+    exported_book = json.loads((tmp_path / "book.json").read_text())
+    assert exported_book == json.loads(book.read_text())
+    assert len(exported_book["query_doc_pairs"]) == 2420
 
 
 def test_every_format_of_ratings_comes_back(store, tmp_path):
@@ -152,8 +156,12 @@ def test_every_format_of_ratings_comes_back(store, tmp_path):
     for name in ("csv", "jsonl", "label-studio", "argilla", "quepid-book"):
         target = tmp_path / f"out.{name}"
         export_file(store, "shop", target, to=name, as_="ratings")
-        back = contents_of(target, name).ratings.table
-        rows = back.select("query_id", "doc_id", "rater", "grade").sort("doc_id", "rater").rows()
+        exported_ratings = contents_of(target, name).ratings.table
+        rows = (
+            exported_ratings.select("query_id", "doc_id", "rater", "grade")
+            .sort("doc_id", "rater")
+            .rows()
+        )
         assert rows == [("q1", "a", "ann", 2.0), ("q1", "a", "bob", 1.0), ("q1", "b", "ann", None)]
 
 
@@ -166,27 +174,30 @@ laptop,2,Laptop,3,,3
 def test_a_sheet_with_a_column_for_each_rater(store, tmp_path):
     sheet = tmp_path / "sheet.csv"
     sheet.write_text(SHEET)
-    how = {
+    options = {
         "columns": "query=term,doc=sku,grade=agent_*_rating+final_rating",
         "final": "final_rating",
         "transform": "1: 0; 2: 1; 3: 1",
     }
-    tried = import_file(store, "shop", sheet, dry_run=True, **how)
+    tried = import_file(store, "shop", sheet, dry_run=True, **options)
     assert tried.rows == {"ratings": 5}
-    assert [each.examples for each in tried.losses] == [("title",)]
+    assert [loss.examples for loss in tried.losses] == [("title",)]
     with raises("unknown-project"):
         export_file(store, "shop", tmp_path / "out.csv")
-    assert import_file(store, "shop", sheet, **how) == tried
+    assert import_file(store, "shop", sheet, **options) == tried
     with store.read() as connection:
         table = ratings.read_ratings(connection, projects.get_by_name(connection, "shop").id).table
     assert table.select("doc_id", "rater", "grade").rows() == [
-        ("1", "agent_1_rating", 0), ("1", "agent_2_rating", 1), ("1", ratings.FINAL, 0),
-        ("2", "agent_1_rating", 1), ("2", ratings.FINAL, 1),
-    ]  # fmt: skip
+        ("1", "agent_1_rating", 0),
+        ("1", "agent_2_rating", 1),
+        ("1", ratings.FINAL, 0),
+        ("2", "agent_1_rating", 1),
+        ("2", ratings.FINAL, 1),
+    ]
     with raises("missing-column"):
-        import_file(store, "shop", sheet, columns=how["columns"], final="nobody")
+        import_file(store, "shop", sheet, columns=options["columns"], final="nobody")
     with raises("grade-outside-scale"):
-        import_file(store, "shop", sheet, columns=how["columns"], transform="1: 0; 2: 1")
+        import_file(store, "shop", sheet, columns=options["columns"], transform="1: 0; 2: 1")
 
 
 def test_an_unknown_project(store):

@@ -82,12 +82,13 @@ def test_names_that_no_address_can_hold_become_ones_in_an_upgrade(tmp_path, monk
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE judgments SET name = 'beir/scifact'")
         columns = [row[1] for row in connection.execute("PRAGMA table_info(judgments)")]
-        others = ", ".join(name for name in columns if name not in {"id", "name"})
+        other_columns = ", ".join(name for name in columns if name not in {"id", "name"})
         for number, name in ((2, "beir-scifact"), (3, "fine"), (4, "..")):
             connection.execute(
-                f"INSERT INTO judgments (id, name, {others})"  # noqa: S608 - of this file alone
-                f" SELECT ?, ?, {others} FROM judgments WHERE id = 1", (number, name)
-            )  # fmt: skip
+                f"INSERT INTO judgments (id, name, {other_columns})"  # noqa: S608 - of this file alone
+                f" SELECT ?, ?, {other_columns} FROM judgments WHERE id = 1",
+                (number, name),
+            )
         connection.execute("UPDATE projects SET name = 'shop.json'")
     connection.close()
     upgrade_store(path)
@@ -116,8 +117,8 @@ except UsageError as error:
 @pytest.mark.parametrize("size", [0, 4_096, 50_000, 200_000])
 def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path, size):
     command = [sys.executable, "-c", FULL, str(size)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("cannot-write\n", "")
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (process.stdout, process.stderr) == ("cannot-write\n", "")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -20,9 +20,9 @@ def shop(run, url, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def call(*words, **how):
-        done = run(*words, **how)
-        assert done.code in (0, 3), done.err
-        return done
+        result = run(*words, **how)
+        assert result.code in (0, 3), result.err
+        return result
 
     call("store", "init", "--blobs", f"{tmp_path}/blobs")
     call("store", "project", "add", "shop", "--scale", "0..3")
@@ -33,33 +33,48 @@ def shop(run, url, tmp_path, monkeypatch):
 
 
 def test_from_runs_to_a_verdict_without_files(shop, url):
-    there = ("--project", "shop")
-    shop("pool", "old", "new", *there, "--depth", "2", "--save-as", "first", "--strategy", "2")
+    options = ("--project", "shop")
+    shop("pool", "old", "new", *options, "--depth", "2", "--save-as", "first", "--strategy", "2")
     for name, keys in (("ann", b"33u2c?\n1"), ("bob", b"3321")):
-        shop("rate", "first", *there, "--rater", name, stdin=keys)
-    assert "by 2 raters" in shop("agree", "all", *there).out
-    shop("resolve", "first", *there, "--rule", "mean", "--save-as", "gold")
-    made = json.loads(
-        shop("eval", "gold", "old", "new", *there, "-m", "nDCG@10", "--save-as", "e",
-             "--format", "json").out)  # fmt: skip
-    shop("gate", "gold", "old", "new", *there)
+        shop("rate", "first", *options, "--rater", name, stdin=keys)
+    assert "by 2 raters" in shop("agree", "all", *options).out
+    shop("resolve", "first", *options, "--rule", "mean", "--save-as", "gold")
+    evaluation = json.loads(
+        shop(
+            "eval",
+            "gold",
+            "old",
+            "new",
+            *options,
+            "-m",
+            "nDCG@10",
+            "--save-as",
+            "e",
+            "--format",
+            "json",
+        ).out
+    )
+    shop("gate", "gold", "old", "new", *options)
     with StoredProject.open(url, "shop") as project:
-        ours = rankgate.evaluate(project.judgments("gold"), [project.run("old")], "nDCG@10")
-        assert made["runs"][0]["mean"] == {"nDCG@10": ours.means["nDCG@10"][0]}
+        expected = rankgate.evaluate(project.judgments("gold"), [project.run("old")], "nDCG@10")
+        assert evaluation["runs"][0]["mean"] == {"nDCG@10": expected.means["nDCG@10"][0]}
         table = project.ratings("first").table
         with project.store.read() as connection:
-            kept = stored_results.list_results(connection, project.number)
-            assert [each.kind for each in kept] == ["verdict", "evaluation"]
-            assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
-            assert stored_results.read_result(kept[1], project.store.blobs)["runs"] == made["runs"]
+            results = stored_results.list_results(connection, project.number)
+            assert [result.kind for result in results] == ["verdict", "evaluation"]
+            assert results[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
+            assert (
+                stored_results.read_result(results[1], project.store.blobs)["runs"]
+                == evaluation["runs"]
+            )
     assert set(table["rater"]) == {"ann", "bob"}
     assert "withdrawn" in table["reason"].to_list()
     assert table["seconds"].null_count() == 1
     # the same as with files
-    part = ("--as", "qrels", "--to", "trec")
-    shop("store", "export", "gold.txt", *there, *part, "--judgments", "gold")
+    format_options = ("--as", "qrels", "--to", "trec")
+    shop("store", "export", "gold.txt", *options, *format_options, "--judgments", "gold")
     files = shop("eval", "gold.txt", "old.run", "-m", "nDCG@10", "--format", "json").out
-    assert json.loads(files)["runs"][0]["mean"] == made["runs"][0]["mean"]
+    assert json.loads(files)["runs"][0]["mean"] == evaluation["runs"][0]["mean"]
 
 
 @pytest.fixture
@@ -81,9 +96,13 @@ def judged(shop, tmp_path, url):
 
 
 NAMES = {
-    "gold.txt": "gold", "model.txt": "model", "old.run": "old", "new.run": "new",
-    "documents.csv": "documents", "weights.csv": "queries",
-}  # fmt: skip
+    "gold.txt": "gold",
+    "model.txt": "model",
+    "old.run": "old",
+    "new.run": "new",
+    "documents.csv": "documents",
+    "weights.csv": "queries",
+}
 
 
 COMMANDS = [
@@ -108,16 +127,16 @@ COMMANDS = [
 
 
 def test_commands_read_a_project_as_files(judged):
-    for words in COMMANDS:
+    for command in COMMANDS:
         by_name = []
-        for word in words.split():
+        for word in command.split():
             label, equals, name = word.rpartition("=")
             by_name.append(label + equals + NAMES.get(name, name))
         if "--tags" in by_name:  # those of the project are there by themselves
             del by_name[-2:]
         stored = judged(*by_name, "--project", "shop", "--format", "json")
-        files = judged(*words.split(), "--format", "json")
-        assert _figures(json.loads(stored.out)) == _figures(json.loads(files.out)), words
+        files = judged(*command.split(), "--format", "json")
+        assert _figures(json.loads(stored.out)) == _figures(json.loads(files.out)), command
 
 
 def _figures(value):
@@ -133,12 +152,14 @@ def test_single_ratings_are_scored_as_searchtweak_does(shop, tmp_path):
     lines = "query_id,doc_id,rater,grade\nq1,a,ann,3\nq1,a,bob,2\nq1,b,ann,0\nq2,c,ann,1\n"
     (tmp_path / "ratings.csv").write_text(lines)
     shop("store", "import", "ratings.csv", "--project", "shop")
-    words = ("-m", "P@2", "--convention", "searchtweak", "--scale", "graded", "--format", "json")
-    ours = shop("eval", "all", "old", "--project", "shop", *words)
-    theirs = shop("eval", "ratings.csv", "old.run", *words)
-    ours, theirs = (json.loads(each.out)["parts"] for each in (ours, theirs))
-    for one, other in zip(ours, theirs, strict=True):
-        assert one["runs"] == other["runs"]
+    options = ("-m", "P@2", "--convention", "searchtweak", "--scale", "graded", "--format", "json")
+    from_store = shop("eval", "all", "old", "--project", "shop", *options)
+    from_files = shop("eval", "ratings.csv", "old.run", *options)
+    from_store, from_files = (
+        json.loads(result.out)["parts"] for result in (from_store, from_files)
+    )
+    for store_part, file_part in zip(from_store, from_files, strict=True):
+        assert store_part["runs"] == file_part["runs"]
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ KILLS = (30, 250)
 
 
 def start(url, shop):
-    words = [sys.executable, str(Path(__file__).with_name("writer.py")), url, str(shop.project)]
+    command = [sys.executable, str(Path(__file__).with_name("writer.py")), url, str(shop.project)]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    words += map(str, shop.raters)
-    return subprocess.Popen(words, stdout=subprocess.PIPE, env=environment)
+    command += map(str, shop.raters)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
 
 
 def test_no_acknowledged_rating_is_lost(url, tmp_path):
@@ -34,17 +34,17 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path):
         with store.write() as connection:
             batches.add_pairs(connection, shop.batch, pl.DataFrame(pairs))
     acknowledged = set()
-    for wanted in KILLS:
+    for limit in KILLS:
         with start(url, shop) as process:
-            for seen, line in enumerate(process.stdout, 1):
+            for count, line in enumerate(process.stdout, 1):
                 acknowledged.add(line.decode().strip())
-                if seen == wanted:
+                if count == limit:
                     process.send_signal(signal.SIGKILL)
     with Store.open(url) as store, store.read() as connection:
-        kept = [each.rating_id for each in ratings.list_ratings(connection, shop.project)]
-    assert acknowledged <= set(kept)
-    assert len(kept) == len(set(kept)) >= sum(KILLS)
+        stored_ids = [rating.rating_id for rating in ratings.list_ratings(connection, shop.project)]
+    assert acknowledged <= set(stored_ids)
+    assert len(stored_ids) == len(set(stored_ids)) >= sum(KILLS)
     # at most what each of the eight threads had written and not yet acknowledged when it was killed
-    assert len(kept) - len(acknowledged) <= 8 * len(KILLS)
+    assert len(stored_ids) - len(acknowledged) <= 8 * len(KILLS)
     with Store.open(url) as store:
         assert check(store) == ()

@@ -26,9 +26,15 @@ def rated(*rows):
 
 def test_imported_ratings_count_towards_the_raters_wanted(store):
     shop = Shop(store, strategy="2")
-    table = rated(("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 2.0), ("q0", "d1", "eve", 1.0),
-                  ("q0", "d2", "eve", 0.0), ("q0", "d2", "fay", 2.0), ("q9", "d9", "eve", 1.0),
-                  ("q1", "d0", "bot", 1.0))  # fmt: skip
+    table = rated(
+        ("q0", "d0", "eve", 2.0),
+        ("q0", "d0", "fay", 2.0),
+        ("q0", "d1", "eve", 1.0),
+        ("q0", "d2", "eve", 0.0),
+        ("q0", "d2", "fay", 2.0),
+        ("q9", "d9", "eve", 1.0),
+        ("q1", "d0", "bot", 1.0),
+    )
     with store.write() as connection:
         assert (
             import_ratings.add_ratings(
@@ -36,15 +42,15 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
             )
             == 7
         )
-        found = tasks.progress(connection, shop.project)
-        assert (found.done, found.disputed, found.open) == (1, 1, 18)
+        task_counts = tasks.progress(connection, shop.project)
+        assert (task_counts.done, task_counts.disputed, task_counts.open) == (1, 1, 18)
         (dispute,) = tasks.disputes(connection, shop.project)
-        assert [each["grade"] for each in dispute.answers] == [0.0, 2.0]
+        assert [answer["grade"] for answer in dispute.answers] == [0.0, 2.0]
         # one more rater is wanted of the pair that has one
         number = tasks.tasks_by_pair(connection, shop.project)["q0", "d1"]
         assert tasks.get_task(connection, number).grades == 1
-        said = ratings.rate(connection, number, shop.raters[0], rating_id="x", grade=1.0)
-        assert said.state == "done"
+        outcome = ratings.rate(connection, number, shop.raters[0], rating_id="x", grade=1.0)
+        assert outcome.state == "done"
         # the same file again changes nothing, neither does it undo a correction
         eve = users.ensure(connection, "eve")
         ratings.rate(connection, number, eve.id, rating_id="y", grade=2.0)
@@ -60,8 +66,9 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
 
 def test_imported_final_words_end_disagreements(store):
     shop = Shop(store, strategy="2")
-    table = rated(("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 0.0),
-                  ("q0", "d0", ratings.FINAL, 1.0))  # fmt: skip
+    table = rated(
+        ("q0", "d0", "eve", 2.0), ("q0", "d0", "fay", 0.0), ("q0", "d0", ratings.FINAL, 1.0)
+    )
     with store.write() as connection:
         import_ratings.add_ratings(connection, shop.project, table, source="a.csv")
         assert tasks.progress(connection, shop.project).done == 1
@@ -69,8 +76,13 @@ def test_imported_final_words_end_disagreements(store):
 
 def test_ids_of_imported_ratings_are_hashes_of_their_content(store):
     shop = Shop(store)
-    rows = [("q0", 'dé"', "eve", 2.0), ("q0", "d1", "eve", -0.0), ("q0", "d1", "eve", 0.0),
-            ("q0", "d1", "eve", 0.0), ("q0", "d2", "eve", None)]  # fmt: skip
+    rows = [
+        ("q0", 'dé"', "eve", 2.0),
+        ("q0", "d1", "eve", -0.0),
+        ("q0", "d1", "eve", 0.0),
+        ("q0", "d1", "eve", 0.0),
+        ("q0", "d2", "eve", None),
+    ]
     repetitions = (1, 1, 1, 2, 1)
     texts = [
         f"{shop.project}\x1f{json.dumps([*map(str, row), *['None'] * 5])}\x1f{number}"
@@ -94,8 +106,8 @@ def test_blobs_that_nothing_refers_to_are_deleted(shop):
         blob_folders.save_blob(connection, store.blobs, b"of a run that was removed")
     orphan = store.blobs.put(b"of a transaction that was undone")
     assert unused_blobs(store) == ((), 0)  # too young: somebody may be about to refer to them
-    for each in store.blobs.folder.glob("??/*"):
-        os.utime(each, (time.time() - 7200,) * 2)
+    for path in store.blobs.folder.glob("??/*"):
+        os.utime(path, (time.time() - 7200,) * 2)
     names, size = unused_blobs(store)
     assert orphan in names
     assert (len(names), size) == (2, 25)
@@ -115,9 +127,9 @@ def test_the_command_cleans(run, shop, monkeypatch):
     orphan = shop.store.blobs.put(b"nothing")
     path = next(shop.store.blobs.folder.glob(f"??/{orphan}"))
     os.utime(path, (0, 0))
-    done = run("store", "check", "--clean")
-    assert done.code == 0
-    assert "deleted 1 blob" in done.err
+    result = run("store", "check", "--clean")
+    assert result.code == 0
+    assert "deleted 1 blob" in result.err
     assert not path.exists()
 
 
@@ -127,30 +139,36 @@ def listed(connection, shop, rater):
     if first is None:
         return []
     query = tasks.get_task(connection, first).query.id
-    found = tasks.tasks_of_query(connection, shop.batch.id, query, rater)
-    return [each for each in found if next_task.claim(connection, each, rater)]
+    task_numbers = tasks.tasks_of_query(connection, shop.batch.id, query, rater)
+    return [number for number in task_numbers if next_task.claim(connection, number, rater)]
 
 
 @pytest.mark.parametrize("strategy", ["1", "2"])
 def test_two_raters_on_lists_waste_no_time(store, strategy):
     shop = Shop(store, strategy=strategy)
-    one, two = shop.raters[:2]
-    given = {one: set(), two: set()}
+    first_rater, second_rater = shop.raters[:2]
+    rated_tasks = {first_rater: set(), second_rater: set()}
     with store.write() as connection:
         while True:
-            shown = {each: listed(connection, shop, each) for each in (one, two)}
-            if not any(shown.values()):
+            offered = {
+                rater: listed(connection, shop, rater) for rater in (first_rater, second_rater)
+            }
+            if not any(offered.values()):
                 break
             if strategy == "1":
-                assert not set(shown[one]) & set(shown[two])
-            for each, numbers in shown.items():
+                assert not set(offered[first_rater]) & set(offered[second_rater])
+            for rater, numbers in offered.items():
                 for number in numbers:
-                    ratings.rate(connection, number, each, rating_id=f"{each}-{number}", grade=1.0)
-                    given[each].add(number)
-        found = tasks.progress(connection, shop.project)
-    wanted = 20 * int(strategy)
-    assert len(given[one]) + len(given[two]) == wanted  # no pair is rated once too often
-    assert (found.done, found.open) == (20, 0)
+                    ratings.rate(
+                        connection, number, rater, rating_id=f"{rater}-{number}", grade=1.0
+                    )
+                    rated_tasks[rater].add(number)
+        task_counts = tasks.progress(connection, shop.project)
+    expected = 20 * int(strategy)
+    assert (
+        len(rated_tasks[first_rater]) + len(rated_tasks[second_rater]) == expected
+    )  # no pair is rated once too often
+    assert (task_counts.done, task_counts.open) == (20, 0)
 
 
 def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
@@ -163,21 +181,33 @@ def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
             for name, docs in (("old", {"d0": 2.0, "d1": 1.0}), ("new", {"d1": 2.0, "d0": 1.0}))
         ]
         batch = batches.add_batch(connection, shop.project, "lists", kind="lists", strategy="2")
-        sides = [batches.Side(run=each) for each in numbers]
+        sides = [batches.Side(run=run_id) for run_id in numbers]
         assert batches.add_preferences(connection, batch, [("q0", *sides)]) == 1
         task = next_task.take(connection, shop.project, shop.raters[0], batch=batch.id)
-        shown = tasks.get_task(connection, task)
-        assert (shown.run.name, shown.other_run.name, shown.document) == ("old", "new", None)
+        task_record = tasks.get_task(connection, task)
+        assert (task_record.run.name, task_record.other_run.name, task_record.document) == (
+            "old",
+            "new",
+            None,
+        )
         # the second one was shown on the left, and is better
-        kept, new = preferences.prefer(connection, task, shop.raters[0], preference_id="p1",
-                                       choice="left", swapped=True)  # fmt: skip
-        assert (kept.left, kept.right, new) == (f"r{numbers[1]}", f"r{numbers[0]}", True)
-        again = preferences.prefer(connection, task, shop.raters[0], preference_id="p1",
-                                   choice="left", swapped=True)  # fmt: skip
-        assert again == (kept, False)
+        first_preference, new = preferences.prefer(
+            connection, task, shop.raters[0], preference_id="p1", choice="left", swapped=True
+        )
+        assert (first_preference.left, first_preference.right, new) == (
+            f"r{numbers[1]}",
+            f"r{numbers[0]}",
+            True,
+        )
+        repeated = preferences.prefer(
+            connection, task, shop.raters[0], preference_id="p1", choice="left", swapped=True
+        )
+        assert repeated == (first_preference, False)
         preferences.prefer(connection, task, shop.raters[1], preference_id="p2", choice="right")
         assert tasks.get_task(connection, task).state == "done"
-        better = [(each.right if each.choice == "right" else each.left)
-                  for each in preferences.list_preferences(connection, shop.project)]  # fmt: skip
+        better = [
+            (preference.right if preference.choice == "right" else preference.left)
+            for preference in preferences.list_preferences(connection, shop.project)
+        ]
     assert better == [f"r{numbers[1]}"] * 2
     assert check(store) == ()

@@ -48,8 +48,8 @@ DOCS = 20
 
 @pytest.fixture
 def server():
-    with model_server() as found:
-        yield found
+    with model_server() as fake_server:
+        yield fake_server
 
 
 @pytest.fixture
@@ -58,10 +58,12 @@ def stored(store):
     with store.write() as connection:
         project = projects.add(connection, "shop", scale=projects_scale())
         names = [f"q{i}" for i in range(4)]
-        texts = {"query_id": names, "text": [f"query {each}" for each in names]}
+        texts = {"query_id": names, "text": [f"query {name}" for name in names]}
         queries_documents.add_queries(connection, project.id, pl.DataFrame(texts))
-        docs = {"doc_id": [f"d{i}" for i in range(DOCS)],
-                "title": [f"the text of d{i}" for i in range(DOCS)]}  # fmt: skip
+        docs = {
+            "doc_id": [f"d{i}" for i in range(DOCS)],
+            "title": [f"the text of d{i}" for i in range(DOCS)],
+        }
         queries_documents.add_documents(connection, project.id, pl.DataFrame(docs))
         batch = batches.add_batch(connection, project.id, "first")
         pairs = {"query_id": [names[i % 4] for i in range(DOCS)], "doc_id": docs["doc_id"]}
@@ -75,41 +77,54 @@ def projects_scale():
 
 def judge(server, **how):
     template = Template.parse("{{query}} {{document}} {{grades}}", "short")
-    given = {"backoff": 0.01, "retries": 1, "timeout": 60.0, "template": template}
-    return Judge("m", url=f"{server.url}/v1", **(given | how))
+    defaults = {"backoff": 0.01, "retries": 1, "timeout": 60.0, "template": template}
+    return Judge("m", url=f"{server.url}/v1", **(defaults | how))
 
 
 def says(server, **grades):
-    for doc, words in grades.items():
-        server.plan[doc] = [("says", words)]
+    for doc, answer in grades.items():
+        server.plan[doc] = [("says", answer)]
 
 
 def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monkeypatch):
     monkeypatch.setenv("RANKGATE_TEST_KEY", KEY)
-    says(server, d0='{"grade": 1, "reason": "half of it", "confidence": 0.25}', d1="no idea",
-         d2=f'{{"grade": 2, "reason": "the key is {KEY}"}}')  # fmt: skip
-    found = judge(server, key_from="RANKGATE_TEST_KEY", confidence=True)
-    result = rate_batch(stored, "first", found).run()
+    says(
+        server,
+        d0='{"grade": 1, "reason": "half of it", "confidence": 0.25}',
+        d1="no idea",
+        d2=f'{{"grade": 2, "reason": "the key is {KEY}"}}',
+    )
+    model_judge = judge(server, key_from="RANKGATE_TEST_KEY", confidence=True)
+    result = rate_batch(stored, "first", model_judge).run()
     assert (result.graded, result.left, result.unanswered) == (DOCS - 1, 0, 0)
     assert server.sent[0][1]["Authorization"] == f"Bearer {KEY}"
     properties = server.sent[0][2]["response_format"]["json_schema"]["schema"]["properties"]
     assert "confidence" in properties
     with stored.store.read() as connection:
-        (rater,) = (each for each in users.list_raters(connection) if each.kind == "model")
-        facts = {each.document: each for each in ratings.list_ratings(connection, stored.number)}
+        (rater,) = (
+            rater_row for rater_row in users.list_raters(connection) if rater_row.kind == "model"
+        )
+        facts = {
+            rating.document: rating for rating in ratings.list_ratings(connection, stored.number)
+        }
         rows = {
-            each["doc_id"]: each
-            for each in model_answers_by_request.answers_of_rater(connection, 1, rater.id)
+            answer["doc_id"]: answer
+            for answer in model_answers_by_request.answers_of_rater(connection, 1, rater.id)
         }
         (row,) = models_of(connection, stored.number)
-        dump = str([connection.exec_driver_sql(f"SELECT * FROM {table}").all()  # noqa: S608
-                    for table in ("raters", "model_jobs", "model_answers", "ratings")])  # fmt: skip
+        dump = str(
+            [
+                connection.exec_driver_sql(f"SELECT * FROM {table}").all()  # noqa: S608
+                for table in ("raters", "model_jobs", "model_answers", "ratings")
+            ]
+        )
     assert rater.identity["model"] == "m"
     assert rater.identity["template"]["user"] == "{{query}} {{document}} {{grades}}"
     assert rater.name == f"m {Identity(rater.identity).sha256[:8]}"
-    assert {each.rater for each in facts.values()} == {rater.id}
-    assert {each.guideline for each in facts.values()} == {
-        f"short {rater.identity['template']['sha256'][:12]}"}  # fmt: skip
+    assert {rating.rater for rating in facts.values()} == {rater.id}
+    assert {rating.guideline for rating in facts.values()} == {
+        f"short {rater.identity['template']['sha256'][:12]}"
+    }
     assert (rows["d0"]["comment"], rows["d0"]["confidence"]) == ("half of it", 0.25)
     assert rows["d1"]["grade"] is None
     assert rows["d1"]["reason"]
@@ -122,20 +137,20 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
 
 def test_a_changed_prompt_is_another_rater_and_what_is_known_is_not_asked_again(stored, server):
     rate_batch(stored, "first", judge(server)).run()
-    again = rate_batch(stored, "first", judge(server)).run()
-    assert (again.asked, again.known, sum(server.asked.values())) == (0, DOCS, DOCS)
-    other = Template.parse("{{query}} -- {{document}} {{grades}}", "short")
-    assert rate_batch(stored, "first", judge(server, template=other)).run().asked == DOCS
+    second_run = rate_batch(stored, "first", judge(server)).run()
+    assert (second_run.asked, second_run.known, sum(server.asked.values())) == (0, DOCS, DOCS)
+    new_template = Template.parse("{{query}} -- {{document}} {{grades}}", "short")
+    assert rate_batch(stored, "first", judge(server, template=new_template)).run().asked == DOCS
     assert rate_batch(stored, "first", judge(server, parameters={"top_p": 1})).run().asked == DOCS
     with stored.store.read() as connection:
-        models = [each for each in users.list_raters(connection) if each.kind == "model"]
-    assert len({each.name for each in models}) == 3
+        models = [rater for rater in users.list_raters(connection) if rater.kind == "model"]
+    assert len({model.name for model in models}) == 3
     # the same pair in another batch is rated by what is known
     with stored.store.write() as connection:
         batch = batches.add_batch(connection, stored.number, "second")
         batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q0"], "doc_id": ["d0"]}))
-    more = rate_batch(stored, "second", judge(server)).run()
-    assert (more.asked, more.graded, sum(server.asked.values())) == (0, 1, 3 * DOCS)
+    later_run = rate_batch(stored, "second", judge(server)).run()
+    assert (later_run.asked, later_run.graded, sum(server.asked.values())) == (0, 1, 3 * DOCS)
 
 
 @pytest.mark.parametrize(
@@ -159,13 +174,13 @@ def test_limits_hold_and_the_job_goes_on(stored, server, limit, asked):
         result.asked,
         result.asked,
     )
-    rest = rate_batch(stored, "first", judge(server, **priced)).run()
-    assert rest.asked == DOCS - result.asked
+    resumed = rate_batch(stored, "first", judge(server, **priced)).run()
+    assert resumed.asked == DOCS - result.asked
     assert sum(server.asked.values()) == DOCS
     with stored.store.read() as connection:
-        assert [each.state for each in model_jobs_table.list_jobs(connection, stored.number)] == [
-            "done"
-        ]
+        assert [
+            job_row.state for job_row in model_jobs_table.list_jobs(connection, stored.number)
+        ] == ["done"]
 
 
 def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
@@ -175,21 +190,21 @@ def test_a_cancelled_job_stops_and_can_be_resumed(stored, server):
         (job,) = model_jobs_table.list_jobs(connection, stored.number)
     with raises("job-active"):
         rate_batch(stored, "first", judge(server))
-    seen = threading.Event()
+    progress_seen = threading.Event()
 
     def run():
-        with rankgate.progress(lambda _: seen.set()):
+        with rankgate.progress(lambda _: progress_seen.set()):
             work.run()
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert seen.wait(PATIENCE)
+    assert progress_seen.wait(PATIENCE)
     with stored.store.write() as connection:
         model_jobs_table.cancel(connection, job.id)
     server.limit(None)
     thread.join(PATIENCE)
-    asked = sum(server.asked.values())
-    assert asked == 2  # the second was under way
+    request_count = sum(server.asked.values())
+    assert request_count == 2  # the second was under way
     with stored.store.write() as connection:
         assert model_jobs_table.get(connection, job.id).state == "cancelled"
         model_jobs_table.resume(connection, job.id)
@@ -212,36 +227,36 @@ def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
 
 def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, server):
     server.delay = 0.05
-    here = Path(__file__)
-    writer = str(here.with_name("model_writer.py"))
-    words = [sys.executable, writer, address_of(stored.store), f"{server.url}/v1"]
-    environment = {**os.environ, "PYTHONPATH": str(here.parents[2] / "src")}
+    test_file = Path(__file__)
+    writer = str(test_file.with_name("model_writer.py"))
+    command = [sys.executable, writer, address_of(stored.store), f"{server.url}/v1"]
+    environment = {**os.environ, "PYTHONPATH": str(test_file.parents[2] / "src")}
     with stored.store.write() as connection:  # the template that comes with rankgate
         grades = [projects.Grade(float(i)) for i in range(4)]
         projects.set_scale(connection, stored.number, grades)
-    with subprocess.Popen(words, env=environment) as process:
+    with subprocess.Popen(command, env=environment) as process:
         until(lambda: sum(server.asked.values()) >= 8 or process.poll() is not None)
         process.kill()
     server.settle()
     with stored.store.read() as connection:
         (job,) = model_jobs_table.list_jobs(connection, stored.number)
-        kept = {
-            each.task: each.request
-            for each in model_answers_by_request.answers_by_request(connection, job).values()
+        requests_by_task = {
+            answer.task: answer.request
+            for answer in model_answers_by_request.answers_by_request(connection, job).values()
         }
-        rated = {each.task for each in ratings.list_ratings(connection, stored.number)}
+        rated = {rating.task for rating in ratings.list_ratings(connection, stored.number)}
     assert job.state == "running"
     assert model_jobs_table.is_free(job)
-    assert kept.keys() == rated
-    assert len(kept) >= 4  # those before the four that were under way
-    before = sum(server.asked.values())
-    with subprocess.Popen(words, env=environment) as process:
+    assert requests_by_task.keys() == rated
+    assert len(requests_by_task) >= 4  # those before the four that were under way
+    requests_before = sum(server.asked.values())
+    with subprocess.Popen(command, env=environment) as process:
         assert process.wait(PATIENCE) == 0
-    assert sum(server.asked.values()) - before == DOCS - len(kept)
+    assert sum(server.asked.values()) - requests_before == DOCS - len(requests_by_task)
     with stored.store.read() as connection:
         rows = list(ratings.list_ratings(connection, stored.number))
         assert model_jobs_table.get(connection, job.id).state == "done"
-    assert len(rows) == len({each.task for each in rows}) == DOCS
+    assert len(rows) == len({row.task for row in rows}) == DOCS
     assert check(stored.store) == ()
 
 
@@ -253,7 +268,7 @@ def people_rate(stored, grade_of, names=("ann", "bob")):
                 doc = tasks.get_task(connection, task).document.doc_id
                 ratings.rate(
                     connection, task, rater.id, rating_id=f"{name}{task}", grade=grade_of(doc)
-                )  # fmt: skip
+                )
 
 
 def test_a_model_counts_once_it_is_admitted(stored, server):
@@ -262,8 +277,8 @@ def test_a_model_counts_once_it_is_admitted(stored, server):
     with stored.store.write() as connection:
         batch = batches.add_batch(connection, stored.number, "alone", most=0)
         batches.change_batch(connection, batch.id, state="closed")
-        only = pl.DataFrame({"query_id": ["q0", "q1"], "doc_id": ["d1", "d2"]})
-        batches.add_pairs(connection, batch, only)
+        pairs = pl.DataFrame({"query_id": ["q0", "q1"], "doc_id": ["d1", "d2"]})
+        batches.add_pairs(connection, batch, pairs)
     people_rate(stored, lambda doc: float(int(doc[1:]) % 3))
     for name in ("first", "alone"):
         rate_batch(stored, name, judge(server)).run()
@@ -273,9 +288,9 @@ def test_a_model_counts_once_it_is_admitted(stored, server):
     people = len(stored.counted().table)
     assert people == 2 * DOCS  # the model does not count
     # four queries decide nothing
-    found, made = admit_model(stored.store, stored.number, number)
-    assert (found.verdict, made.verdict) == ("inconclusive", "inconclusive")
-    assert evidence(stored.store, made).to_dict() == found.to_dict()
+    admission, admission_row = admit_model(stored.store, stored.number, number)
+    assert (admission.verdict, admission_row.verdict) == ("inconclusive", "inconclusive")
+    assert evidence(stored.store, admission_row).to_dict() == admission.to_dict()
     assert len(stored.counted().table) == people
     _admitted(stored, number)
     assert len(stored.counted().table) == people + 2  # what no person graded
@@ -318,13 +333,15 @@ def test_an_admission_passes_and_fails_by_the_evidence(stored, server):
         rater = users.ensure(connection, "ann")
         for task in tasks_of_batch(connection, stored.number, "first"):
             doc = tasks.get_task(connection, task).document.doc_id
-            other = float(2 - int(doc[1:]) % 3)
-            ratings.rate(connection, task, rater.id, rating_id=f"again{task}", grade=other)
+            corrected_grade = float(2 - int(doc[1:]) % 3)
+            ratings.rate(
+                connection, task, rater.id, rating_id=f"again{task}", grade=corrected_grade
+            )
     assert admit_model(stored.store, stored.number, number)[0].verdict == "fail"
     assert len(counted_rows(stored, "equal")) == 2 * (128 + DOCS)  # ann's, with corrections
     looser = Demands(alpha=-1.0, bias=2.0)
-    found, _ = admit_model(stored.store, stored.number, number, demands=looser)
-    assert (found.verdict, found.asked.alpha) == ("pass", -1.0)  # kept in the evidence
+    admission, _ = admit_model(stored.store, stored.number, number, demands=looser)
+    assert (admission.verdict, admission.asked.alpha) == ("pass", -1.0)  # kept in the evidence
 
 
 def counted_rows(stored, models):
@@ -333,8 +350,12 @@ def counted_rows(stored, models):
 
 
 def test_disagreements_and_doubt_go_to_people(stored, server):
-    says(server, d0='{"grade": 0}', d1='{"grade": 1}',
-         d2='{"grade": 2, "confidence": 0.2, "reason": "hm"}')  # fmt: skip
+    says(
+        server,
+        d0='{"grade": 0}',
+        d1='{"grade": 1}',
+        d2='{"grade": 2, "confidence": 0.2, "reason": "hm"}',
+    )
     review = Review(distance=2.0, confidence=0.5)
     with stored.store.write() as connection:
         batch = batches.add_batch(connection, stored.number, "alone", most=0)
@@ -346,29 +367,33 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
     rate_batch(stored, "first", judge(server), review).run()
     rate_batch(stored, "alone", judge(server), review).run()
     with stored.store.read() as connection:
-        found = {(e.doc_id, e.task): e for e in tasks.disputes(connection, stored.number)}
+        disputes = {(e.doc_id, e.task): e for e in tasks.disputes(connection, stored.number)}
         progress = tasks.progress(connection, stored.number, batch.id)
     # far from ann's grade; doubt where no person is asked; no grade there
-    assert [doc for doc, _ in found] == ["d0", "d2", "d4"]
-    first, second, _ = found.values()
+    assert [doc for doc, _ in disputes] == ["d0", "d2", "d4"]
+    first, second, _ = disputes.values()
     assert [(e["kind"], e["grade"]) for e in first.answers] == [("person", 2.0), ("model", 0.0)]
     assert [(e["comment"], e["confidence"]) for e in second.answers] == [("hm", 0.2)]
     assert (progress.done, progress.disputed) == (1, 2)
     with stored.store.write() as connection:
         rater = users.ensure(connection, "cid")
-        said = ratings.rate(
+        final_rating = ratings.rate(
             connection, first.task, rater.id, rating_id="final", grade=1.0, final=True
         )
-        assert said.state == "done"
+        assert final_rating.state == "done"
         # people who rate later than the model disagrees with it too
-        task = next(e for e in tasks_of_batch(connection, stored.number, "first")
-                    if tasks.get_task(connection, e).document.doc_id == "d1")  # fmt: skip
+        task = next(
+            e
+            for e in tasks_of_batch(connection, stored.number, "first")
+            if tasks.get_task(connection, e).document.doc_id == "d1"
+        )
         ann = users.ensure(connection, "ann")
         later = ratings.rate(connection, task, ann.id, rating_id="later", grade=0.0)
         assert later.state == "done"
-        assert ratings.rate(
-            connection, task, ann.id, rating_id="much later", grade=2.0
-        ).state == "done"  # fmt: skip
+        assert (
+            ratings.rate(connection, task, ann.id, rating_id="much later", grade=2.0).state
+            == "done"
+        )
 
 
 def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
@@ -377,15 +402,16 @@ def test_what_runs_rank_first_is_rated_to_a_depth(stored, server):
 
     with stored.store.write() as connection:
         stored_runs.add_run(connection, stored.store.blobs, stored.number, read_run(run, "new"))
-        numbers = tasks_to_depth(connection, stored.store.blobs, stored.number, ["new"], 3,
-                                 batch="model: new")  # fmt: skip
+        numbers = tasks_to_depth(
+            connection, stored.store.blobs, stored.number, ["new"], 3, batch="model: new"
+        )
         job = add_job(connection, stored.number, judge(server), numbers, name="new to depth 3")
-        made = batches.get_by_name(connection, stored.number, "model: new")
+        model_batch = batches.get_by_name(connection, stored.number, "model: new")
     assert len(numbers) == 4
     result = JobRun(stored.store, job.id).run()
     assert result.graded == 4
     with stored.store.read() as connection:
         # q0/d0 and q1/d1 are in a batch of people; the others have one for models
-        assert tasks.progress(connection, stored.number, made.id).done == 2
-        assert len(tasks.tasks_of_batch(connection, made.id)) == 2
-        assert batches.get_batch(connection, made.id).state == "closed"
+        assert tasks.progress(connection, stored.number, model_batch.id).done == 2
+        assert len(tasks.tasks_of_batch(connection, model_batch.id)) == 2
+        assert batches.get_batch(connection, model_batch.id).state == "closed"

@@ -22,14 +22,16 @@ FACTS = (
 @pytest.fixture
 def shop(store):
     with store.write() as connection:
-        made = [projects.add(connection, name, scale=GRADED) for name in ("shop", "other")]
-        for number in made:
+        stored_projects = [
+            projects.add(connection, name, scale=GRADED) for name in ("shop", "other")
+        ]
+        for number in stored_projects:
             for day, facts in enumerate(FACTS):
                 kind = "verdict" if "verdict" in facts else "evaluation"
                 result = {"kind": kind, "schema_version": 1}
-                at = BEGIN + timedelta(days=day)
-                records.add(connection, store.blobs, number.id, NewRecord(result, at, **facts))
-        yield connection, made[0].id, made[1].id
+                moment = BEGIN + timedelta(days=day)
+                records.add(connection, store.blobs, number.id, NewRecord(result, moment, **facts))
+        yield connection, stored_projects[0].id, stored_projects[1].id
 
 
 CASES = (
@@ -48,26 +50,31 @@ CASES = (
     ({"verdict": "pass"}, []),
     ({"since": BEGIN + timedelta(days=1)}, ["try", "nightly%2"]),
     ({"until": BEGIN + timedelta(days=1)}, ["nightly_1"]),
-)  # fmt: skip
+)
 
 
 def test_records_that_fit(shop):
     connection, project, _ = shop
-    for given, names in CASES:
-        which = RecordFilter(**given)
-        found = record_search.find_records(connection, project, which)
-        assert [each.name for each in found] == names, given
-        assert record_search.count_matches(connection, project, which) == len(names)
+    for filters, names in CASES:
+        record_filter = RecordFilter(**filters)
+        matches = record_search.find_records(connection, project, record_filter)
+        assert [record.name for record in matches] == names, filters
+        assert record_search.count_matches(connection, project, record_filter) == len(names)
 
 
 def test_pages_and_choices_are_of_one_project(shop):
-    connection, project, other = shop
-    first, *rest = record_search.find_records(connection, project, RecordFilter())
-    assert record_search.find_records(connection, project, RecordFilter(), before=first.id) == rest
+    connection, project, other_project = shop
+    first, *remaining = record_search.find_records(connection, project, RecordFilter())
+    assert (
+        record_search.find_records(connection, project, RecordFilter(), before=first.id)
+        == remaining
+    )
     with pytest.raises(UsageError) as caught:
-        record_search.find_records(connection, other, RecordFilter(), before=first.id)
+        record_search.find_records(connection, other_project, RecordFilter(), before=first.id)
     assert caught.value.code == "unknown-record"
     assert record_search.count_choices(connection, project) == {
-        "kind": {"evaluation": 2, "verdict": 1}, "system": {"new": 2, "old": 1},
-        "branch": {"idea": 1, "main": 2}, "verdict": {"fail": 1},
-    }  # fmt: skip
+        "kind": {"evaluation": 2, "verdict": 1},
+        "system": {"new": 2, "old": 1},
+        "branch": {"idea": 1, "main": 2},
+        "verdict": {"fail": 1},
+    }

@@ -20,8 +20,10 @@ def test_a_store_is_made_once(url, tmp_path):
     with Store.create(url, blobs=f"{tmp_path}/b") as store, store.read() as connection:
         assert versions.version(connection) == versions.newest_version()
         if store.writing is not None:
-            pragmas = [connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-                       for name in ("journal_mode", "synchronous", "foreign_keys")]  # fmt: skip
+            pragmas = [
+                connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+                for name in ("journal_mode", "synchronous", "foreign_keys")
+            ]
             assert pragmas == ["wal", 2, 1]
     with raises("store-exists"):
         Store.create(url, blobs=f"{tmp_path}/b")
@@ -31,19 +33,24 @@ def test_a_store_is_made_once(url, tmp_path):
 
 
 def test_migrations_make_the_tables_that_the_code_knows(store):
-    found = sa.MetaData()
-    found.reflect(store.engine)
-    found.remove(found.tables["alembic_version"])
-    assert found.tables.keys() == METADATA.tables.keys()
+    reflected = sa.MetaData()
+    reflected.reflect(store.engine)
+    reflected.remove(reflected.tables["alembic_version"])
+    assert reflected.tables.keys() == METADATA.tables.keys()
     for name, table in METADATA.tables.items():
-        theirs = found.tables[name]
-        assert theirs.columns.keys() == table.columns.keys(), name
-        assert [c.nullable for c in theirs.columns] == [c.nullable for c in table.columns], name
-        assert {fk.target_fullname for fk in theirs.foreign_keys} == {
-            fk.target_fullname for fk in table.foreign_keys}  # fmt: skip
-        ours = {index.name for index in table.indexes}
-        kept = {each["name"] for each in sa.inspect(store.engine).get_indexes(name)}
-        assert ours <= kept, name
+        database_table = reflected.tables[name]
+        assert database_table.columns.keys() == table.columns.keys(), name
+        assert [c.nullable for c in database_table.columns] == [
+            c.nullable for c in table.columns
+        ], name
+        assert {fk.target_fullname for fk in database_table.foreign_keys} == {
+            fk.target_fullname for fk in table.foreign_keys
+        }
+        index_names = {index.name for index in table.indexes}
+        database_indexes = {
+            db_index["name"] for db_index in sa.inspect(store.engine).get_indexes(name)
+        }
+        assert index_names <= database_indexes, name
 
 
 @pytest.mark.parametrize("change", ["UPDATE {} SET id = id", "DELETE FROM {}"])
@@ -73,7 +80,7 @@ def test_other_versions_are_refused(store):
 
 def test_addresses(tmp_path, monkeypatch):
     monkeypatch.delenv("RANKGATE_STORE", raising=False)
-    for words, code in (
+    for store_url, code in (
         (None, "no-store"),
         (f"sqlite:///{tmp_path}/nowhere.db", "no-store"),
         ("sqlite://", "unknown-store"),
@@ -81,8 +88,8 @@ def test_addresses(tmp_path, monkeypatch):
         ("postgresql://user:pass word@", "cannot-connect"),
     ):
         with pytest.raises(UsageError) as caught:
-            Store.open(words)
-        assert caught.value.code == code, words
+            Store.open(store_url)
+        assert caught.value.code == code, store_url
         assert "pass" not in str(caught.value)
     with raises("cannot-write"):
         Store.create(f"{tmp_path}/nowhere/x.db")

@@ -19,15 +19,15 @@ from .conftest import PAIRS, Shop
 
 def work(shop, rater, grade=lambda _: 1.0, most=1000, **how):
     """Rate until there is nothing left; the tasks in the order in which they came."""
-    found = []
-    while len(found) < most:
+    task_ids = []
+    while len(task_ids) < most:
         with shop.store.write() as connection:
             task = next_task.take(connection, shop.project, rater, **how)
             if task is None:
-                return found
+                return task_ids
             ratings.rate(connection, task, rater, rating_id=f"{rater}-{task}", grade=grade(task))
-            found.append(task)
-    return found
+            task_ids.append(task)
+    return task_ids
 
 
 def progress(shop):
@@ -48,11 +48,11 @@ def test_a_rater_stays_with_a_query_in_an_order_by_seed(shop):
     ann = shop.raters[0]
     order = work(shop, ann)
     with shop.store.read() as connection:
-        shown = [tasks.get_task(connection, each) for each in order]
-    queries = [each.query.query_id for each in shown]
+        task_rows = [tasks.get_task(connection, task_id) for task_id in order]
+    queries = [task.query.query_id for task in task_rows]
     assert len(list(dict.fromkeys(queries))) == 4
     assert all(queries[i : i + 5] == [queries[i]] * 5 for i in range(0, 20, 5))
-    docs = [each.document.doc_id for each in shown]
+    docs = [task.document.doc_id for task in task_rows]
     assert docs != PAIRS["doc_id"].to_list()
     assert {docs[i] for i in range(0, 20, 5)} != {"d0"}  # no weight for the first rank
 
@@ -66,15 +66,20 @@ def test_two_grades_disagreement_and_the_final_word(store):
     assert progress(shop).disputed == len(differ)
     with store.read() as connection:
         queue = tasks.disputes(connection, shop.project)
-        assert [each.task for each in queue] == differ
-        assert [(each["rater"], each["grade"]) for each in queue[0].answers] == [
-            ("ann", 1.0), ("bob", 2.0)]  # fmt: skip
+        assert [dispute.task for dispute in queue] == differ
+        assert [(answer["rater"], answer["grade"]) for answer in queue[0].answers] == [
+            ("ann", 1.0),
+            ("bob", 2.0),
+        ]
         assert [
-            each.task for each in tasks.disputes(connection, shop.project, after=differ[0], most=2)
+            dispute.task
+            for dispute in tasks.disputes(connection, shop.project, after=differ[0], most=2)
         ] == differ[1:3]
     with store.write() as connection:
-        done = ratings.rate(connection, differ[0], cid, rating_id="f", grade=3.0, final=True)
-        assert done.state == "done"
+        final_rating = ratings.rate(
+            connection, differ[0], cid, rating_id="f", grade=3.0, final=True
+        )
+        assert final_rating.state == "done"
     with store.read() as connection:
         table = ratings.read_ratings(connection, shop.project).table
     assert table.row(-1)[2:4] == (ratings.FINAL, 3.0)
@@ -116,13 +121,13 @@ def test_locks_end(shop):
     ann, bob = shop.raters[:2]
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     with shop.store.write() as connection:
-        seen = [next_task.take(connection, shop.project, ann, moment=moment) for _ in range(2)]
-        assert seen[0] == seen[1]  # a reload shows the same task
-        assert next_task.claim(connection, seen[0], bob, moment=moment) is False
+        task_ids = [next_task.take(connection, shop.project, ann, moment=moment) for _ in range(2)]
+        assert task_ids[0] == task_ids[1]  # a reload shows the same task
+        assert next_task.claim(connection, task_ids[0], bob, moment=moment) is False
         later = moment + timedelta(minutes=11)
-        assert next_task.claim(connection, seen[0], bob, moment=later) is True
-        next_task.release(connection, seen[0], bob)
-        assert next_task.claim(connection, seen[0], ann, moment=later) is True
+        assert next_task.claim(connection, task_ids[0], bob, moment=later) is True
+        next_task.release(connection, task_ids[0], bob)
+        assert next_task.claim(connection, task_ids[0], ann, moment=later) is True
 
 
 def test_what_is_put_off_comes_last(shop):
@@ -139,13 +144,13 @@ def test_retries_corrections_and_withdrawals(shop):
     ann, bob = shop.raters[:2]
     with shop.store.write() as connection:
         first = ratings.rate(connection, 1, ann, rating_id="a", grade=1.0, comment="?")
-        again = ratings.rate(connection, 1, ann, rating_id="a", grade=1.0, comment="?")
-        assert (first.new, again.new, again.rating) == (True, False, first.rating)
+        retried = ratings.rate(connection, 1, ann, rating_id="a", grade=1.0, comment="?")
+        assert (first.new, retried.new, retried.rating) == (True, False, first.rating)
         second = ratings.rate(connection, 1, ann, rating_id="b", grade=2.0)
         assert second.rating.corrects == "a"
         assert second.rating.id > first.rating.id
-        back = ratings.withdraw(connection, 1, ann, rating_id="c")
-        assert (back.state, back.rating.corrects) == ("open", "b")
+        withdrawn = ratings.withdraw(connection, 1, ann, rating_id="c")
+        assert (withdrawn.state, withdrawn.rating.corrects) == ("open", "b")
         assert not ratings.withdraw(connection, 1, ann, rating_id="c").new
         assert next_task.claim(connection, 1, bob) is False  # the task is theirs again
     with shop.store.write() as connection, raises("rating-conflict"):
@@ -160,15 +165,15 @@ def test_retries_corrections_and_withdrawals(shop):
         ratings.rate(connection, 999, ann, rating_id="e", grade=1.0)
     with shop.store.read() as connection:
         assert [
-            each.rating_id for each in ratings.ratings_of_rater(connection, shop.project, ann)
+            rating.rating_id for rating in ratings.ratings_of_rater(connection, shop.project, ann)
         ] == ["c", "b", "a"]
 
 
 def test_who_cannot_tell_does_not_fill_a_place(shop):
     ann, bob = shop.raters[:2]
     with shop.store.write() as connection:
-        said = ratings.rate(connection, 1, ann, rating_id="a", grade=None, reason="blank")
-        assert said.state == "open"
+        response = ratings.rate(connection, 1, ann, rating_id="a", grade=None, reason="blank")
+        assert response.state == "open"
         assert next_task.claim(connection, 1, bob)
         assert ratings.rate(connection, 1, bob, rating_id="b", grade=1.0).state == "done"
 
@@ -184,9 +189,9 @@ def test_gold_is_asked_of_everybody_and_training_comes_first(store):
         batches.add_pairs(connection, training, PAIRS.head(2), {("q0", "d0"): Gold(1.0)})
     first, second = (work(shop, rater) for rater in shop.raters[:2])
     with store.read() as connection:
-        known = {each: tasks.get_task(connection, each) for each in first}
-    trained = {each for each, task in known.items() if task.batch.kind == "training"}
-    hidden = {each for each, task in known.items() if task.gold is not None} - trained
+        tasks_by_id = {task_id: tasks.get_task(connection, task_id) for task_id in first}
+    trained = {task_id for task_id, task in tasks_by_id.items() if task.batch.kind == "training"}
+    hidden = {task_id for task_id, task in tasks_by_id.items() if task.gold is not None} - trained
     assert (len(trained), len(hidden), len(first)) == (2, 2, 24)
     assert set(first[:2]) == set(second[:2]) == trained
     assert set(second[2:]) == hidden
@@ -206,7 +211,7 @@ def test_priorities_and_deadlines_of_batches(store):
             batches.add_pairs(connection, batch, pl.DataFrame({"query_id": ["q"], "doc_id": ["d"]}))
     order = work(shop, shop.raters[0], most=3)
     with store.read() as connection:
-        names = [tasks.get_task(connection, each).batch.name for each in order]
+        names = [tasks.get_task(connection, task_id).batch.name for task_id in order]
     assert names == ["urgent", "soon", "first"]
     with store.write() as connection:
         batches.change_batch(connection, shop.batch.id, state="paused")
@@ -216,23 +221,23 @@ def test_priorities_and_deadlines_of_batches(store):
 def test_sixteen_begin_together_and_the_next_elsewhere(store):
     shop = Shop(store, strategy="2")
     with store.write() as connection:
-        chosen = sa.select(table.c.id, table.c.place).order_by(table.c.place)
-        places = dict(connection.execute(chosen).all())
-        taken = []
+        statement = sa.select(table.c.id, table.c.place).order_by(table.c.place)
+        places = dict(connection.execute(statement).all())
+        taken_tasks = []
         for number in range(17):
             rater = users.ensure(connection, f"rater {number}").id
-            taken.append(next_task.take(connection, shop.project, rater))
+            taken_tasks.append(next_task.take(connection, shop.project, rater))
     order = list(places)
-    assert taken[:16] == [each for each in order[:8] for _ in range(2)]
-    later = [each for each in order if places[each] >= 40503 * 2**46]
-    assert taken[16] == (later or order[8:])[0] != order[8]
+    assert taken_tasks[:16] == [task_id for task_id in order[:8] for _ in range(2)]
+    later = [task_id for task_id in order if places[task_id] >= 40503 * 2**46]
+    assert taken_tasks[16] == (later or order[8:])[0] != order[8]
 
 
 def test_many_at_once_never_collect_too_much(store):
     shop = Shop(store, strategy="2")
     with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda rater: work(shop, rater), shop.raters))
-    assert sum(map(len, done)) == 40
+        rated_tasks = list(pool.map(lambda rater: work(shop, rater), shop.raters))
+    assert sum(map(len, rated_tasks)) == 40
     assert progress(shop).done == 20
 
 
@@ -245,12 +250,12 @@ def test_preferences(store):
         assert batches.add_preferences(connection, batch, sides) == 0
         ann = shop.raters[0]
         task = next_task.take(connection, shop.project, ann)
-        shown = tasks.get_task(connection, task)
-        assert shown.document.doc_id == "d0"
+        task_row = tasks.get_task(connection, task)
+        assert task_row.document.doc_id == "d0"
         values = {"preference_id": "p", "choice": "left", "swapped": True}
-        found, new = preferences.prefer(connection, task, ann, **values)
-        assert (new, found.left) == (True, f"d{shown.other_document.id}")
-        assert preferences.prefer(connection, task, ann, **values) == (found, False)
+        preference, new = preferences.prefer(connection, task, ann, **values)
+        assert (new, preference.left) == (True, f"d{task_row.other_document.id}")
+        assert preferences.prefer(connection, task, ann, **values) == (preference, False)
         assert tasks.get_task(connection, task).state == "done"
     with store.write() as connection, raises("rating-conflict"):
         preferences.prefer(connection, task, ann, preference_id="p", choice="right")

@@ -24,9 +24,9 @@ def main(url, project, raters):
                     ratings.rate(connection, task, rater, rating_id=name, grade=1.0)
                 os.write(1, f"{name}\n".encode())  # after the transaction: it is acknowledged
 
-        for each in [pool.submit(work, rater) for rater in raters * 2]:
-            each.result()
+        for future in [pool.submit(work, rater) for rater in raters * 2]:
+            future.result()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), [int(each) for each in sys.argv[3:]])
+    main(sys.argv[1], int(sys.argv[2]), [int(rater) for rater in sys.argv[3:]])

@@ -16,7 +16,7 @@ from support.waiting import PATIENCE
 
 def program():
     """The browser that is there, or None."""
-    return next((place for place in map(shutil.which, BROWSERS) if place), None)
+    return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 
 class Chromium:
@@ -26,17 +26,23 @@ class Chromium:
         self.folder = tempfile.TemporaryDirectory(prefix="rankgate-")
         to_read, self.write = os.pipe()
         self.read, to_write = os.pipe()
-        words = [
-            program(), "--headless", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
+        command = [
+            program(),
+            "--headless",
+            "--disable-gpu",
+            "--no-first-run",
+            "--hide-scrollbars",
             "--disable-background-networking",
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}",
-            *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank",
-        ]  # fmt: skip
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self.folder.name}",
+            *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            "about:blank",
+        ]
         # Chromium reads commands from 3 and writes answers to 4
         shell = f'exec "$@" 3<&{to_read} 4>&{to_write}'
         self.process = subprocess.Popen(
-            ["bash", "-c", shell, "chromium", *words],
+            ["bash", "-c", shell, "chromium", *command],
             pass_fds=(to_read, to_write),
             stderr=subprocess.DEVNULL,
         )
@@ -45,7 +51,9 @@ class Chromium:
         self.count, self.rest, self.events = 0, b"", []
         targets = self._send("Target.getTargets")["targetInfos"]
         # parts of the browser's own window are targets too
-        target = next(each["targetId"] for each in targets if each["type"] == "page")
+        target = next(
+            target_info["targetId"] for target_info in targets if target_info["type"] == "page"
+        )
         attached = self._send("Target.attachToTarget", targetId=target, flatten=True)
         self.session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
@@ -87,17 +95,22 @@ class Chromium:
     def open(self, path, *, width=1280, dark=False, fragment=""):
         """Open a file, or an address; what it asked for and complained of is in `asked`, `said`."""
         self.events.clear()
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=900,
-                  deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", features=[scheme])
         self.send("Page.navigate", url="about:blank")
-        here = str(path).startswith("http://127.0.0.1:")
-        url = str(path) if here else Path(path).resolve().as_uri()
+        is_local = str(path).startswith("http://127.0.0.1:")
+        url = str(path) if is_local else Path(path).resolve().as_uri()
         self.send("Page.navigate", url=url + fragment)
-        while not any(each.get("method") == "Page.loadEventFired" for each in self.events[-3:]):
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events[-3:]):
             self.events.append(self._next())
-        if here:  # the event may have been that of the empty page
+        if is_local:  # the event may have been that of the empty page
             self.until("location.href !== 'about:blank'")
         self.ask("document.fonts.ready.then(() => 1)")
 
@@ -140,18 +153,18 @@ class Chromium:
     def asked(self):
         """Every address the page asked for."""
         return [
-            each["params"]["request"]["url"]
-            for each in self.events
-            if each.get("method") == "Network.requestWillBeSent"
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
         ]
 
     @property
     def said(self):
         """What the page complained of."""
         return [
-            each["params"]
-            for each in self.events
-            if each.get("method") in {"Runtime.exceptionThrown", "Log.entryAdded"}
+            event["params"]
+            for event in self.events
+            if event.get("method") in {"Runtime.exceptionThrown", "Log.entryAdded"}
         ]
 
     def picture(self, path):
@@ -164,6 +177,9 @@ class Chromium:
         self.ask(f"{axe}\n;1")
         result = self.ask("axe.run(document, {resultTypes: ['violations']})")
         return [
-            (each["id"], [(node["target"], node["failureSummary"]) for node in each["nodes"][:5]])
-            for each in result["violations"]
+            (
+                violation["id"],
+                [(node["target"], node["failureSummary"]) for node in violation["nodes"][:5]],
+            )
+            for violation in result["violations"]
         ]

@@ -55,8 +55,8 @@ def assert_refused(ended, code, source=None, line=None):
     if not isinstance(error, RankgateError):  # the words of click and of the system vary
         assert source is None or source_of(error) == str(source), ended.err
         return
-    where = f"{source or error.source}:{line}: " if line else f"{source}: " if source else ""
-    assert str(error).startswith(where), ended.err
+    prefix = f"{source or error.source}:{line}: " if line else f"{source}: " if source else ""
+    assert str(error).startswith(prefix), ended.err
     assert_wording(ended.err)
 
 
@@ -86,10 +86,10 @@ def run(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["rankgate", *map(str, words)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
         printed = capsys.readouterr()
-        return Ended(ended.value.code, printed.out, printed.err, ended.value.__context__)
+        return Ended(exit_info.value.code, printed.out, printed.err, exit_info.value.__context__)
 
     return call
 

@@ -84,8 +84,11 @@ def crawl(visitor, *starts, most=3, files=True):
         parts = urlsplit(address)
         route = route_of(parts.path)
         values = sorted(parse_qsl(parts.query))
-        shape = (route and route.name, parts.path.rpartition(".")[2] in {"json", "csv"},
-                 tuple(name for name, _ in values))  # fmt: skip
+        shape = (
+            route and route.name,
+            parts.path.rpartition(".")[2] in {"json", "csv"},
+            tuple(name for name, _ in values),
+        )
         is_file = "." in parts.path.rpartition("/")[2]
         if address in statuses or counts[shape] >= most or (is_file and not files):
             continue

@@ -43,7 +43,7 @@ def parsed(text: str, sign: str) -> dict[str, list[tuple[str, str]]]:
     for ranking in text.split(";") if text else []:
         query, _, items = ranking.partition(":")
         pairs = [item.rpartition(sign) for item in items.split(",") if item]
-        tables.setdefault(query, []).extend((left, right) for left, _, right in pairs)
+        tables.setdefault(query, []).extend((key, right) for key, _, right in pairs)
     return tables
 
 
@@ -69,19 +69,19 @@ class Call(NamedTuple):
     @property
     def shared(self) -> tuple[str, str, str]:
         """Equal for calls that fit into one `evaluate`."""
-        how = CONVENTIONS[self.how] if isinstance(self.how, str) else self.how
-        return how.hash, repr(self.qrels), repr(self.run)
+        convention = CONVENTIONS[self.how] if isinstance(self.how, str) else self.how
+        return convention.hash, repr(self.qrels), repr(self.run)
 
 
 def evaluated(calls: Mapping[str, Call]) -> dict[str, Any]:
     """The value of each call by the row's id, or the error of a call that fails."""
-    together: dict[tuple[str, str, str], dict[str, Call]] = {}
+    groups: dict[tuple[str, str, str], dict[str, Call]] = {}
     for name, call in calls.items():
-        together.setdefault(call.shared, {})[name] = call
-    found: dict[str, Any] = {}
-    for group in together.values():
-        found |= _at_once(group)
-    return found
+        groups.setdefault(call.shared, {})[name] = call
+    values: dict[str, Any] = {}
+    for group in groups.values():
+        values |= _at_once(group)
+    return values
 
 
 def _at_once(group: Mapping[str, Call]) -> dict[str, Any]:

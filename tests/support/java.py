@@ -23,6 +23,6 @@ def new_enough() -> bool:
     java = program()
     if java is None:
         return False
-    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = re.search(r'version "(\d+)', done.stderr)
+    process = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    version = re.search(r'version "(\d+)', process.stderr)
     return version is not None and int(version[1]) >= LEAST

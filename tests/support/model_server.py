@@ -52,8 +52,8 @@ class Server(ThreadingHTTPServer):
     def settle(self):
         """Wait for all that was sent by clients which ended; none may be open."""
         with socket.create_connection(self.server_address) as last:
-            own = last.getsockname()
-            until(lambda: self._latest == own)  # connections are taken in their order
+            address = last.getsockname()
+            until(lambda: self._latest == address)  # connections are taken in their order
         until(lambda: not self._clients)
 
     def process_request(self, request, client_address):
@@ -114,13 +114,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, text, end=None, refusal=None):
         if self.path == "/v1/messages":
             used = {"input_tokens": 100, "output_tokens": 10}
-            found = {"content": [{"type": "text", "text": text}], "stop_reason": end or "end_turn"}
+            body = {"content": [{"type": "text", "text": text}], "stop_reason": end or "end_turn"}
         else:
             assert self.path.endswith("/v1/chat/completions"), self.path
             used = {"prompt_tokens": 100, "completion_tokens": 10}
             message = {"role": "assistant", "content": text, "refusal": refusal}
-            found = {"choices": [{"message": message, "finish_reason": end or "stop"}]}
-        return json.dumps(found | ({"usage": used} if self.server.usage else {}))
+            body = {"choices": [{"message": message, "finish_reason": end or "stop"}]}
+        return json.dumps(body | ({"usage": used} if self.server.usage else {}))
 
     def _says(self, text, end=None, refusal=None):
         self._send(200, self._answer(text, end, refusal))
@@ -128,8 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _uses_tool(self, given):
         block = {"type": "tool_use", "name": "grade", "input": given}
         used = {"input_tokens": 100, "output_tokens": 10}
-        found = {"content": [block], "stop_reason": "tool_use", "usage": used}
-        self._send(200, json.dumps(found))
+        body = {"content": [block], "stop_reason": "tool_use", "usage": used}
+        self._send(200, json.dumps(body))
 
     def _sends(self, text):
         self._send(200, text)
@@ -141,8 +141,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, text)
 
     def _echoes(self, status):
-        shown = self.headers.get("Authorization") or self.headers.get("x-api-key") or ""
-        self._send(status, json.dumps({"error": {"message": f"bad key {shown} in {'x' * 170}"}}))
+        key = self.headers.get("Authorization") or self.headers.get("x-api-key") or ""
+        self._send(status, json.dumps({"error": {"message": f"bad key {key} in {'x' * 170}"}}))
 
     def _answers_with_the_key(self):
         key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
@@ -170,12 +170,12 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def model_server():
     """The server, running."""
-    found = Server()
-    thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02})
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield found
+        yield server
     finally:
-        found.shutdown()
+        server.shutdown()
         thread.join()
-        found.server_close()
+        server.server_close()

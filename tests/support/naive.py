@@ -24,8 +24,8 @@ def values(qrels, run, rel=1):
     N = sum(0 <= grade < rel for grade in qrels.values())
     ideal = sorted((g for g in qrels.values() if g > 0), reverse=True)
     gains = [qrels.get(d, 0) for d in ranked]
-    above = [sum(0 <= qrels.get(d, -9) < rel for d in ranked[: i - 1]) for i in hits]
-    bpref = sum(1 - min(n, R) / min(N, R) if n else 1 for n in above)
+    nonrelevant_above = [sum(0 <= qrels.get(d, -9) < rel for d in ranked[: i - 1]) for i in hits]
+    bpref = sum(1 - min(n, R) / min(N, R) if n else 1 for n in nonrelevant_above)
     return {
         "P@3": sum(i <= 3 for i in hits) / 3,
         "R@3": sum(i <= 3 for i in hits) / R if R else 0,

@@ -42,10 +42,23 @@ class Need:
 
 
 LIBRARIES = (
-    "algoliasearch", "datasets", "elasticsearch", "haystack", "ir_datasets", "ir_measures",
-    "langchain_core", "llama_index", "mlflow", "opensearchpy", "pysolr", "qdrant_client", "ranx",
-    "vespa", "wandb", "weaviate",
-)  # fmt: skip
+    "algoliasearch",
+    "datasets",
+    "elasticsearch",
+    "haystack",
+    "ir_datasets",
+    "ir_measures",
+    "langchain_core",
+    "llama_index",
+    "mlflow",
+    "opensearchpy",
+    "pysolr",
+    "qdrant_client",
+    "ranx",
+    "vespa",
+    "wandb",
+    "weaviate",
+)
 """Those whose objects are read, and which `make objects` installs."""
 
 
@@ -71,11 +84,14 @@ NEEDS = {
     ),
     "bash": Need("Bash", "apt-get install bash", _programs("bash"), fixtures=("chromium",)),
     "chromium": Need(
-        "Chromium", "apt-get install chromium fonts-dejavu-core", chromium.program,
+        "Chromium",
+        "apt-get install chromium fonts-dejavu-core",
+        chromium.program,
         fixtures=("chromium",),
     ),
     "delta": Need(
-        "jars of Delta", "the folder of delta-spark's jars in RANKGATE_DELTA_JARS",
+        "jars of Delta",
+        "the folder of delta-spark's jars in RANKGATE_DELTA_JARS",
         lambda: importlib.util.find_spec("pyspark") and spark.delta_settings(),
         fixtures=("delta",),
     ),
@@ -86,13 +102,16 @@ NEEDS = {
     "ir_datasets": Need("ir-datasets", "pip install ir-datasets", _module("ir_datasets")),
     "ir_measures": Need("ir-measures", "pip install ir-measures", _module("ir_measures")),
     "java": Need(
-        "Java 17 or newer", "apt-get install default-jre-headless", java.new_enough,
+        "Java 17 or newer",
+        "apt-get install default-jre-headless",
+        java.new_enough,
         fixtures=("spark_session", "opensearch", "master"),
     ),
     "jax": Need("JAX", "make tensors", _module("jax")),
     "lenskit": Need("LensKit", "pip install lenskit", _module("lenskit")),
     "libraries": Need(
-        "libraries whose objects are read", "make objects",
+        "libraries whose objects are read",
+        "make objects",
         lambda: all(_module(name)() for name in LIBRARIES),
     ),
     "linux": Need("Linux", "run them on Linux", lambda: sys.platform == "linux"),
@@ -103,16 +122,22 @@ NEEDS = {
     ),
     "nginx": Need("nginx", "apt-get install nginx-light", _programs("nginx")),
     "opensearch": Need(
-        "OpenSearch", "apt-get install maven; make engines", opensearch.installed,
+        "OpenSearch",
+        "apt-get install maven; make engines",
+        opensearch.installed,
         fixtures=("opensearch",),
     ),
     "openssl": Need(
-        "OpenSSL", "apt-get install openssl", _programs("openssl"),
+        "OpenSSL",
+        "apt-get install openssl",
+        _programs("openssl"),
         fixtures=("certificate", "certificates"),
     ),
     "posix": Need("POSIX", "run them on Linux or macOS", lambda: os.name == "posix"),
     "postgresql": Need(
-        "PostgreSQL", "apt-get install postgresql", postgresql.programs,
+        "PostgreSQL",
+        "apt-get install postgresql",
+        postgresql.programs,
         fixtures=("postgresql_server",),
     ),
     "pyspark": Need(
@@ -122,8 +147,10 @@ NEEDS = {
     "ranx": Need("ranx", "pip install ranx", _module("ranx")),
     "root": Need("root", "run them as root", lambda: os.geteuid() == 0),
     "shared": Need(
-        "data of other projects", f"a folder {SHARED.parent.name}/{SHARED.name} next to the clone",
-        SHARED.is_dir, fixtures=("shared",),
+        "data of other projects",
+        f"a folder {SHARED.parent.name}/{SHARED.name} next to the clone",
+        SHARED.is_dir,
+        fixtures=("shared",),
     ),
     "systemd": Need("systemd", "apt-get install systemd", _programs("systemd-analyze")),
     "tex": Need("TeX", "apt-get install texlive-latex-base", _programs("pdflatex")),
@@ -132,7 +159,7 @@ NEEDS = {
         "a user other than root", "run them as another user", lambda: os.geteuid() != 0
     ),
     "usearch": Need("usearch", "pip install usearch", _module("usearch")),
-}  # fmt: skip
+}
 FIXTURES = {
     fixture: [name for name, need in NEEDS.items() if fixture in need.fixtures]
     for need in NEEDS.values()

@@ -41,10 +41,15 @@ class Provider:
 
     def description(self):
         """The discovery document."""
-        at = self.issuer
-        return {"issuer": self.says or at, "authorization_endpoint": f"{at}/authorize",
-                "token_endpoint": f"{at}/token", "jwks_uri": f"{at}/keys",
-                "response_types_supported": ["code"], **self.described}  # fmt: skip
+        issuer = self.issuer
+        return {
+            "issuer": self.says or issuer,
+            "authorization_endpoint": f"{issuer}/authorize",
+            "token_endpoint": f"{issuer}/token",
+            "jwks_uri": f"{issuer}/keys",
+            "response_types_supported": ["code"],
+            **self.described,
+        }
 
     def authorize(self, asked):
         """Where the browser goes back to: whoever asks is signed in as ``user``."""
@@ -60,18 +65,24 @@ class Provider:
     def token(self, form, authorization):
         """The tokens for a code, once; None where the client, the code or its proof is wrong."""
         self.asked.append(form)
-        words = base64.b64decode(authorization.partition(" ")[2]).decode().split(":")
-        if [unquote(each) for each in words] != [self.client_id, SECRET]:
+        credentials = base64.b64decode(authorization.partition(" ")[2]).decode().split(":")
+        if [unquote(credential) for credential in credentials] != [self.client_id, SECRET]:
             return None
-        asked = self.codes.pop(form["code"], None)
-        if asked is None or asked["redirect_uri"] != form["redirect_uri"]:
+        sign_in_request = self.codes.pop(form["code"], None)
+        if sign_in_request is None or sign_in_request["redirect_uri"] != form["redirect_uri"]:
             return None
         proof = hashlib.sha256(form["code_verifier"].encode()).digest()
-        if _encoded(proof) != asked["code_challenge"]:
+        if _encoded(proof) != sign_in_request["code_challenge"]:
             return None
         moment = int(time.time())
-        claims = {"iss": self.issuer, "aud": self.client_id, "iat": moment, "exp": moment + 300,
-                  "nonce": asked["nonce"], **self.user}  # fmt: skip
+        claims = {
+            "iss": self.issuer,
+            "aud": self.client_id,
+            "iat": moment,
+            "exp": moment + 300,
+            "nonce": sign_in_request["nonce"],
+            **self.user,
+        }
         header = {"alg": "ES256", "kid": self.keys.keys[0].kid}
         claims = {name: value for name, value in self.lie(claims).items() if value is not None}
         if self.by_secret is None:
@@ -84,9 +95,11 @@ class Provider:
 def _by_secret(header, claims, secret):
     """A token that is signed by a secret, or not at all."""
     header = {**header, "alg": "HS256" if secret else "none"}
-    words = [_encoded(json.dumps(each).encode()) for each in (header, claims)]
-    signed = hmac.new(secret, ".".join(words).encode(), hashlib.sha256).digest() if secret else b""
-    return ".".join([*words, _encoded(signed)])
+    segments = [_encoded(json.dumps(document).encode()) for document in (header, claims)]
+    signed = (
+        hmac.new(secret, ".".join(segments).encode(), hashlib.sha256).digest() if secret else b""
+    )
+    return ".".join([*segments, _encoded(signed)])
 
 
 def _encoded(content):
@@ -102,9 +115,9 @@ def provided():
         def do_GET(self):
             path = urlsplit(self.path)
             if path.path == "/authorize":
-                asked = {name: values[0] for name, values in parse_qs(path.query).items()}
+                parameters = {name: values[0] for name, values in parse_qs(path.query).items()}
                 self.send_response(302)
-                self.send_header("location", provider.authorize(asked))
+                self.send_header("location", provider.authorize(parameters))
                 self.end_headers()
             elif path.path == "/keys":
                 self.reply(200, provider.keys.as_dict(private=False))
@@ -114,8 +127,8 @@ def provided():
         def do_POST(self):
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             form = {name: values[0] for name, values in parse_qs(body).items()}
-            found = provider.token(form, self.headers.get("authorization", ""))
-            self.reply(400 if found is None else 200, found or {"error": "invalid_grant"})
+            tokens = provider.token(form, self.headers.get("authorization", ""))
+            self.reply(400 if tokens is None else 200, tokens or {"error": "invalid_grant"})
 
         def reply(self, status, data):
             self.send_response(status)

@@ -59,13 +59,25 @@ def installed():
 def opensearch(tmp_path_factory):
     """A node that is started once by each worker; nodes of one cluster would find each other."""
     folder = tmp_path_factory.mktemp("opensearch")
-    words = [java.program(), "-Djava.security.manager=allow", "-Xms256m", "-Xmx768m",
-             "-cp", f"{LIBRARY}/*", "org.codelibs.opensearch.runner.OpenSearchRunner",
-             "-basePath", str(folder / "node"), "-numOfNode", "1",
-             "-baseHttpPort", str(free_port(PORTS) - 1),
-             "-clusterName", f"tests-{os.getpid()}"]  # fmt: skip
+    command = [
+        java.program(),
+        "-Djava.security.manager=allow",
+        "-Xms256m",
+        "-Xmx768m",
+        "-cp",
+        f"{LIBRARY}/*",
+        "org.codelibs.opensearch.runner.OpenSearchRunner",
+        "-basePath",
+        str(folder / "node"),
+        "-numOfNode",
+        "1",
+        "-baseHttpPort",
+        str(free_port(PORTS) - 1),
+        "-clusterName",
+        f"tests-{os.getpid()}",
+    ]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
         yield Node(f"http://{_address(process, folder / 'log')}")
     finally:

@@ -27,25 +27,27 @@ TEXTS = (
 
 def call(*words):
     """``rankgate`` with these words, in this process."""
-    before, sys.argv = sys.argv, ["rankgate", *map(str, words)]
+    old_argv, sys.argv = sys.argv, ["rankgate", *map(str, words)]
     try:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
     finally:
-        sys.argv = before
-    assert ended.value.code in {0, 1, 3}
+        sys.argv = old_argv
+    assert exit_info.value.code in {0, 1, 3}
 
 
 def demo(folder):
     """The demo's report, with a verdict."""
     call("demo", folder / "demo")
     data = [folder / "demo" / name for name in ("qrels.txt", "old.run", "new.run")]
-    more = ("--queries", folder / "demo" / "queries.tsv")
-    call("report", *data, "-m", "RR", "-m", "nDCG@10", "--gate", *more, "-o", folder / "demo.html")
-    others = [folder / "demo" / f"{name}.run" for name in ("third", "fourth")]
-    for place in others:
-        place.write_bytes(data[2].read_bytes())
-    call("report", *data, *others, "-m", "RR", "-m", "nDCG@10", "-o", folder / "many.html")
+    options = ("--queries", folder / "demo" / "queries.tsv")
+    call(
+        "report", *data, "-m", "RR", "-m", "nDCG@10", "--gate", *options, "-o", folder / "demo.html"
+    )
+    other_runs = [folder / "demo" / f"{name}.run" for name in ("third", "fourth")]
+    for path in other_runs:
+        path.write_bytes(data[2].read_bytes())
+    call("report", *data, *other_runs, "-m", "RR", "-m", "nDCG@10", "-o", folder / "many.html")
     call("gate", *data, "--format", "html", "-o", folder / "gate.html")
     call("plot", "deltas", *data, "-o", folder / "deltas.html")
     call("plot", "grades", *data, "-o", folder / "grades.html")
@@ -53,15 +55,15 @@ def demo(folder):
 
 def covid(folder, shared):
     """The report of real runs, and one of a folder of results."""
-    place = shared / "trec-covid-r1"
-    qrels, runs = place / "qrels.covid-round1.txt", place / "runs"
-    chosen = ("bm25_baseline", "udel_fang_run3")
-    data = [qrels, *(runs / f"{name}.gz" for name in chosen)]
-    topics = ("--queries", place / "topics.covid-round1.xml")
+    source = shared / "trec-covid-r1"
+    qrels, runs = source / "qrels.covid-round1.txt", source / "runs"
+    run_names = ("bm25_baseline", "udel_fang_run3")
+    data = [qrels, *(runs / f"{name}.gz" for name in run_names)]
+    topics = ("--queries", source / "topics.covid-round1.xml")
     call("report", *data, "--gate", *topics, "-o", folder / "covid.html")
     results = folder / "results"
     results.mkdir()
-    for name, words in {
+    for name, arguments in {
         "eval": ["eval", *data, "--per-query"],
         "compare": ["compare", *data],
         "gate": ["gate", *data],
@@ -72,7 +74,7 @@ def covid(folder, shared):
         "reconcile": ["reconcile", *data[:2], "-m", "nDCG@10"],
         "advise": ["advise", *data],
     }.items():
-        call(*words, "--format", "json", "-o", results / f"{name}.json")
+        call(*arguments, "--format", "json", "-o", results / f"{name}.json")
     (results / "notes.txt").write_text("no result")
     call("report", results, *topics, "-o", folder / "folder.html")
 
@@ -80,7 +82,7 @@ def covid(folder, shared):
 def hostile(folder):
     """A report whose ids, texts and names all mean harm."""
     ids = [f"{HARM[:60]}{i}".replace(" ", "\u00a0") for i in range(12)]
-    docs = [re.sub("[\0\x07\x1b]", "", each).replace(" ", "\u00a0") for each in TEXTS]
+    docs = [re.sub("[\0\x07\x1b]", "", text).replace(" ", "\u00a0") for text in TEXTS]
     lines = [f"{query} 0 {doc} {3 - j % 4}\n" for query in ids for j, doc in enumerate(docs)]
     (folder / "qrels.txt").write_text("".join(lines), encoding="utf-8")
     names = ["old<script>.run", "new\"'><img src=x>.run"]
@@ -94,9 +96,20 @@ def hostile(folder):
     titles = [
         {"_id": doc, "title": text, "text": HARM} for doc, text in zip(docs, TEXTS, strict=True)
     ]
-    (folder / "docs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in titles))
-    words = [{"_id": query, "text": TEXTS[i % len(TEXTS)]} for i, query in enumerate(ids)]
-    (folder / "words.jsonl").write_text("".join(json.dumps(each) + "\n" for each in words))
-    call("report", folder / "qrels.txt", *(folder / name for name in names), "-m", "nDCG@10",
-         "--gate", "--documents", folder / "docs.jsonl", "--queries", folder / "words.jsonl",
-         "-o", folder / "hostile.html")  # fmt: skip
+    (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in titles))
+    query_texts = [{"_id": query, "text": TEXTS[i % len(TEXTS)]} for i, query in enumerate(ids)]
+    (folder / "words.jsonl").write_text("".join(json.dumps(row) + "\n" for row in query_texts))
+    call(
+        "report",
+        folder / "qrels.txt",
+        *(folder / name for name in names),
+        "-m",
+        "nDCG@10",
+        "--gate",
+        "--documents",
+        folder / "docs.jsonl",
+        "--queries",
+        folder / "words.jsonl",
+        "-o",
+        folder / "hostile.html",
+    )

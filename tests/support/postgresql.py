@@ -79,10 +79,10 @@ def running(*options):
         data = ["-D", str(folder / "data")]
         begin = ["-A", "scram-sha-256", "--no-sync", "-U", "shop"]
         _as_server(str(tools / "initdb"), *data, *begin, f"--pwfile={folder / 'password'}")
-        words = " ".join(f"-c {each}" for each in options)
-        words = f"-c listen_addresses= -c unix_socket_directories={folder} {words}"
+        settings = " ".join(f"-c {option}" for option in options)
+        settings = f"-c listen_addresses= -c unix_socket_directories={folder} {settings}"
         control = [str(tools / "pg_ctl"), *data, "-w", "-l", str(folder / "log")]
-        _as_server(*control, "-o", words, "start")
+        _as_server(*control, "-o", settings, "start")
         try:
             yield Server(folder)
         finally:

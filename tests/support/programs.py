@@ -31,7 +31,7 @@ def tool(path: str) -> ModuleType:
 @contextmanager
 def importable(folder: Path) -> Iterator[None]:
     """Import the modules of a folder by name; after the block the modules are those of before."""
-    before = _modules_of(folder)
+    original_modules = _modules_of(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         try:
@@ -39,7 +39,7 @@ def importable(folder: Path) -> Iterator[None]:
         finally:
             for name in _modules_of(folder):
                 del sys.modules[name]
-            sys.modules.update(before)
+            sys.modules.update(original_modules)
 
 
 def _modules_of(folder: Path) -> dict[str, ModuleType]:

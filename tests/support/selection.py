@@ -46,11 +46,11 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out all tests but those that an earlier run skipped."""
     if ONLY is None:
         return
-    wanted = set(json.loads(Path(ONLY).read_text("utf-8")))
-    if missing := wanted - {item.nodeid for item in items}:
+    node_ids = set(json.loads(Path(ONLY).read_text("utf-8")))
+    if missing := node_ids - {item.nodeid for item in items}:
         raise pytest.UsageError(f"{ONLY}: no such tests: {', '.join(sorted(missing))}")
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in wanted])
-    items[:] = [item for item in items if item.nodeid in wanted]
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in node_ids])
+    items[:] = [item for item in items if item.nodeid in node_ids]
 
 
 def save_skipped(reports: Iterable[pytest.TestReport]) -> None:

@@ -27,16 +27,20 @@ class Visitor:
 
     def ask(self, method, path, *, headers=None, **how):
         """One request; redirects are not followed."""
-        sent = dict(headers or {})
+        request_headers = dict(headers or {})
         if self.token:
-            sent["authorization"] = f"Bearer {self.token}"
+            request_headers["authorization"] = f"Bearer {self.token}"
         elif self.cookies:
-            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        answer = self.http.request(method, self.base + path, headers=sent, redirect=False, **how)
-        for each in answer.headers.getlist("set-cookie"):
-            name, value = each.split(";")[0].split("=", 1)
+            request_headers["cookie"] = "; ".join(
+                f"{name}={value}" for name, value in self.cookies.items()
+            )
+        answer = self.http.request(
+            method, self.base + path, headers=request_headers, redirect=False, **how
+        )
+        for cookie in answer.headers.getlist("set-cookie"):
+            name, value = cookie.split(";")[0].split("=", 1)
             self.cookies[name] = value
-            if "Max-Age=0" in each:
+            if "Max-Age=0" in cookie:
                 del self.cookies[name]
         return answer
 
@@ -77,20 +81,20 @@ def served(store, *, http="h11", **settings):
     from rankgate.workspace.web.server import open_listener
     from rankgate.workspace.web.server_config import ServerConfig
 
-    place = open_listener("127.0.0.1", 0)
+    listener = open_listener("127.0.0.1", 0)
     app = create_application(ServerConfig(store, **settings))
-    how = uvicorn.Config(app, http=http, log_level="error", lifespan="off")
-    server = uvicorn.Server(how)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
+    config = uvicorn.Config(app, http=http, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{place.getsockname()[1]}"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         if settings.get("models"):
             app.state.models.stop()
         server.should_exit = server.force_exit = True
         thread.join(PATIENCE)
-        place.close()
+        listener.close()
 
 
 @contextmanager
@@ -105,10 +109,12 @@ def started(store, *words, first=True, port=0):
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.NamedTemporaryFile("r", encoding="utf-8") as log,
-        Path(log.name).open("ab") as to,
+        Path(log.name).open("ab") as log_output,
     ):
         environment = {**os.environ, "TMPDIR": folder}
-        process = subprocess.Popen([*command, str(port), *words], stderr=to, env=environment)
+        process = subprocess.Popen(
+            [*command, str(port), *words], stderr=log_output, env=environment
+        )
         process.stderr = log
         try:
             address = re.search(r"at (\S+)", _line(process))[1]
@@ -124,8 +130,8 @@ def _line(process):
     """The next line that it writes."""
     line = ""
     while not line.endswith("\n"):
-        ended = process.poll() is not None
+        finished = process.poll() is not None
         line += process.stderr.readline()
-        assert line.endswith("\n") or not ended, "the server ended"
+        assert line.endswith("\n") or not finished, "the server ended"
         time.sleep(0.01)
     return line

@@ -22,17 +22,17 @@ def delta_settings():
     """
     release = ".".join(version("pyspark").split(".")[:2])
     folders = [
-        Path(each).expanduser() for each in (os.environ.get("RANKGATE_DELTA_JARS"), *CACHES) if each
+        Path(path).expanduser() for path in (os.environ.get("RANKGATE_DELTA_JARS"), *CACHES) if path
     ]
     for folder in folders:
-        found = [
+        jars = [
             max(folder.rglob(f"*{name}-{release}.*.jar"), default=None)
             for name in ("delta-spark_2.13", "delta-storage")
         ]
-        if None not in found:
+        if None not in jars:
             catalogue = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
             return {
-                "spark.jars": ",".join(map(str, found)),
+                "spark.jars": ",".join(map(str, jars)),
                 "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
                 "spark.sql.catalog.spark_catalog": catalogue,
             }
@@ -84,6 +84,6 @@ def spark_session():
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        opened = session("local[2]", settings)
-        yield opened
-        opened.stop()
+        active_session = session("local[2]", settings)
+        yield active_session
+        active_session.stop()

@@ -36,10 +36,11 @@ def cluster(folder):
         command += [f"org.apache.spark.deploy.{kind}"]
         return subprocess.Popen(
             [*command, "--host", host, *words],
-            env={**settings, "SPARK_LOCAL_IP": host}, cwd=folder,
+            env={**settings, "SPARK_LOCAL_IP": host},
+            cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
 
     ports = ("--port", str(port), "--webui-port", str(pages))
     running = [started("master.Master", "127.0.0.1", *ports)]
@@ -48,19 +49,21 @@ def cluster(folder):
         _wait(port)
         for i in range(2):
             room = ("--cores", "1", "--memory", "1g", "--webui-port", "0")
-            own = ("--work-dir", f"{folder}/worker-{i}")
-            running.append(started("worker.Worker", f"127.0.0.{i + 1}", *room, *own, url))
+            worker_options = ("--work-dir", f"{folder}/worker-{i}")
+            running.append(
+                started("worker.Worker", f"127.0.0.{i + 1}", *room, *worker_options, url)
+            )
         yield url
     finally:
-        for each in reversed(running):
-            each.terminate()
-        for each in running:
-            each.wait(PATIENCE)
+        for process in reversed(running):
+            process.terminate()
+        for process in running:
+            process.wait(PATIENCE)
 
 
 def _wait(port):
     def answers():
-        with socket.socket() as found:
-            return found.connect_ex(("127.0.0.1", port)) == 0
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
 
     until(answers, 2 * PATIENCE)

@@ -21,7 +21,7 @@ def address_of(store):
 
 def opened(url, blobs):
     """A copy of a store, with its own place of blobs."""
-    with Store.open(url) as made, made.write() as connection:
+    with Store.open(url) as store, store.write() as connection:
         connection.execute(
             sa.update(settings).where(settings.c.name == "blobs").values(value=blobs)
         )
@@ -66,8 +66,8 @@ def url(request, tmp_path):
         yield f"sqlite:///{tmp_path}/judging.db"
         return
     server = request.getfixturevalue("postgresql_server")
-    with server.database("judging") as made:
-        yield made
+    with server.database("judging") as address:
+        yield address
 
 
 @pytest.fixture(params=KINDS)
@@ -75,9 +75,9 @@ def new_store(request, tmp_path):
     """A new store, in both kinds."""
     if request.param == "sqlite":
         new_file = request.getfixturevalue("new_file")
-        with new_file(tmp_path / "judging.db", f"{tmp_path}/blobs") as made:
-            yield made
+        with new_file(tmp_path / "judging.db", f"{tmp_path}/blobs") as store:
+            yield store
         return
     new_database = request.getfixturevalue("new_database")
-    with new_database("judging", f"{tmp_path}/blobs") as made:
-        yield made
+    with new_database("judging", f"{tmp_path}/blobs") as store:
+        yield store

@@ -18,8 +18,10 @@ DOCUMENTS = (
     "d2,the text of d2,,\nd3,the text of d3,,\n"
 )
 GOLD = "query_id,doc_id,grade\nq1,d3,1\n"
-RUNS = {"old.run": "q1 Q0 d1 1 3 old\nq1 Q0 d2 2 2 old\nq2 Q0 d1 1 1 old\n",
-        "new.run": "q1 Q0 d2 1 3 new\nq1 Q0 d1 2 2 new\nq2 Q0 d2 1 1 new\n"}  # fmt: skip
+RUNS = {
+    "old.run": "q1 Q0 d1 1 3 old\nq1 Q0 d2 2 2 old\nq2 Q0 d1 1 1 old\n",
+    "new.run": "q1 Q0 d2 1 3 new\nq1 Q0 d1 2 2 new\nq2 Q0 d2 1 1 new\n",
+}
 RULES = (
     '[[channels]]\nname = "team"\nkind = "webhook"\nurl = "https://192.0.2.1/hook"\n'
     '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.99\n'
@@ -48,8 +50,9 @@ class Buttons:
 
     def press(self, button, path, /, **values):
         """Send the form of a route."""
-        values = {key: value if isinstance(value, tuple) else str(value)
-                  for key, value in values.items()}  # fmt: skip
+        values = {
+            key: value if isinstance(value, tuple) else str(value) for key, value in values.items()
+        }
         answer = self.root.send(path, "/account", **values)
         assert answer.status in {200, 303}, (button, answer.data.decode()[-900:])
         self.pressed.add(button)
@@ -62,10 +65,24 @@ class Buttons:
     def steps(self):
         """The steps, in the order in which a project is set up and used."""
         return (
-            self.project, self.settings, self.files, self.batches, self.people, self.ratings,
-            self.final_words, self.judgments, self.comparisons, self.next_pairs, self.records,
-            self.notes, self.alerts, self.schedule, self.models, self.account, self.archive,
-        )  # fmt: skip
+            self.project,
+            self.settings,
+            self.files,
+            self.batches,
+            self.people,
+            self.ratings,
+            self.final_words,
+            self.judgments,
+            self.comparisons,
+            self.next_pairs,
+            self.records,
+            self.notes,
+            self.alerts,
+            self.schedule,
+            self.models,
+            self.account,
+            self.archive,
+        )
 
     def project(self):
         self.press("project-add", "/projects", name="whole", title="Whole", scale="graded")
@@ -73,8 +90,7 @@ class Buttons:
     def settings(self):
         self.press("scale-set", f"{PATH}/scale", scale="0 = no\n1 = fair: so so\n2 = good\n3 = top")
         self.press("guideline-add", f"{PATH}/guidelines", version="1", text="# Be *fair*")
-        self.press("display-set", f"{PATH}/display", fields="title",
-                   images="https://example.org")  # fmt: skip
+        self.press("display-set", f"{PATH}/display", fields="title", images="https://example.org")
 
     def files(self):
         for name, text in RUNS.items():
@@ -83,10 +99,24 @@ class Buttons:
 
     def batches(self):
         texts = {"queries": file(QUERIES), "documents": file(DOCUMENTS), "gold": file(GOLD)}
-        self.press("batch-add", f"{PATH}/batches", name="first", pool=file(POOL), strategy=2,
-                   open=1, **texts)  # fmt: skip
-        self.press("batch-add", f"{PATH}/batches", name="course", kind="training",
-                   pool=file(POOL), gold=file(GOLD), deadline="2030-01-01T00:00")  # fmt: skip
+        self.press(
+            "batch-add",
+            f"{PATH}/batches",
+            name="first",
+            pool=file(POOL),
+            strategy=2,
+            open=1,
+            **texts,
+        )
+        self.press(
+            "batch-add",
+            f"{PATH}/batches",
+            name="course",
+            kind="training",
+            pool=file(POOL),
+            gold=file(GOLD),
+            deadline="2030-01-01T00:00",
+        )
         (first, _) = self.get(".json")["batches"]
         self.press("batch-change", f"{PATH}/batches/{first['id']}", priority=3)
 
@@ -102,9 +132,10 @@ class Buttons:
         self.press("later", f"{PATH}/ratings/later", task=first)
         for visitor, grade in ((self.root, 0), (self.rater, 3)):
             while (task := visitor.get(f"{PATH}/rate.json").json()["task"]) is not None:
-                given = grade if task["sides"][0]["doc_id"] == "d2" else 2
-                answer = visitor.post(f"{PATH}/ratings", task=task["id"], grade=given, seconds=4,
-                                      comment="why")  # fmt: skip
+                rating = grade if task["sides"][0]["doc_id"] == "d2" else 2
+                answer = visitor.post(
+                    f"{PATH}/ratings", task=task["id"], grade=rating, seconds=4, comment="why"
+                )
                 assert answer.status == 200, answer.data
         last = self.get("/history.json")["ratings"][0]["task"]
         self.press("withdraw", f"{PATH}/ratings/withdraw", task=last)
@@ -123,20 +154,39 @@ class Buttons:
         self.press("resolve", f"{PATH}/judgments", name="made", rule="mean", preview=1)
         self.press("resolve", f"{PATH}/judgments", name="made", rule="majority")
         table = self.root.get(f"{PATH}/tables/judgments/file?name=made").data
-        about = json.dumps({"unjudged": []})
-        self.press("judgments-add", f"{PATH}/tables/judgments", name="sent",
-                   table=("table.parquet", table), about=about)  # fmt: skip
+        metadata = json.dumps({"unjudged": []})
+        self.press(
+            "judgments-add",
+            f"{PATH}/tables/judgments",
+            name="sent",
+            table=("table.parquet", table),
+            about=metadata,
+        )
 
     def comparisons(self):
         for kind in ("documents", "lists"):
-            self.press("preferences-add", f"{PATH}/preferences", name=kind, kind=kind,
-                       first="old", second="new", strategy=1)  # fmt: skip
+            self.press(
+                "preferences-add",
+                f"{PATH}/preferences",
+                name=kind,
+                kind=kind,
+                first="old",
+                second="new",
+                strategy=1,
+            )
         task = self.root.get(f"{PATH}/rate.json").json()["task"]["id"]
         self.press("rate", f"{PATH}/ratings", task=task, choice="left", comment="clearer")
 
     def next_pairs(self):
-        self.press("next-add", f"{PATH}/coverage", name="next", order="disagreement",
-                   first="old", second="new", most=5)  # fmt: skip
+        self.press(
+            "next-add",
+            f"{PATH}/coverage",
+            name="next",
+            order="disagreement",
+            first="old",
+            second="new",
+            most=5,
+        )
 
     def records(self):
         with self.store.read() as connection:
@@ -148,12 +198,23 @@ class Buttons:
         new = NewRecord(result, BEGIN + timedelta(days=9), values=values)
         self.press("record-add", f"{PATH}/records", record=file(json.dumps(new.to_dict())))
         table = self.root.get(f"{PATH}/tables/judgments/file?name=made").data
-        self.press("record-input", f"{PATH}/records/inputs", kind="judgments", name="kept",
-                   table=("table.parquet", table))  # fmt: skip
+        self.press(
+            "record-input",
+            f"{PATH}/records/inputs",
+            kind="judgments",
+            name="kept",
+            table=("table.parquet", table),
+        )
 
     def notes(self):
-        self.press("annotation-add", f"{PATH}/annotations", kind="note", text="moved",
-                   metric="nDCG@10", at="2026-03-02T00:00")  # fmt: skip
+        self.press(
+            "annotation-add",
+            f"{PATH}/annotations",
+            kind="note",
+            text="moved",
+            metric="nDCG@10",
+            at="2026-03-02T00:00",
+        )
         notes = self.get("/recorded/annotations.json")["annotations"]
         self.press("annotation-withdraw", f"{PATH}/annotations/{notes[-1]['id']}/withdraw")
         record = self.get("/records.json")["records"][0]["sha256"]
@@ -193,7 +254,7 @@ class Buttons:
         self.press("token-issue", "/account/tokens", name="old", days=1)
         tokens = self.root.get("/account.json").json()["tokens"]
         self.press("token-revoke", f"/account/tokens/{tokens[-1]['id']}/revoke")
-        users = {each["name"]: each["id"] for each in self.root.get("/users.json").json()["users"]}
+        users = {user["name"]: user["id"] for user in self.root.get("/users.json").json()["users"]}
         self.press("user-change", f"/users/{users['leaver']}", sign_in="no", admin="no")
         self.press("user-remove", f"/users/{users['leaver']}/remove", confirm="leaver")
 
@@ -206,11 +267,11 @@ class Buttons:
         with self.store.write() as connection:
             number = projects.get_by_name(connection, "whole").id
             queries_documents.ensure_queries(connection, number, ["unwanted", "unused"])
-        at = f"{PATH}/archive/queries"
-        self.press("archive-queries", at, queries="unwanted\nunused", archived=1)
-        self.press("archive-queries", at, queries="unused")
-        self.press("archive-queries-delete", f"{at}/delete", confirm="archived queries")
-        self.press("archive-queries", at, queries="unused", archived=1)
+        queries_path = f"{PATH}/archive/queries"
+        self.press("archive-queries", queries_path, queries="unwanted\nunused", archived=1)
+        self.press("archive-queries", queries_path, queries="unused")
+        self.press("archive-queries-delete", f"{queries_path}/delete", confirm="archived queries")
+        self.press("archive-queries", queries_path, queries="unused", archived=1)
         self.press("project-archive", f"{PATH}/archive", archived=1)
         self.press("project-archive", f"{PATH}/archive")
         self.press("project-add", "/projects", name="unwanted", scale="binary")

@@ -98,10 +98,12 @@ def assert_wording(message: str) -> None:
         return
     if _stored.get("python") != PYTHON:
         return
-    known = _messages.get(test, [])
-    if turn >= len(known) or known[turn] != message:
-        before = known[turn] if turn < len(known) else "nothing"
-        pytest.fail(f"reworded? then say: make wording\n- {before}\n+ {message}", pytrace=False)
+    messages = _messages.get(test, [])
+    if turn >= len(messages) or messages[turn] != message:
+        stored_message = messages[turn] if turn < len(messages) else "nothing"
+        pytest.fail(
+            f"reworded? then say: make wording\n- {stored_message}\n+ {message}", pytrace=False
+        )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -122,8 +124,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def save(file: Path) -> None:
     """Write the file."""
-    found = {"python": PYTHON, "messages": dict(sorted((_messages | _seen).items()))}
-    file.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    stored = {"python": PYTHON, "messages": dict(sorted((_messages | _seen).items()))}
+    file.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def _test() -> str:

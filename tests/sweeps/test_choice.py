@@ -12,61 +12,61 @@ HOW = {"folds": 5, "repeats": 10, "level": 0.95, "seed": 0}
 
 def gains(chance, n, settings, means=0.0, spread=0.15):
     """Gains over a baseline, whose own are 0."""
-    found = means + spread * chance.standard_normal((n, settings))
-    return np.column_stack([np.zeros(n), found])
+    deltas = means + spread * chance.standard_normal((n, settings))
+    return np.column_stack([np.zeros(n), deltas])
 
 
 def test_a_clear_winner_is_chosen_everywhere_and_its_gain_is_the_mean():
     chance = np.random.default_rng(1)
     table = gains(chance, 60, 4)
     table[:, 3] += 1
-    found = choose(table, 0, **HOW)
+    choice = choose(table, 0, **HOW)
     delta = table[:, 3]
-    assert found.place == 3
-    assert found.stability == 1
-    assert found.held_out.mean == pytest.approx(delta.mean())
-    assert found.optimism == pytest.approx(0)
+    assert choice.place == 3
+    assert choice.stability == 1
+    assert choice.held_out.mean == pytest.approx(delta.mean())
+    assert choice.optimism == pytest.approx(0)
     n, trained = 60, 48
     reach = stats.t.ppf(0.975, n - 1) * delta.std(ddof=1) * np.sqrt(1 / n + 1 / trained)
-    assert found.held_out.low <= delta.mean() - reach + 1e-12
-    assert found.held_out.high >= delta.mean() + reach - 1e-12
-    assert found.held_out.high - found.held_out.low == pytest.approx(2 * reach, rel=0.1)
-    assert found.p_value == pytest.approx(stats.ttest_1samp(delta, 0).pvalue)
+    assert choice.held_out.low <= delta.mean() - reach + 1e-12
+    assert choice.held_out.high >= delta.mean() + reach - 1e-12
+    assert choice.held_out.high - choice.held_out.low == pytest.approx(2 * reach, rel=0.1)
+    assert choice.p_value == pytest.approx(stats.ttest_1samp(delta, 0).pvalue)
 
 
 def test_held_out_gains_are_of_choices_by_the_other_folds():
     table = gains(np.random.default_rng(2), 20, 3)
-    found = choose(table, 0, folds=20, repeats=1, level=0.95, seed=0)
+    choice = choose(table, 0, folds=20, repeats=1, level=0.95, seed=0)
     total = table.sum(axis=0)
     expected = np.mean([row[(total - row).argmax()] for row in table])
-    assert found.held_out.mean == pytest.approx(expected)
+    assert choice.held_out.mean == pytest.approx(expected)
 
 
 def test_nothing_better_leaves_the_baseline():
     table = np.column_stack([np.zeros(30), np.full(30, -0.1), np.zeros(30)])
-    found = choose(table, 0, **HOW)
-    assert found.place == 0
-    assert (found.held_out.mean, found.held_out.low, found.held_out.high) == (0, 0, 0)
+    choice = choose(table, 0, **HOW)
+    assert choice.place == 0
+    assert (choice.held_out.mean, choice.held_out.low, choice.held_out.high) == (0, 0, 0)
     assert choose(np.roll(table, 1, axis=1), 1, **HOW).place == 1
 
 
 def test_few_queries():
     assert choose(np.zeros((1, 2)), 0, **HOW) is None
-    found = choose(np.array([[0, 1.0], [0, 2.0]]), 0, **HOW)
-    assert found.folds == 2
-    assert found.held_out.low is None
+    choice = choose(np.array([[0, 1.0], [0, 2.0]]), 0, **HOW)
+    assert choice.folds == 2
+    assert choice.held_out.low is None
 
 
 @pytest.mark.parametrize("n", [40, 225])
 def test_the_gain_of_equal_settings_is_not_biased_upwards(n):
     chance = np.random.default_rng(n)
-    found = [choose(gains(chance, n, 63), 0, **HOW | {"repeats": 2}) for _ in range(150)]
-    seen = np.array([each.same_queries.mean for each in found])
-    held = np.array([each.held_out.mean for each in found])
-    error = held.std(ddof=1) / np.sqrt(len(held))
-    assert abs(held.mean()) < 3.5 * error
-    assert seen.mean() > 1.8 * 0.15 / np.sqrt(n)  # the largest of 63 is 2.4 standard errors up
-    assert np.mean([each.held_out.low <= 0 <= each.held_out.high for each in found]) > 0.9
+    choices = [choose(gains(chance, n, 63), 0, **HOW | {"repeats": 2}) for _ in range(150)]
+    in_sample = np.array([choice.same_queries.mean for choice in choices])
+    held_out = np.array([choice.held_out.mean for choice in choices])
+    error = held_out.std(ddof=1) / np.sqrt(len(held_out))
+    assert abs(held_out.mean()) < 3.5 * error
+    assert in_sample.mean() > 1.8 * 0.15 / np.sqrt(n)  # the largest of 63 is 2.4 standard errors up
+    assert np.mean([choice.held_out.low <= 0 <= choice.held_out.high for choice in choices]) > 0.9
 
 
 def means(shape, chance):
@@ -84,12 +84,12 @@ def test_the_interval_covers_the_gain_of_the_chosen_setting(shape, n):
     covered, usual, times = 0, 0, 400
     for _ in range(times):
         true = means(shape, chance)
-        found = choose(gains(chance, n, 63, true), 0, **HOW)
-        truth = np.r_[0.0, true][found.place]
-        held = found.held_out
-        covered += held.low <= truth <= held.high
-        half = (held.high - held.low) / 2 / 1.5  # without the correction, 1 + 5 / 4 under a root
-        usual += abs(held.mean - truth) <= half
+        choice = choose(gains(chance, n, 63, true), 0, **HOW)
+        truth = np.r_[0.0, true][choice.place]
+        gain = choice.held_out
+        covered += gain.low <= truth <= gain.high
+        half = (gain.high - gain.low) / 2 / 1.5  # without the correction, 1 + 5 / 4 under a root
+        usual += abs(gain.mean - truth) <= half
     assert covered / times > 0.95 - 2 * 0.0109  # standard errors of 400 draws
     assert usual / times < 0.95  # so that the correction is needed
 
@@ -104,41 +104,46 @@ def grid(*sizes):
 
 
 def test_importance_of_additive_dials_is_their_share_of_variance():
-    dials, points, at = grid(3, 4, 2)
-    one, other = np.array([0.0, 1.0, 5.0]), np.array([0.0, 2.0, 2.0, 4.0])
-    means = one[at[:, 0]] + other[at[:, 1]]
-    found = {each.dials: each.share for each in importances(dials, points, means)}
-    total = one.var() + other.var()
-    assert found["d0",] == pytest.approx(one.var() / total)
-    assert found["d1",] == pytest.approx(other.var() / total)
-    assert found["d2",] == pytest.approx(0)
-    assert sum(found.values()) == pytest.approx(1)
-    assert next(iter(found)) == ("d0",)
+    dials, points, levels = grid(3, 4, 2)
+    first_effect, second_effect = np.array([0.0, 1.0, 5.0]), np.array([0.0, 2.0, 2.0, 4.0])
+    means = first_effect[levels[:, 0]] + second_effect[levels[:, 1]]
+    shares = {
+        importance.dials: importance.share for importance in importances(dials, points, means)
+    }
+    total = first_effect.var() + second_effect.var()
+    assert shares["d0",] == pytest.approx(first_effect.var() / total)
+    assert shares["d1",] == pytest.approx(second_effect.var() / total)
+    assert shares["d2",] == pytest.approx(0)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert next(iter(shares)) == ("d0",)
 
 
 def test_importance_of_an_interaction_is_of_the_pair():
-    dials, points, at = grid(2, 2)
-    means = np.where(at[:, 0] == at[:, 1], 1.0, 0.0)
-    found = {each.dials: each.share for each in importances(dials, points, means)}
-    assert found["d0", "d1"] == pytest.approx(1)
-    assert found["d0",] == found["d1",] == pytest.approx(0)
+    dials, points, levels = grid(2, 2)
+    means = np.where(levels[:, 0] == levels[:, 1], 1.0, 0.0)
+    shares = {
+        importance.dials: importance.share for importance in importances(dials, points, means)
+    }
+    assert shares["d0", "d1"] == pytest.approx(1)
+    assert shares["d0",] == shares["d1",] == pytest.approx(0)
 
 
 def test_importance_without_some_points_is_what_only_the_dial_explains():
-    dials, points, at = grid(3, 4)
-    kept = [place for place in range(12) if place not in (1, 6, 7)]
-    means = np.array([0.0, 1.0, 5.0])[at[kept, 0]]
-    found = {
-        each.dials: each.share for each in importances(dials, [points[i] for i in kept], means)
+    dials, points, levels = grid(3, 4)
+    indices = [index for index in range(12) if index not in (1, 6, 7)]
+    means = np.array([0.0, 1.0, 5.0])[levels[indices, 0]]
+    shares = {
+        importance.dials: importance.share
+        for importance in importances(dials, [points[i] for i in indices], means)
     }
-    assert 0 < found["d0",] <= 1
-    assert found["d1",] == pytest.approx(0, abs=1e-12)
-    assert found["d0", "d1"] == pytest.approx(0, abs=1e-12)
+    assert 0 < shares["d0",] <= 1
+    assert shares["d1",] == pytest.approx(0, abs=1e-12)
+    assert shares["d0", "d1"] == pytest.approx(0, abs=1e-12)
 
 
 def test_importance_of_equal_means_is_unknown():
     dials, points, _ = grid(2, 2)
-    assert {each.share for each in importances(dials, points, np.ones(4))} == {None}
+    assert {importance.share for importance in importances(dials, points, np.ones(4))} == {None}
 
 
 def test_importance_of_many_values_is_by_parts_of_the_range():
@@ -149,6 +154,8 @@ def test_importance_of_many_values_is_by_parts_of_the_range():
         {"a": float(a), "b": float(b)}
         for a, b in zip(values, chance.uniform(0, 1, 120), strict=True)
     ]
-    found = {each.dials: each.share for each in importances(dials, points, values)}
-    assert found["a",] > 0.9
-    assert found["b",] < 0.2
+    shares = {
+        importance.dials: importance.share for importance in importances(dials, points, values)
+    }
+    assert shares["a",] > 0.9
+    assert shares["b",] < 0.2

@@ -36,8 +36,8 @@ table = ["words", "stems"]
 @pytest.fixture
 def cranfield(shared, thorough, tmp_path):
     """The index, the engine and the sweep."""
-    place = shared / "cranfield"
-    text = gzip.decompress((place / "cran.all.1400.xml.gz").read_bytes()).decode()
+    folder = shared / "cranfield"
+    text = gzip.decompress((folder / "cran.all.1400.xml.gz").read_bytes()).decode()
     rows = [
         [_field(document, name) for name in FIELDS]
         for document in re.findall("<doc>(.*?)</doc>", text, re.DOTALL)
@@ -49,7 +49,7 @@ def cranfield(shared, thorough, tmp_path):
                 f"fts5(id UNINDEXED, title, author, body, tokenize='{tokenizer}')"
             )
             database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)  # noqa: S608
-    lines = (place / "queries.renumbered.tsv").read_text().splitlines()
+    lines = (folder / "queries.renumbered.tsv").read_text().splitlines()
     queries = [line.split("\t") for line in lines]
     (tmp_path / "queries.tsv").write_text("".join(f"{q}\t{t}\n" for q, _, t in queries))
     (tmp_path / "engine.toml").write_text(
@@ -58,14 +58,14 @@ def cranfield(shared, thorough, tmp_path):
         "[engine.parameters]\ntitle = 1.0\nauthor = 1.0\n"
     )
     file = tmp_path / "sweep.toml"
-    head = PLAN.format(qrels=place / "cranqrel.graded.trec.txt")
-    file.write_text(head + (ALL if thorough else FEW))
+    plan = PLAN.format(qrels=folder / "cranqrel.graded.trec.txt")
+    file.write_text(plan + (ALL if thorough else FEW))
     return file
 
 
 def _field(document, name):
-    found = re.search(f"<{name}>(.*?)</{name}>", document, re.DOTALL)
-    return found[1].strip() if found else ""
+    match = re.search(f"<{name}>(.*?)</{name}>", document, re.DOTALL)
+    return match[1].strip() if match else ""
 
 
 def test_the_chosen_setting_stems_and_its_gain_is_honest(cranfield, thorough):
@@ -74,10 +74,12 @@ def test_the_chosen_setting_stems_and_its_gain_is_honest(cranfield, thorough):
     assert len(result.points) == (72 if thorough else 4)
     assert result.queries == 225
     empty = [point.parameters for point in result.points if point.state == "empty"]
-    assert all((each["table"], each["match"]) == ("trigrams", "and") for each in empty)
-    chosen = result.chosen
-    assert (chosen.parameters["table"], chosen.parameters["title"]) == ("stems", 4)
-    assert chosen.metrics["nDCG@10"].mean == pytest.approx(0.3699, abs=5e-4)
+    assert all(
+        (parameters["table"], parameters["match"]) == ("trigrams", "and") for parameters in empty
+    )
+    setting = result.chosen
+    assert (setting.parameters["table"], setting.parameters["title"]) == ("stems", 4)
+    assert setting.metrics["nDCG@10"].mean == pytest.approx(0.3699, abs=5e-4)
     assert result.choice.same_queries.mean == pytest.approx(0.0240, abs=5e-4)
     assert 0 <= result.choice.optimism < 0.01
     assert 0 < result.choice.held_out.mean < 0.0245

@@ -26,8 +26,8 @@ class Engine:
     def __call__(self, text, depth, quality):  # noqa: ARG002
         self.asked.append((text, quality))
         self.load = 1 + 0.98 * (self.load - 1) + self.chance.gauss(0, 0.15)
-        taken = 0.010 * abs(self.load) * self.chance.lognormvariate(0, 0.5)
-        self.now += taken + self.extra.get(quality, 0) / 1000
+        seconds = 0.010 * abs(self.load) * self.chance.lognormvariate(0, 0.5)
+        self.now += seconds + self.extra.get(quality, 0) / 1000
         return ["good"] if int(text) % 10 < quality else ["bad", "good"]
 
     def sweep(self, monkeypatch, folder=None, dials=(4, 5, 6, 7, 8)):
@@ -52,13 +52,15 @@ def declared(engine):
     def search(text, depth, quality):
         return engine(text, depth, quality)
 
-    chosen = configuration_of(search)
-    given = replace(chosen.engine, parameters={"quality": 4})
-    return replace(chosen, engine=given, pace=replace(chosen.pace, concurrency=1))
+    configuration = configuration_of(search)
+    quality_engine = replace(configuration.engine, parameters={"quality": 4})
+    return replace(
+        configuration, engine=quality_engine, pace=replace(configuration.pace, concurrency=1)
+    )
 
 
 def qualities(result):
-    return sorted(result.points[place].parameters["quality"] for place in result.front)
+    return sorted(result.points[index].parameters["quality"] for index in result.front)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -120,5 +122,5 @@ def test_a_front_without_noise_is_the_usual_one():
     latencies = np.tile([5.0, 9.0, 7.0, 8.0], (20, 1))
     speed = LatencyQuantiles.from_latencies(latencies, 0.5, level=0.95, seed=0)
     assert front_of(quality, speed, 0.95) == [0, 3]
-    one = LatencyQuantiles.from_latencies(latencies[:1], 0.5, level=0.95, seed=0)
-    assert sorted(front_of(quality, one, 0.95)) == [0, 1, 2, 3]  # one query shows nothing
+    one_query = LatencyQuantiles.from_latencies(latencies[:1], 0.5, level=0.95, seed=0)
+    assert sorted(front_of(quality, one_query, 0.95)) == [0, 1, 2, 3]  # one query shows nothing

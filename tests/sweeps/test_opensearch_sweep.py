@@ -42,9 +42,11 @@ def documents():
 def node(opensearch, documents, shop):
     fields = {"body": {"type": "text", "analyzer": "whitespace"}}
     opensearch.index(
-        "bm25", fields, {doc: {"body": body} for doc, body in documents.items()},
+        "bm25",
+        fields,
+        {doc: {"body": body} for doc, body in documents.items()},
         {"similarity": {"default": BEFORE}},
-    )  # fmt: skip
+    )
     (shop / "bm25.toml").write_text(
         f'[engine]\nkind = "opensearch"\nurl = "{opensearch.url}"\nindex = "bm25"\n'
         'search = ["body"]\ndepth = 60\n'
@@ -59,15 +61,15 @@ def similarity(node):
 
 def bm25(documents, query, k1, b):
     """BM25 as OpenSearch has it; the length, which it rounds, is exact below 40."""
-    words = {doc: body.split() for doc, body in documents.items()}
-    mean = sum(map(len, words.values())) / len(words)
-    scores = dict.fromkeys(words, 0.0)
+    terms_by_doc = {doc: body.split() for doc, body in documents.items()}
+    mean = sum(map(len, terms_by_doc.values())) / len(terms_by_doc)
+    scores = dict.fromkeys(terms_by_doc, 0.0)
     for term in query.split():
-        df = sum(term in each for each in words.values())
-        idf = math.log(1 + (len(words) - df + 0.5) / (df + 0.5))
-        for doc, each in words.items():
-            tf = each.count(term)
-            scores[doc] += idf * (k1 + 1) * tf / (tf + k1 * (1 - b + b * len(each) / mean))
+        df = sum(term in doc_terms for doc_terms in terms_by_doc.values())
+        idf = math.log(1 + (len(terms_by_doc) - df + 0.5) / (df + 0.5))
+        for doc, doc_terms in terms_by_doc.items():
+            tf = doc_terms.count(term)
+            scores[doc] += idf * (k1 + 1) * tf / (tf + k1 * (1 - b + b * len(doc_terms) / mean))
     return {doc: score for doc, score in scores.items() if score}
 
 
@@ -82,8 +84,8 @@ def test_each_point_has_its_own_k1_and_b_and_the_index_is_as_before(node, docume
         for query in ("q0", "q7"):
             expected = bm25(documents, queries[query], **point.parameters)
             rows = run.filter(run["query_id"] == query)
-            found = dict(zip(rows["doc_id"], rows["score"], strict=True))
-            assert found == pytest.approx(expected, rel=1e-5)
+            scores = dict(zip(rows["doc_id"], rows["score"], strict=True))
+            assert scores == pytest.approx(expected, rel=1e-5)
     assert {name: float(similarity(node)[name]) for name in ("k1", "b")} == {"k1": 1.2, "b": 0.75}
 
 

@@ -29,19 +29,23 @@ depth = {low = 1, high = 4, steps = 3, integer = true}
 
 
 def test_the_baseline_is_the_first_point_and_of_the_engine(plan):
-    found = read_plan(plan())
-    assert found.baseline == {"title": 1.0, "table": "plain"}
-    assert len(found.points) == 6
-    assert found.points[0] == found.baseline
-    more = read_plan(plan(f"{DIALS}[baseline]\ntitle = 2\n"))
-    assert len(more.points) == 7
-    assert more.points[0] == {"title": 2, "table": "plain"}
+    sweep_plan = read_plan(plan())
+    assert sweep_plan.baseline == {"title": 1.0, "table": "plain"}
+    assert len(sweep_plan.points) == 6
+    assert sweep_plan.points[0] == sweep_plan.baseline
+    baseline_plan = read_plan(plan(f"{DIALS}[baseline]\ntitle = 2\n"))
+    assert len(baseline_plan.points) == 7
+    assert baseline_plan.points[0] == {"title": 2, "table": "plain"}
 
 
 def test_a_grid_has_every_combination_once():
     dials = (Dial("a", (1, 2)), Dial("b", ("x", True)))
     assert [tuple(point.values()) for point in grid_points(dials)] == [
-        (1, "x"), (1, True), (2, "x"), (2, True)]  # fmt: skip
+        (1, "x"),
+        (1, True),
+        (2, "x"),
+        (2, True),
+    ]
     assert is_same_value(2, 2.0)
     assert not is_same_value(0, [False][0])
 
@@ -73,7 +77,7 @@ def test_a_grid_has_every_combination_once():
         ("invalid-sweep", None, "[dails]\ntitle = [1]\n"),
         ("invalid-sweep", None, ""),
     ],
-)  # fmt: skip
+)
 def test_dials_that_cannot_be(plan, code, line, text):
     file = plan(text)
     with raises(code, source=str(file), line=line and LINES + line):

@@ -48,11 +48,11 @@ def test_a_dictionary_is_set_up_and_dropped(postgresql_server, tmp_path, monkeyp
         for row in TEXTS.items():
             session.execute("INSERT INTO swept_texts VALUES (%s, %s)", row)
         result = rankgate.sweep(tmp_path / "sweep.toml")
-        left = session.execute("SELECT to_regclass('swept')").fetchone()
+        leftover = session.execute("SELECT to_regclass('swept')").fetchone()
         session.execute("DROP TABLE swept_texts")
     recall = {point.parameters["dictionary"]: point.metrics["R@10"].mean for point in result.points}
     assert result.finished
     assert recall == pytest.approx({"simple": (1 / 2 + 1 / 2 + 1) / 3, "english": 1})
-    assert left == (None,)
+    assert leftover == (None,)
     for path in (tmp_path / "sweep.points").iterdir():
         assert PASSWORD.encode() not in path.read_bytes()

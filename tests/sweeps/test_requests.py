@@ -35,13 +35,13 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("TOKEN", SECRET)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as found:
-        found.seen, found.answers = [], {}
-        found.url = f"http://127.0.0.1:{found.server_port}"
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as http_server:
+        http_server.seen, http_server.answers = [], {}
+        http_server.url = f"http://127.0.0.1:{http_server.server_port}"
+        thread = threading.Thread(target=http_server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        yield found
-        found.shutdown()
+        yield http_server
+        http_server.shutdown()
         thread.join()
 
 
@@ -85,9 +85,9 @@ def test_a_request_that_fails_is_named_without_the_secret(file, server, shop):
 
 def test_what_a_program_left_is_undone_before_anything_else(file, server, shop):
     (shop / "sweep.points").mkdir()
-    left = Step(request=f"DELETE {server.url}/boost/9")
+    undo_step = Step(request=f"DELETE {server.url}/boost/9")
     with Journal.open(shop / "sweep.points" / "undo.jsonl") as journal:
-        journal.add({"undo": [vars(left)]})
+        journal.add({"undo": [vars(undo_step)]})
     server.answers["DELETE", "/boost/9"] = 503
     with pytest.raises(rankgate.UsageError) as caught:  # its words hold the port
         rankgate.sweep(file)

@@ -39,8 +39,10 @@ def test_every_point_has_the_figures_of_its_own_snapshot(plan, shop):
             assert point.metrics[metric].mean == pytest.approx(mean)
             assert point.metrics[metric].low < mean < point.metrics[metric].high
         assert set(point.latency) >= {"p50", "p95"}
-        kept = rankgate.read_run(shop / "sweep.points" / point.run).table
-        assert kept.sort("query_id", "doc_id").equals(run.run.table.sort("query_id", "doc_id"))
+        saved_rows = rankgate.read_run(shop / "sweep.points" / point.run).table
+        assert saved_rows.sort("query_id", "doc_id").equals(
+            run.run.table.sort("query_id", "doc_id")
+        )
     means = [point.metrics["nDCG@10"].mean for point in result.points]
     assert result.choice.place == int(np.argmax(means))
     gain = max(means) - means[0]
@@ -59,17 +61,17 @@ def test_the_gain_and_its_interval_are_those_of_compare(plan, shop):
 
 
 def test_what_was_measured_is_not_measured_again(plan, shop):
-    asked = []
+    progress_steps = []
     file = plan()
-    with rankgate.progress(asked.append):
+    with rankgate.progress(progress_steps.append):
         first = rankgate.sweep(file)
-    assert len(asked) == 7  # six points, and their latencies
-    times = {each.name: each.stat().st_mtime_ns for each in (shop / "sweep.points").glob("*.run")}
-    again = rankgate.sweep(file)
-    assert again.to_dict() == first.to_dict()
-    more = rankgate.sweep(plan(DIALS.replace("[0.5, 1, 4]", "[0.5, 1, 4, 8]")))
-    assert len(more.points) == 8
-    now = {each.name: each.stat().st_mtime_ns for each in (shop / "sweep.points").glob("*.run")}
+    assert len(progress_steps) == 7  # six points, and their latencies
+    times = {path.name: path.stat().st_mtime_ns for path in (shop / "sweep.points").glob("*.run")}
+    second = rankgate.sweep(file)
+    assert second.to_dict() == first.to_dict()
+    larger_sweep = rankgate.sweep(plan(DIALS.replace("[0.5, 1, 4]", "[0.5, 1, 4, 8]")))
+    assert len(larger_sweep.points) == 8
+    now = {path.name: path.stat().st_mtime_ns for path in (shop / "sweep.points").glob("*.run")}
     assert times.items() <= now.items()
     assert len(now) == 8
     with closing(sqlite3.connect(shop / "shop.sqlite")) as database, database:
@@ -79,15 +81,15 @@ def test_what_was_measured_is_not_measured_again(plan, shop):
 
 
 def test_parallel_points_give_the_same(plan, tmp_path):
-    one = rankgate.sweep(plan(), folder=tmp_path / "one")
-    four = rankgate.sweep(plan(), folder=tmp_path / "four", workers=4)
-    assert figures(one) | {"folder": ""} == figures(four) | {"folder": ""}
+    serial_sweep = rankgate.sweep(plan(), folder=tmp_path / "one")
+    parallel_sweep = rankgate.sweep(plan(), folder=tmp_path / "four", workers=4)
+    assert figures(serial_sweep) | {"folder": ""} == figures(parallel_sweep) | {"folder": ""}
 
 
 def test_the_result_round_trips_and_reports(plan, shop, tmp_path):
     result = rankgate.sweep(plan())
-    kept = json.loads((shop / "sweep.points" / "sweep.json").read_text())
-    assert Sweep.from_dict(kept).to_dict() == result.to_dict()
+    saved_result = json.loads((shop / "sweep.points" / "sweep.json").read_text())
+    assert Sweep.from_dict(saved_result).to_dict() == result.to_dict()
     frame = result.to_polars()
     assert frame["title"].to_list() == [point.parameters["title"] for point in result.points]
     assert frame["nDCG@10.low"].dtype == pl.Float64
@@ -97,8 +99,8 @@ def test_the_result_round_trips_and_reports(plan, shop, tmp_path):
 
 def test_a_killed_sweep_goes_on_and_equals_one_that_was_not(plan, tmp_path):
     file = plan(DIALS.replace("[0.5, 1, 4]", "[0.5, 1, 2, 4]"))
-    whole = rankgate.sweep(file, folder=tmp_path / "whole")
-    words = [
+    uninterrupted = rankgate.sweep(file, folder=tmp_path / "whole")
+    command = [
         sys.executable,
         "-m",
         "rankgate",
@@ -109,12 +111,12 @@ def test_a_killed_sweep_goes_on_and_equals_one_that_was_not(plan, tmp_path):
     ]
     chance = random.Random(5)
     for _ in range(3):
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.7 + chance.random() * 0.5)
         process.send_signal(signal.SIGKILL)
         process.wait()
     resumed = rankgate.sweep(file, folder=tmp_path / "cut")
-    assert figures(resumed) | {"folder": ""} == figures(whole) | {"folder": ""}
+    assert figures(resumed) | {"folder": ""} == figures(uninterrupted) | {"folder": ""}
 
 
 def test_a_point_that_fails_is_named_and_goes_on_later(plan, shop):
@@ -231,22 +233,22 @@ def fresh(shop):
 
 
 def test_a_set_up_is_carried_out_and_undone(plan, shop, fresh):
-    before = tables(shop)
+    tables_before = tables(shop)
     result = rankgate.sweep(plan(SETUP, fresh))
     assert result.finished
     assert (result.front, result.baseline.latency_low) == ((), None)  # an index for each point
     assert "not-timed-in-turn" in {notice.code for notice in result.notices}
-    assert tables(shop) == before
+    assert tables(shop) == tables_before
     values = [point.metrics["nDCG@10"].mean for point in result.points]
     assert len({round(value, 6) for value in values}) > 1
 
 
 def test_a_set_up_that_fails_is_undone_and_named(plan, shop, fresh):
-    before = tables(shop)
+    tables_before = tables(shop)
     result = rankgate.sweep(plan(SETUP.replace('"trigram"', '"nonsense"'), fresh))
     assert [point.state for point in result.points] == ["ok", "ok", "failed"]
     assert "nonsense" in result.points[2].problem
-    assert tables(shop) == before
+    assert tables(shop) == tables_before
 
 
 def set_ups(shop):
@@ -256,20 +258,20 @@ def set_ups(shop):
 
 
 def test_a_set_up_of_a_killed_sweep_is_undone_by_the_next(plan, shop, fresh):
-    before = tables(shop)
+    tables_before = tables(shop)
     file = plan(SETUP, fresh.replace("fresh.toml", "slow.toml"))
     text = (shop / "fresh.toml").read_text().replace("backoff = 0.01", "rate = 2")
     (shop / "slow.toml").write_text(text)
-    for sent, begun in ((signal.SIGKILL, 1), (signal.SIGINT, 2), (signal.SIGTERM, 3)):
-        words = [sys.executable, "-m", "rankgate", "sweep", str(file)]
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for signal_number, begun in ((signal.SIGKILL, 1), (signal.SIGINT, 2), (signal.SIGTERM, 3)):
+        command = [sys.executable, "-m", "rankgate", "sweep", str(file)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until(lambda: set_ups(shop) >= begun and "fresh" in tables(shop))  # noqa: B023 - at once
-        process.send_signal(sent)
+        process.send_signal(signal_number)
         process.wait()
-        assert (tables(shop) == before) == (sent != signal.SIGKILL)
+        assert (tables(shop) == tables_before) == (signal_number != signal.SIGKILL)
     (shop / "slow.toml").write_text(text.replace("rate = 2", "rate = 5000"))
     assert rankgate.sweep(file).finished
-    assert tables(shop) == before
+    assert tables(shop) == tables_before
 
 
 def test_a_set_up_that_cannot_be_undone_stops_the_sweep(plan, fresh):
@@ -292,9 +294,11 @@ def test_a_fusion_is_swept(shop, plan):
     runs = {}
     for name, weight in (("a", 0.1), ("b", 10)):
         runs[name] = rankgate.snapshot(
-            shop / "engine.toml", shop / "queries.tsv", shop / f"{name}.run",
+            shop / "engine.toml",
+            shop / "queries.tsv",
+            shop / f"{name}.run",
             parameters={"title": weight},
-        )  # fmt: skip
+        )
     text = """[sweep]
 qrels = "qrels.txt"
 [fuse]
@@ -314,9 +318,11 @@ b = 1
     assert {dial.name: dial.values for dial in result.space}["k"] == (1, 5, 22, 100)
     point = result.points[5]
     fused = rankgate.fuse(
-        [shop / "a.run", shop / "b.run"], "rrf", {"k": point.parameters["k"]},
+        [shop / "a.run", shop / "b.run"],
+        "rrf",
+        {"k": point.parameters["k"]},
         weights=[1.0, point.parameters["b"]],
-    )  # fmt: skip
+    )
     mean = rankgate.evaluate(shop / "qrels.txt", fused.run, ["nDCG@10"]).runs[0].means["nDCG@10"]
     assert point.metrics["nDCG@10"].mean == pytest.approx(mean)
     assert result.front == ()
@@ -356,15 +362,15 @@ best = "d1"
 def test_optuna_proposes_points_and_the_same_ones_again(plan, tmp_path):
     text = '[dials]\ntitle = {low = 0.1, high = 20, log = true}\ntable = ["plain", "stems"]\n'
     file = plan(text, HEAD + 'search = "optuna"\ntrials = 12\nseed = 3\n')
-    one = rankgate.sweep(file)
-    assert 7 <= len(one.points) <= 13
-    assert one.baseline.parameters == {"title": 1.0, "table": "plain"}
-    assert all(0.1 <= point.parameters["title"] <= 20 for point in one.points)
-    assert "adaptive-search" in {notice.code for notice in one.notices}
-    again = rankgate.sweep(file, folder=tmp_path / "again")
-    assert figures(again) | {"folder": ""} == figures(one) | {"folder": ""}
-    assert len(rankgate.sweep(file, trials=14).points) >= len(one.points)
-    assert one.plot("sweep-heat").rows
+    first = rankgate.sweep(file)
+    assert 7 <= len(first.points) <= 13
+    assert first.baseline.parameters == {"title": 1.0, "table": "plain"}
+    assert all(0.1 <= point.parameters["title"] <= 20 for point in first.points)
+    assert "adaptive-search" in {notice.code for notice in first.notices}
+    second = rankgate.sweep(file, folder=tmp_path / "again")
+    assert figures(second) | {"folder": ""} == figures(first) | {"folder": ""}
+    assert len(rankgate.sweep(file, trials=14).points) >= len(first.points)
+    assert first.plot("sweep-heat").rows
 
 
 def test_queries_without_judgments_or_answers_are_counted(shop, plan):

@@ -25,8 +25,8 @@ def _judged(noise, severity=0.0, share=1.0):
 
 
 def _snapshot(scores, noise):
-    drawn = scores + RNG.normal(0, noise, scores.shape)
-    return {f"q{q}": {f"d{d}": float(drawn[q, d]) for d in range(DOCS)} for q in range(QUERIES)}
+    noisy = scores + RNG.normal(0, noise, scores.shape)
+    return {f"q{q}": {f"d{d}": float(noisy[q, d]) for d in range(DOCS)} for q in range(QUERIES)}
 
 
 ANN, BOB, EVE = _judged(0.3), _judged(0.6, 0.4), _judged(0.6, -0.4)
@@ -36,8 +36,10 @@ OLD, NEW = [_snapshot(_OLD, 0.5) for _ in range(2)], [_snapshot(_NEW, 0.5) for _
 
 def test_the_interval_of_queries_alone_is_that_of_their_mean_over_repetitions():
     result = total_error([ANN, BOB], OLD[0], NEW[0], ["P@5"])
-    deltas = [compare(each, OLD[0], NEW[0], ["P@5"]).queries.sort("query_id")["delta"].to_numpy()
-              for each in (ANN, BOB)]  # fmt: skip
+    deltas = [
+        compare(qrels, OLD[0], NEW[0], ["P@5"]).queries.sort("query_id")["delta"].to_numpy()
+        for qrels in (ANN, BOB)
+    ]
     mean = np.mean(deltas, axis=0)
     row = result.metrics.row(0, named=True)
     assert row["delta"] == pytest.approx(mean.mean())
@@ -54,11 +56,11 @@ def test_what_adds_nothing_leaves_the_interval_as_it_is():
 
 def test_the_interval_for_correlated_biases_is_named():
     result = total_error([ANN, BOB, EVE], OLD[0], NEW[0], ["P@5"])
-    texts = [each.text for each in result.notices if each.code == "correlated-biases"]
+    texts = [notice.text for notice in result.notices if notice.code == "correlated-biases"]
     if not texts:  # raters add next to nothing here
         assert result.sources.filter(source="judgments")["share"].sum() < 0.05
-    again = TotalError.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.notices == result.notices
+    restored = TotalError.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.notices == result.notices
 
 
 def test_sources_add_up_and_say_what_to_add_first():
@@ -70,39 +72,43 @@ def test_sources_add_up_and_say_what_to_add_first():
 
 
 def test_unjudged_documents_are_a_source():
-    some = [_judged(0.3, share=0.8), _judged(0.3, share=0.8)]
-    result = total_error(some, OLD[0], NEW[0], ["P@5", "AP"])
-    without = total_error(some, OLD[0], NEW[0], ["P@5"], holes=False)
+    judgments = [_judged(0.3, share=0.8), _judged(0.3, share=0.8)]
+    result = total_error(judgments, OLD[0], NEW[0], ["P@5", "AP"])
+    without_holes = total_error(judgments, OLD[0], NEW[0], ["P@5"], holes=False)
     assert "unjudged documents" in result.sources["source"].to_list()
-    assert "unjudged documents" not in without.sources["source"].to_list()
+    assert "unjudged documents" not in without_holes.sources["source"].to_list()
     assert result.without_holes == ("AP",)
 
 
 def test_judgments_by_label_are_crossed():
-    by_label = {"judge:A,prompt:1": ANN, "judge:A,prompt:2": BOB, "judge:B,prompt:1": EVE,
-                "judge:B,prompt:2": _judged(0.4)}  # fmt: skip
+    by_label = {
+        "judge:A,prompt:1": ANN,
+        "judge:A,prompt:2": BOB,
+        "judge:B,prompt:1": EVE,
+        "judge:B,prompt:2": _judged(0.4),
+    }
     result = total_error(by_label, OLD[0], NEW[0], ["P@5"])
     assert result.facets == {"queries": QUERIES, "judge": 2, "prompt": 2}
     assert "judge × prompt" in " ".join(result.sources["source"])
 
 
 def test_unjudged_documents_widen_the_interval_of_a_single_set_of_judgments():
-    part = {q: {d: g for d, g in docs.items() if int(d[1:]) % 4} for q, docs in ANN.items()}
-    result = total_error(part, OLD[0], NEW[0], ["P@5"])
+    judged_part = {q: {d: g for d, g in docs.items() if int(d[1:]) % 4} for q, docs in ANN.items()}
+    result = total_error(judged_part, OLD[0], NEW[0], ["P@5"])
     row = result.metrics.row(0, named=True)
     assert row["high"] - row["low"] > row["naive_high"] - row["naive_low"]
     assert set(result.sources["source"]) == {"queries", "unjudged documents"}
-    whole = compare(ANN, OLD[0], NEW[0], ["P@5"]).metrics["delta"][0]
-    assert row["low"] < whole < row["high"]
+    full_delta = compare(ANN, OLD[0], NEW[0], ["P@5"]).metrics["delta"][0]
+    assert row["low"] < full_delta < row["high"]
     with raises("invalid-design"):
-        total_error(part, OLD[0], NEW[0], ["P@5"], holes=False)
+        total_error(judged_part, OLD[0], NEW[0], ["P@5"], holes=False)
 
 
 def test_it_makes_the_round_trip():
     result = total_error([ANN, BOB], OLD[0], NEW[0], ["P@5"])
-    again = TotalError.from_dict(json.loads(json.dumps(result.to_dict())))
-    assert again.metrics.equals(result.metrics)
-    assert again.facets == result.facets
+    restored = TotalError.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert restored.metrics.equals(result.metrics)
+    assert restored.facets == result.facets
 
 
 @pytest.mark.parametrize(
@@ -110,13 +116,17 @@ def test_it_makes_the_round_trip():
     [
         ([ANN], OLD[0], NEW[0], "invalid-design"),
         ([ANN, BOB], OLD, NEW[0], "invalid-design"),
-        ({"judge:A,prompt:1": ANN, "judge:A,prompt:2": BOB, "judge:B,prompt:1": EVE}, OLD[0],
-         NEW[0], "invalid-design"),
+        (
+            {"judge:A,prompt:1": ANN, "judge:A,prompt:2": BOB, "judge:B,prompt:1": EVE},
+            OLD[0],
+            NEW[0],
+            "invalid-design",
+        ),
         ({"judge:A": ANN, "prompt:1": BOB}, OLD[0], NEW[0], "invalid-design"),
         ({"judge:": ANN, "judge:B": BOB}, OLD[0], NEW[0], "invalid-syntax"),
         ({"judge:A": ANN, "judge: A": BOB, "judge:B,": BOB}, OLD[0], NEW[0], "invalid-syntax"),
     ],
-)  # fmt: skip
+)
 def test_designs_that_are_none(qrels, old, new, code):
     with raises(code):
         total_error(qrels, old, new, ["P@5"])
@@ -133,12 +143,13 @@ def test_at_the_command_line(run, tmp_path, monkeypatch):
         lines = [f"{q} 0 {d} {grade}\n" for q, docs in qrels.items() for d, grade in docs.items()]
         (tmp_path / name).write_text("".join(lines))
     for name, scores in (("old.run", OLD[0]), ("new.run", NEW[0])):
-        lines = [f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items()
-                 for d, score in docs.items()]  # fmt: skip
+        lines = [
+            f"{q} Q0 {d} 1 {score} x\n" for q, docs in scores.items() for d, score in docs.items()
+        ]
         (tmp_path / name).write_text("".join(lines))
     runs = ("--baseline", "old.run", "--candidate", "new.run", "-m", "P@5")
-    ended = run("total-error", "judge:ann=ann.qrels", "judge:bob=bob.qrels", *runs)
-    assert ended.code == 0
-    assert "2 judge" in ended.out
+    result = run("total-error", "judge:ann=ann.qrels", "judge:bob=bob.qrels", *runs)
+    assert result.code == 0
+    assert "2 judge" in result.out
     assert run("total-error", "ann.qrels", *runs).code == 2
     assert run("total-error", "ann.qrels", "none.qrels", *runs).code == 2

@@ -35,29 +35,30 @@ def test_tenths_are_counted_by_hand():
     assert result.select("low", "high", "n").rows() == [(0, 0.1, 2), (0.5, 0.6, 3), (0.9, 1.0, 1)]
     assert result["predicted"].to_list() == pytest.approx([0.025, 1.64 / 3, 1.0])
     assert result["measured"].to_list() == pytest.approx([1 / 2, 2 / 3, 1])
-    assert all(row["measured_low"] <= row["measured"] <= row["measured_high"]
-               for row in result.to_dicts())  # fmt: skip
+    assert all(
+        row["measured_low"] <= row["measured"] <= row["measured_high"] for row in result.to_dicts()
+    )
 
 
 def test_brier_by_hand():
-    own, mean = brier(np.array([0.8, 0.3]), np.array([1.0, 0.0]))
-    assert (own, mean) == pytest.approx(((0.2**2 + 0.3**2) / 2, 0.25))
+    score, mean = brier(np.array([0.8, 0.3]), np.array([1.0, 0.0]))
+    assert (score, mean) == pytest.approx(((0.2**2 + 0.3**2) / 2, 0.25))
 
 
 def test_every_judged_document_of_the_lists_is_guessed_once():
     qrels, old, new = _collection(40)
     result = calibration(qrels, old, new, "P@5", experiments=6)
-    shown = {
+    ranked_pairs = {
         (q, doc)
         for run in (old, new)
         for q, docs in _first(run, 5).items()
         for doc in docs
         if doc in qrels[q]
     }
-    assert result.documents == result.relevance["n"].sum() == len(shown)
-    relevant = sum(qrels[q][doc] > 0 for q, doc in shown)
-    came = sum(row["n"] * row["measured"] for row in result.relevance.to_dicts())
-    assert came == pytest.approx(relevant)
+    assert result.documents == result.relevance["n"].sum() == len(ranked_pairs)
+    relevant = sum(qrels[q][doc] > 0 for q, doc in ranked_pairs)
+    measured_total = sum(row["n"] * row["measured"] for row in result.relevance.to_dicts())
+    assert measured_total == pytest.approx(relevant)
     assert result.experiments == result.flips["n"].sum() == 6
     assert result.queries == 40
 
@@ -65,19 +66,19 @@ def test_every_judged_document_of_the_lists_is_guessed_once():
 def test_guesses_are_better_than_the_mean_where_queries_differ():
     qrels = {f"q{i}": {f"d{j}": int(i % 2 == 0) for j in range(20)} for i in range(30)}
     run = {q: {f"d{j}": 20.0 - j for j in range(20)} for q in qrels}
-    other = {q: {f"d{j}": float(j) for j in range(20)} for q in qrels}
-    result = calibration(qrels, run, other, "P@5", experiments=0)
-    own, mean = result.brier["relevance"]
+    reversed_run = {q: {f"d{j}": float(j) for j in range(20)} for q in qrels}
+    result = calibration(qrels, run, reversed_run, "P@5", experiments=0)
+    score, mean = result.brier["relevance"]
     assert mean == pytest.approx(0.25)
-    assert own < 0.1
+    assert score < 0.1
 
 
 def test_the_same_seed_gives_the_same():
     qrels, old, new = _collection(12)
-    one, two = (calibration(qrels, old, new, "P@5", experiments=3).to_dict() for _ in range(2))
-    assert one == two
-    other = calibration(qrels, old, new, "P@5", experiments=3, seed=1).to_dict()
-    assert other["relevance"] != one["relevance"]
+    first, second = (calibration(qrels, old, new, "P@5", experiments=3).to_dict() for _ in range(2))
+    assert first == second
+    other_seed = calibration(qrels, old, new, "P@5", experiments=3, seed=1).to_dict()
+    assert other_seed["relevance"] != first["relevance"]
 
 
 def test_trials_that_hide_everything_are_left_out():

@@ -55,14 +55,14 @@ def test_values_are_those_of_judgments_with_these_grades(convention, seed):
         for system, run in enumerate(runs):
             result = evaluate(full, {"run": run}, METRICS, convention=convention)
             expected = result.values.filter(pl.col("query_id").is_in(queries))
-            for place, metric in enumerate(METRICS):
+            for metric_index, metric in enumerate(METRICS):
                 row = dict(
                     expected.filter(pl.col("metric") == metric)
                     .select("query_id", "value")
                     .iter_rows()
                 )
-                found = [row.get(query) or 0.0 for query in queries]
-                assert values[system, place, :, number].tolist() == found
+                expected_values = [row.get(query) or 0.0 for query in queries]
+                assert values[system, metric_index, :, number].tolist() == expected_values
 
 
 def test_no_hole_gives_no_query():
@@ -87,12 +87,12 @@ def test_figures_of_a_slice_are_those_of_its_queries_alone():
         {"query_id": list(tags), "parity": list(tags.values()), "text": list(tags)}
     )
     shop = Collection(qrels, tags=table)
-    every = holes(shop, *runs, METRICS, depth=5).slices
-    assert every["tag"].unique().to_list() == ["parity"]  # a text is no slice
+    slices = holes(shop, *runs, METRICS, depth=5).slices
+    assert slices["tag"].unique().to_list() == ["parity"]  # a text is no slice
     for value in ("even", "odd"):
-        some = [{q: docs for q, docs in t.items() if tags[q] == value} for t in (qrels, *runs)]
-        alone = holes(*some, METRICS, depth=5).metrics
-        part = every.filter(pl.col("value") == value)
-        assert part["metric"].to_list() == METRICS
+        subset = [{q: docs for q, docs in t.items() if tags[q] == value} for t in (qrels, *runs)]
+        subset_metrics = holes(*subset, METRICS, depth=5).metrics
+        slice_rows = slices.filter(pl.col("value") == value)
+        assert slice_rows["metric"].to_list() == METRICS
         for name in ("n", "delta", "worst", "best"):
-            assert part[name].to_list() == pytest.approx(alone[name].to_list())
+            assert slice_rows[name].to_list() == pytest.approx(subset_metrics[name].to_list())

@@ -124,8 +124,8 @@ def test_the_name_of_a_module_in_a_string_changes_no_hash(code, tmp_path):
 
 
 def test_a_definition_in_another_file_has_the_same_hash(code, tmp_path):
-    one = digest(code, tmp_path / "a")
+    original_hash = digest(code, tmp_path / "a")
     assert (
         digest(code, tmp_path / "b", STUDY.replace("stats.ends", "stats.bounds"), place="bounds")
-        == one
+        == original_hash
     )

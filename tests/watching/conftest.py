@@ -31,17 +31,24 @@ class History:
     def add(self, *values, system="new", qrels="q", verdict=None, better=True, **more):
         for value in values:
             figures = tuple(
-                Value(metric, name, number, number - 0.05, number + 0.05, 50,
-                      higher_is_better=better)
+                Value(
+                    metric, name, number, number - 0.05, number + 0.05, 50, higher_is_better=better
+                )
                 for metric, name, number in [("nDCG@10", system, value)]
-            )  # fmt: skip
-            made = NewRecord(
-                {"kind": "evaluation", "day": self.days}, START + timedelta(days=self.days),
-                system=system, qrels_sha256=qrels, queries_sha256="x", convention_hash="c",
-                verdict=verdict, values=figures, **more,
-            )  # fmt: skip
+            )
+            record = NewRecord(
+                {"kind": "evaluation", "day": self.days},
+                START + timedelta(days=self.days),
+                system=system,
+                qrels_sha256=qrels,
+                queries_sha256="x",
+                convention_hash="c",
+                verdict=verdict,
+                values=figures,
+                **more,
+            )
             with self.store.write() as connection:
-                records.add(connection, self.store.blobs, self.project, made)
+                records.add(connection, self.store.blobs, self.project, record)
             self.days += 1
 
 

@@ -18,14 +18,14 @@ HOOK = '[[channels]]\nname = "team"\nkind = "webhook"\nurl = "https://hooks.exam
 
 
 def changes(history, moment=None):
-    found = check_alerts(history.store, history.name, moment or history.moment)
-    return [(each.rule, each.system, each.status, each.change) for each in found.states]
+    alert_check = check_alerts(history.store, history.name, moment or history.moment)
+    return [(state.rule, state.system, state.status, state.change) for state in alert_check.states]
 
 
 def waiting(history, moment):
     with history.store.read() as connection:
-        due = alerts.find_due(connection, moment, project=history.project)
-    return [(each.event, each.channel) for each in due]
+        notifications = alerts.find_due(connection, moment, project=history.project)
+    return [(notification.event, notification.channel) for notification in notifications]
 
 
 def test_an_alert_fires_once_and_is_over_when_the_value_is_back(history):
@@ -52,13 +52,13 @@ def test_each_system_has_its_own_alert(history):
     history.rules(LOW)
     history.add(0.4, system="old")
     history.add(0.4, system="new")
-    assert [each[3] for each in changes(history)] == ["fired", "fired"]
+    assert [change[3] for change in changes(history)] == ["fired", "fired"]
     history.rules(LOW + 'system = "new"\n')
     history.add(0.2, system="new")
     assert changes(history) == [("low", "new", "fail", "again")]
     with history.store.read() as connection:  # the series of "old" is no longer looked at
         states = {
-            each.system: each.state for each in alerts.list_alerts(connection, history.project)
+            alert.system: alert.state for alert in alerts.list_alerts(connection, history.project)
         }
     assert states == {"old": "resolved", "new": "open"}
 
@@ -67,17 +67,23 @@ def test_rules_count_points_in_a_row_and_intervals(history):
     history.rules(LOW + "points = 2\n" + LOW.replace('"low"', '"sure"') + "certain = true\n")
     history.add(0.48)
     assert [(name, status) for name, _, status, _ in changes(history)] == [
-        ("low", "inconclusive"), ("sure", "pass")]  # fmt: skip
+        ("low", "inconclusive"),
+        ("sure", "pass"),
+    ]
     history.add(0.44)
     assert [(name, status) for name, _, status, _ in changes(history)] == [
-        ("low", "fail"), ("sure", "fail")]  # fmt: skip
+        ("low", "fail"),
+        ("sure", "fail"),
+    ]
 
 
 @pytest.mark.parametrize("better", [True, False])
 def test_a_fall_is_measured_against_comparable_evaluations(history, better):
     sign = 1 if better else -1
-    history.rules('[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\nmargin = 0.1\n'
-                  "window = 3\nleast = 2\n")  # fmt: skip
+    history.rules(
+        '[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\nmargin = 0.1\n'
+        "window = 3\nleast = 2\n"
+    )
     history.add(sign * 0.9, sign * 0.5, better=better)
     assert changes(history)[0][2] == "inconclusive"
     history.add(sign * 0.6, sign * 0.6, better=better)
@@ -94,15 +100,18 @@ def test_shares_verdicts_and_days(history):
         '[[rules]]\nid = "gate"\nkind = "verdict"\nmetric = "nDCG@10"\n'
         '[[rules]]\nid = "old"\nkind = "stale"\nmetric = "nDCG@10"\ndays = 2\n'
     )
-    assert [each[2] for each in changes(history, history.moment)] == [
-        "inconclusive", "inconclusive", "fail"]  # fmt: skip
+    assert [change[2] for change in changes(history, history.moment)] == [
+        "inconclusive",
+        "inconclusive",
+        "fail",
+    ]
     history.add(0.5, 0.46, verdict="pass")
-    assert [each[2] for each in changes(history)] == ["pass", "pass", "pass"]
+    assert [change[2] for change in changes(history)] == ["pass", "pass", "pass"]
     history.add(0.42, verdict="fail")  # less than 90 % of the median of 0.5 and 0.46
-    assert [each[2] for each in changes(history)] == ["fail", "fail", "pass"]
+    assert [change[2] for change in changes(history)] == ["fail", "fail", "pass"]
     late = history.moment + timedelta(days=2)
-    assert [each[2:] for each in changes(history, late)][2] == ("fail", "fired")
-    assert [each[2:] for each in changes(history, late + timedelta(days=1))][2] == ("fail", "")
+    assert [change[2:] for change in changes(history, late)][2] == ("fail", "fired")
+    assert [change[2:] for change in changes(history, late + timedelta(days=1))][2] == ("fail", "")
 
 
 def test_a_change_point_fires_and_is_over_with_new_judgments_or_the_way_back(history):
@@ -110,14 +119,14 @@ def test_a_change_point_fires_and_is_over_with_new_judgments_or_the_way_back(his
     steady = [0.6, 0.61, 0.59, 0.6, 0.605, 0.6, 0.595, 0.6]
     history.add(*steady)
     assert changes(history)[0][2] == "pass"
-    history.add(*(each - 0.2 for each in steady))
+    history.add(*(score - 0.2 for score in steady))
     assert changes(history)[0][2:] == ("fail", "fired")
     with history.store.read() as connection:
         [alert] = alerts.list_alerts(connection, history.project)
     assert alert.evidence["value"] == pytest.approx(-0.2, abs=0.01)
     history.add(*steady)
     assert changes(history)[0][2:] == ("pass", "resolved")
-    history.add(*(each - 0.2 for each in steady))
+    history.add(*(score - 0.2 for score in steady))
     assert changes(history)[0][2:] == ("fail", "fired")
     assert changes(history, history.moment + timedelta(days=500))[0][2:] == ("pass", "resolved")
     history.add(0.3, qrels="others")
@@ -140,9 +149,9 @@ def test_quiet_hours_hold_messages_back_unless_a_rule_blocks(history):
 
 def test_hours_end_on_the_right_day():
     rules = read_rules('[alerts]\nquiet = "22:00-07:00"\n')
-    at = [datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (21, 22, 23)]
+    moments = [datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (21, 22, 23)]
     next_day = datetime(2026, 5, 2, 7, tzinfo=UTC)
-    assert [rules.quiet.ends_after(each) for each in at] == [None, next_day, next_day]
+    assert [rules.quiet.ends_after(moment) for moment in moments] == [None, next_day, next_day]
     assert rules.quiet.ends_after(datetime(2026, 5, 2, 6, 59, tzinfo=UTC)) == next_day
     assert rules.quiet.ends_after(next_day) is None
 
@@ -151,8 +160,8 @@ def test_two_checks_at_once_fire_once(history):
     history.rules(HOOK + LOW)
     history.add(0.1)
     with ThreadPoolExecutor(4) as pool:
-        every = list(pool.map(lambda _: changes(history), range(8)))
-    assert sorted(each[0][3] for each in every) == [""] * 7 + ["fired"]
+        all_changes = list(pool.map(lambda _: changes(history), range(8)))
+    assert sorted(change_list[0][3] for change_list in all_changes) == [""] * 7 + ["fired"]
     assert waiting(history, history.moment) == [("fired", "team")]
 
 
@@ -175,7 +184,7 @@ def test_two_checks_at_once_fire_once(history):
         ("[[channels]]\nname = 'a'\nkind = 'email'\nto = ['x']\n", 4),
         ("[[channels]]\nname = 'a'\nkind = 'email'\nto = ['a@b.c\\nBcc: d@e.f']\n", 4),
     ],
-)  # fmt: skip
+)
 def test_rules_that_cannot_be_name_their_line(text, line):
     with raises("invalid-alerts") as error:
         read_rules(text, "alerts.toml")
@@ -186,4 +195,4 @@ def test_every_kind_is_declared_with_help():
     assert set(ALERTS) >= {"absolute", "change", "relative", "stale", "verdict"}
     for kind in ALERTS.values():
         assert kind.title
-        assert all(each.help for each in kind.takes)
+        assert all(parameter.help for parameter in kind.takes)

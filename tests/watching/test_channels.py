@@ -68,11 +68,27 @@ def certificate(tmp_path_factory):
     """A certificate for localhost and hooks.example.test, and its key."""
     folder = tmp_path_factory.mktemp("tls")
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=t",
-         "-addext", "subjectAltName=DNS:localhost,DNS:hooks.example.test",
-         "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=t",
+            "-addext",
+            "subjectAltName=DNS:localhost,DNS:hooks.example.test",
+            "-keyout",
+            folder / "key.pem",
+            "-out",
+            folder / "cert.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return folder / "cert.pem", folder / "key.pem"
 
 
@@ -87,9 +103,9 @@ def test_a_webhook_is_signed(monkeypatch):
         alert_channels.post_webhook(channel(server, secret="RANKGATE_WEBHOOK_KEY"), TEST, LOOPBACK)  # noqa: S106 - a name
     [(path, headers, body)] = server.got
     headers = {name.lower(): value for name, value in headers.items()}
-    moment, _, given = headers["x-rankgate-signature"].partition(",v1=")
+    moment, _, signature = headers["x-rankgate-signature"].partition(",v1=")
     expected = hmac.new(b"s3cret", moment[2:].encode() + b"." + body, hashlib.sha256).hexdigest()
-    assert (path, given) == ("/in?x=1", expected)
+    assert (path, signature) == ("/in?x=1", expected)
     assert (headers["x-rankgate-event"], headers["x-rankgate-delivery"]) == ("test", "7")
     assert json.loads(body)["project"] == "shop"
     monkeypatch.delenv("RANKGATE_WEBHOOK_KEY")
@@ -150,20 +166,20 @@ def test_names_of_this_machine_are_refused_in_every_spelling(host):
 
 
 def test_a_name_is_resolved_once_and_all_its_addresses_count(monkeypatch):
-    asked = []
+    hosts = []
     real = socket.getaddrinfo
 
     def resolve(host, port, *more, **how):
         if host != "hooks.example.test":
             return real(host, port, *more, **how)
-        asked.append(host)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in answers]
+        hosts.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answers]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with hook() as server:
         answers = ["127.0.0.1"]
         alert_channels.post_webhook(channel(server, "hooks.example.test"), TEST, LOOPBACK)
-        assert len(asked) == 1
+        assert len(hosts) == 1
         assert server.got[0][1]["host"] == f"hooks.example.test:{server.server_port}"
         answers = ["127.0.0.1", "10.0.0.1"]
         with raises("private-address"):
@@ -172,8 +188,13 @@ def test_a_name_is_resolved_once_and_all_its_addresses_count(monkeypatch):
 
 def test_tls_checks_the_name_although_it_connects_to_an_address(monkeypatch, certificate):
     real = socket.getaddrinfo
-    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *more, **how: real(
-        "127.0.0.1" if host.endswith(".example.test") else host, *more, **how))  # fmt: skip
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *more, **how: real(
+            "127.0.0.1" if host.endswith(".example.test") else host, *more, **how
+        ),
+    )
     with hook(certificate) as server:
         with raises("webhook-failed"):  # nobody vouches for it
             alert_channels.post_webhook(
@@ -196,15 +217,15 @@ def test_messages_are_sent_and_tried_again(history, monkeypatch):
         history.add(0.1)
         check_alerts(history.store, "shop", history.moment)
         server.statuses = [500, 500]
-        at = history.moment
-        assert deliver(history.store, "shop", moment=at) == DeliveryCounts(later=1)
-        assert deliver(history.store, "shop", moment=at) == DeliveryCounts()
-        at += RETRY_DELAYS[0]
-        assert deliver(history.store, "shop", moment=at) == DeliveryCounts(later=1)
-        at += RETRY_DELAYS[1]
+        moment = history.moment
+        assert deliver(history.store, "shop", moment=moment) == DeliveryCounts(later=1)
+        assert deliver(history.store, "shop", moment=moment) == DeliveryCounts()
+        moment += RETRY_DELAYS[0]
+        assert deliver(history.store, "shop", moment=moment) == DeliveryCounts(later=1)
+        moment += RETRY_DELAYS[1]
         link = "https://quality.example.org"
-        assert deliver(history.store, link=link, moment=at) == DeliveryCounts(sent=1)
-        assert deliver(history.store, moment=at + timedelta(days=1)) == DeliveryCounts()
+        assert deliver(history.store, link=link, moment=moment) == DeliveryCounts(sent=1)
+        assert deliver(history.store, moment=moment + timedelta(days=1)) == DeliveryCounts()
         body = json.loads(server.got[-1][2])
         assert body["link"] == f"{link}/projects/shop/alerts"
         assert (body["event"], body["alert"]["rule"]) == ("fired", "low")
@@ -218,16 +239,16 @@ def test_messages_are_sent_and_tried_again(history, monkeypatch):
 def test_after_the_last_try_a_message_has_failed(history):
     history.rules('[[channels]]\nname = "team"\nkind = "webhook"\nurl = "http://10.0.0.1/"\n' + LOW)
     history.add(0.1)
-    at = history.moment
-    check_alerts(history.store, "shop", at)
+    moment = history.moment
+    check_alerts(history.store, "shop", moment)
     for wait in RETRY_DELAYS:
-        assert deliver(history.store, moment=at) == DeliveryCounts(later=1)
-        at += wait
-    assert deliver(history.store, moment=at) == DeliveryCounts(failed=1)
+        assert deliver(history.store, moment=moment) == DeliveryCounts(later=1)
+        moment += wait
+    assert deliver(history.store, moment=moment) == DeliveryCounts(failed=1)
     with history.store.read() as connection:
         [alert] = alerts.list_alerts(connection, history.project)
-        [one] = alerts.notifications_of_alert(connection, alert.id)
-    assert (one.state, one.tries) == ("failed", len(RETRY_DELAYS) + 1)
+        [notification] = alerts.notifications_of_alert(connection, alert.id)
+    assert (notification.state, notification.tries) == ("failed", len(RETRY_DELAYS) + 1)
     with raises("private-address"):
         try_channel(history.store, "shop", "team", allow_http=True)
     with raises("unknown-channel"):
@@ -235,8 +256,10 @@ def test_after_the_last_try_a_message_has_failed(history):
 
 
 def test_what_is_over_before_it_was_announced_is_not_announced(history):
-    history.rules('[alerts]\nquiet = "00:00-23:59"\n[[channels]]\nname = "team"\nkind = "webhook"\n'
-                  'url = "http://10.0.0.1/"\n' + LOW + 'tier = "warn"\n')  # fmt: skip
+    history.rules(
+        '[alerts]\nquiet = "00:00-23:59"\n[[channels]]\nname = "team"\nkind = "webhook"\n'
+        'url = "http://10.0.0.1/"\n' + LOW + 'tier = "warn"\n'
+    )
     for value in (0.1, 0.9):
         history.add(value)
         check_alerts(history.store, "shop", history.moment)
@@ -262,20 +285,26 @@ def mailbox(certificate, tls, monkeypatch):
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
-    how = {"ssl_context": context} if tls == "tls" else {}
+    tls_options = {"ssl_context": context} if tls == "tls" else {}
     if tls == "starttls":
-        how = {"tls_context": context, "require_starttls": True}
+        tls_options = {"tls_context": context, "require_starttls": True}
 
     def signed_in(*known):
-        given = known[-1]
-        return AuthResult(success=(given.login, given.password) == (b"rank", b"gate"))
+        credentials = known[-1]
+        return AuthResult(success=(credentials.login, credentials.password) == (b"rank", b"gate"))
 
     box = Box()
     port = free_port()
     controller = Controller(
-        box, hostname="127.0.0.1", port=port, authenticator=signed_in, auth_required=tls != "none",
-        auth_require_tls=tls == "starttls", ready_timeout=PATIENCE, **how,
-    )  # fmt: skip
+        box,
+        hostname="127.0.0.1",
+        port=port,
+        authenticator=signed_in,
+        auth_required=tls != "none",
+        auth_require_tls=tls == "starttls",
+        ready_timeout=PATIENCE,
+        **tls_options,
+    )
     if tls == "tls":
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     controller.start()
@@ -288,7 +317,7 @@ def mailbox(certificate, tls, monkeypatch):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("tls", ["starttls", "tls", "none"])
 def test_mail_is_handed_over(certificate, tls, monkeypatch):
-    to = Channel("mail", "email", {"to": ["a@example.org", "b@example.org"]})
+    mail_channel = Channel("mail", "email", {"to": ["a@example.org", "b@example.org"]})
     with mailbox(certificate, tls, monkeypatch) as (box, port):
         signed = {
             "HOST": "localhost",
@@ -300,7 +329,7 @@ def test_mail_is_handed_over(certificate, tls, monkeypatch):
             signed |= {"USER": "rank", "PASSWORD": "gate", "CA": str(certificate[0])}
         for name, value in signed.items():
             monkeypatch.setenv(f"RANKGATE_SMTP_{name}", value)
-        alert_channels.send_mail(to, TEST)
+        alert_channels.send_mail(mail_channel, TEST)
         [(sender, receivers, content)] = box.got
         assert (sender, receivers) == ("rankgate@example.org", ["a@example.org", "b@example.org"])
         assert "Subject: [shop] test of rankgate's alerts" in content
@@ -309,11 +338,11 @@ def test_mail_is_handed_over(certificate, tls, monkeypatch):
             monkeypatch.setattr(alert_channels, "_TIMEOUT", 1.0)  # the server answers no more
             monkeypatch.setenv("RANKGATE_SMTP_PASSWORD", "wrong")
             with raises("mail-failed"):
-                alert_channels.send_mail(to, TEST)
+                alert_channels.send_mail(mail_channel, TEST)
             monkeypatch.delenv("RANKGATE_SMTP_CA")
             monkeypatch.delenv("SSL_CERT_FILE", raising=False)
             with raises("mail-failed"):  # nobody vouches for its certificate
-                alert_channels.send_mail(to, TEST)
+                alert_channels.send_mail(mail_channel, TEST)
     assert len(box.got) == 1
 
 
@@ -339,13 +368,13 @@ def test_titles_hold_no_second_header(history, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as greeting:
         port = greeting.getsockname()[1]
         threading.Thread(target=_greet, args=(greeting,), daemon=True).start()
-        where = alert_channels.MailServer("127.0.0.1", "rankgate@example.org", "none", port)
-        to = Channel("m", "email", {"to": ["a@example.org"]})
-        alert_channels.send_mail(to, Message(1, "fired", "shop", alert), where)
-    [made] = box
-    assert "Bcc: evil" in made["Subject"]
-    assert made["Bcc"] is None
-    assert made["To"] == "a@example.org"
+        mail_server = alert_channels.MailServer("127.0.0.1", "rankgate@example.org", "none", port)
+        mail_channel = Channel("m", "email", {"to": ["a@example.org"]})
+        alert_channels.send_mail(mail_channel, Message(1, "fired", "shop", alert), mail_server)
+    [message] = box
+    assert "Bcc: evil" in message["Subject"]
+    assert message["Bcc"] is None
+    assert message["To"] == "a@example.org"
 
 
 def _greet(server):

@@ -79,10 +79,14 @@ def test_the_clock_of_a_zone_is_that_of_python(zones):
 
 def due(schedule, zone, begin, end):
     """The moments of a schedule from one moment to another."""
-    moments, at, found = parse_schedule(schedule, zone.key), begin - timedelta(microseconds=1), []
-    while (at := moments.next_after(at)) is not None and at < end:
-        found.append(at)
-    return found
+    moments, moment, due_moments = (
+        parse_schedule(schedule, zone.key),
+        begin - timedelta(microseconds=1),
+        [],
+    )
+    while (moment := moments.next_after(moment)) is not None and moment < end:
+        due_moments.append(moment)
+    return due_moments
 
 
 def changes(clocks):
@@ -120,17 +124,21 @@ def test_every_time_of_the_days_around_a_change_is_due_once_in_all_zones(zones):
             if not 300 < change < len(clocks) - 400:
                 continue
             near = slice(change - 200, change + 200)
-            around = list(zip(MOMENTS[near], clocks[near], strict=True))
-            days = sorted({clock.date() for _, clock in around})[1:-1]
+            adjacent_clocks = list(zip(MOMENTS[near], clocks[near], strict=True))
+            days = sorted({clock.date() for _, clock in adjacent_clocks})[1:-1]
             begin, end = MOMENTS[change - 60], MOMENTS[change + 60]
             for quarter in range(96):
-                at = time(*divmod(quarter * 15, 60))
+                at_time = time(*divmod(quarter * 15, 60))
                 first = [
-                    next(moment for moment, clock in around if clock >= datetime.combine(day, at))
+                    next(
+                        moment
+                        for moment, clock in adjacent_clocks
+                        if clock >= datetime.combine(day, at_time)
+                    )
                     for day in days
                 ]
                 expected = [moment for moment in first if begin <= moment < end]
-                schedule = f"{at.minute} {at.hour} * * *"
+                schedule = f"{at_time.minute} {at_time.hour} * * *"
                 assert due(schedule, zone, begin, end) == expected, (zone, schedule)
 
 
@@ -159,9 +167,9 @@ def test_a_schedule_of_every_hour_is_due_whenever_the_clock_shows_its_minutes(zo
         ("Europe/Warsaw", "0 3 31 3 *", "2020-04-01T00:00", "2021-03-31T01:00"),
         ("Pacific/Apia", "0 3 * * *", "2011-12-29T14:00", "2011-12-30T10:00"),  # a day less
     ],
-)  # fmt: skip
+)
 def test_days_of_a_change_are_not_lost(zone, schedule, after, expected):
-    begin, moment = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (after, expected))
+    begin, moment = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (after, expected))
     assert parse_schedule(schedule, zone).next_after(begin) == moment
     assert last_due(schedule, zone, begin, moment + timedelta(minutes=1)) == moment
 
@@ -170,8 +178,8 @@ def test_quiet_hours_end_when_the_clock_has_passed_their_end():
     quiet = QuietHours(time(22), time(2, 30), ZoneInfo("Europe/Warsaw"))
     skipped = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
     assert quiet.ends_after(skipped) == datetime(2026, 3, 29, 1, tzinfo=UTC)
-    twice = datetime(2026, 10, 25, 0, tzinfo=UTC)
-    assert quiet.ends_after(twice) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    repeated = datetime(2026, 10, 25, 0, tzinfo=UTC)
+    assert quiet.ends_after(repeated) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
 
 def test_the_scheduler_waits_by_the_monotonic_clock(history, monkeypatch):
@@ -182,8 +190,8 @@ def test_the_scheduler_waits_by_the_monotonic_clock(history, monkeypatch):
     scheduler.start()
     for days in (0, 400, -400, -1):
         clock[0] = now() + timedelta(days=days)
-        before = len(looks)
-        until(lambda before=before: len(looks) > before + 2)
+        look_count = len(looks)
+        until(lambda before=look_count: len(looks) > before + 2)
     scheduler.stop()
     until(lambda: "schedule" not in {thread.name for thread in threading.enumerate()})
 
@@ -237,12 +245,21 @@ def test_what_waits_for_a_moment_of_a_wrong_clock_is_taken_up(history):
         assert scheduled_jobs.take_run(connection, "new:2", lease=timedelta(minutes=2))
         assert scheduled_jobs.take_run(connection, "other:3", lease=timedelta(minutes=2)) is None
         fired = alerts.fire_alert(
-            connection, history.project, "key", rule="low", message="low", record=None,
-            metric="nDCG@10", system="new", slice="", evidence={}, at=now(),
-        )  # fmt: skip
+            connection,
+            history.project,
+            "key",
+            rule="low",
+            message="low",
+            record=None,
+            metric="nDCG@10",
+            system="new",
+            slice="",
+            evidence={},
+            at=now(),
+        )
         note = alerts.add_notification(connection, fired.alert.id, "fired", "team", not_before=None)
         assert alerts.claim_notifications(connection, now() + wrong, timedelta(minutes=2))
-        assert [one.id for one in alerts.find_due(connection, now())] == [note.id]
+        assert [notification.id for notification in alerts.find_due(connection, now())] == [note.id]
 
 
 def test_alerts_are_checked_again_when_the_clock_is_put_back(history, monkeypatch):

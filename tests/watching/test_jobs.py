@@ -31,7 +31,7 @@ def at(*parts):
 def put(history, text):
     with history.store.write() as connection:
         set_jobs(connection, history.project, read_jobs(text))
-        return {each.name: each for each in scheduled_jobs.list_jobs(connection, history.project)}
+        return {job.name: job for job in scheduled_jobs.list_jobs(connection, history.project)}
 
 
 def runs(history, name="nightly"):
@@ -42,18 +42,18 @@ def runs(history, name="nightly"):
 
 @pytest.fixture
 def scheduler(history, tmp_path):
-    made = Scheduler(history.store, tmp_path)
-    yield made
-    made.stop()
+    job_scheduler = Scheduler(history.store, tmp_path)
+    yield job_scheduler
+    job_scheduler.stop()
 
 
 @pytest.fixture
 def commands(monkeypatch):
     """A kind of job whose commands a test chooses."""
-    chosen = [["metrics"]]
-    kind = JobKind("chosen", (), lambda project, values: chosen, title="of a test")  # noqa: ARG005
+    command_list = [["metrics"]]
+    kind = JobKind("chosen", (), lambda project, values: command_list, title="of a test")  # noqa: ARG005
     monkeypatch.setitem(vars(JOBS), "_declared_objects", {**JOBS._declared_objects, "chosen": kind})
-    return chosen
+    return command_list
 
 
 CHOSEN = JOB.replace("alerts", "chosen")
@@ -70,7 +70,7 @@ CHOSEN = JOB.replace("alerts", "chosen")
         ("0 0 * * 1-5", "UTC", at(2026, 3, 6), at(2026, 3, 9)),
         ("*/15 * * * mon", "UTC", at(2026, 3, 2, 1, 1), at(2026, 3, 2, 1, 15)),
     ],
-)  # fmt: skip
+)
 def test_schedules_are_those_of_cron(schedule, zone, after, expected):
     assert next_due(schedule, zone, after) == expected
 
@@ -103,7 +103,7 @@ def test_of_many_moments_the_last_counts():
         (JOB.replace("alerts", "evaluate") + 'judgments = "j"\n', 1),
         (JOB.replace("alerts", "snapshot") + 'engine = "e"\nqueries = "q"\noutput = "e"\n', 7),
     ],
-)  # fmt: skip
+)
 def test_jobs_that_cannot_be_name_their_line(text, line):
     with raises("invalid-jobs") as error:
         read_jobs(text, "jobs.toml")
@@ -115,41 +115,46 @@ def test_every_kind_gives_commands_that_the_program_has():
 
     from rankgate.interface.cli import rankgate as program
 
-    given = {
+    values_by_kind = {
         "evaluate": {"judgments": "gold", "runs": ["a", "b"], "metrics": ["nDCG@10"]},
         "gate": {"judgments": "gold", "baseline": "a", "candidate": "b", "policy": "p.toml"},
-        "snapshot": {"engine": "e.toml", "queries": "q.tsv", "output": "o.run",
-                     "judgments": "qrels.txt", "metrics": ["P@5"]},
+        "snapshot": {
+            "engine": "e.toml",
+            "queries": "q.tsv",
+            "output": "o.run",
+            "judgments": "qrels.txt",
+            "metrics": ["P@5"],
+        },
         "kpi": {"events": "events", "kpis": ["search_ctr"], "mapping": None},
         "alerts": {},
-    }  # fmt: skip
-    assert set(JOBS) == set(given)
+    }
+    assert set(JOBS) == set(values_by_kind)
     for name, kind in JOBS.items():
-        assert set(given[name]) == set(kind.parameters)
-        for words in kind.commands("shop", given[name]):
-            with Context(program, info_name="rankgate") as above:
-                command, rest = program, [word for word in words if word != "--record"]
+        assert set(values_by_kind[name]) == set(kind.parameters)
+        for arguments in kind.commands("shop", values_by_kind[name]):
+            with Context(program, info_name="rankgate") as context:
+                command, remaining = program, [word for word in arguments if word != "--record"]
                 while isinstance(command, Group):
-                    _, command, rest = command.resolve_command(above, rest)
-                assert command.name in words
+                    _, command, remaining = command.resolve_command(context, remaining)
+                assert command.name in arguments
 
 
 def test_a_job_runs_once_when_it_is_due(history, scheduler):
     history.rules(LOW)
     history.add(0.1)
     job = put(history, JOB)["nightly"]
-    due = next_due(job.schedule, job.timezone, job.changed_at)
-    assert scheduler.look(due - timedelta(seconds=1))
+    due_time = next_due(job.schedule, job.timezone, job.changed_at)
+    assert scheduler.look(due_time - timedelta(seconds=1))
     assert runs(history) == []
     for _ in range(2):
-        assert scheduler.look(due + timedelta(seconds=1))
+        assert scheduler.look(due_time + timedelta(seconds=1))
         scheduler.wait()
     [run] = runs(history)
-    assert (run.state, run.tries, run.due_at, run.error) == ("done", 1, due, "")
+    assert (run.state, run.tries, run.due_at, run.error) == ("done", 1, due_time, "")
     assert "$ rankgate alerts check --project=shop" in run.log
     assert "low" in run.log
     with history.store.read() as connection:
-        assert [each.rule for each in alerts.list_alerts(connection, history.project)] == ["low"]
+        assert [alert.rule for alert in alerts.list_alerts(connection, history.project)] == ["low"]
 
 
 def test_what_was_missed_is_run_once_or_skipped(history, scheduler, commands):
@@ -187,13 +192,13 @@ def test_failures_are_tried_again_and_end(history, scheduler, commands):
 def test_a_run_whose_server_died_is_taken_over_but_not_for_ever(history, scheduler, commands):
     assert commands
     job = put(history, CHOSEN + "retries = 1\n")["nightly"]
-    due = next_due(job.schedule, job.timezone, job.changed_at)
+    due_time = next_due(job.schedule, job.timezone, job.changed_at)
     with history.store.write() as connection:
-        scheduled_jobs.plan_run(connection, job.id, due)
-        for each in range(2):
-            later = due + timedelta(hours=each)
+        scheduled_jobs.plan_run(connection, job.id, due_time)
+        for hours in range(2):
+            later = due_time + timedelta(hours=hours)
             scheduled_jobs.take_run(connection, "gone:1", lease=timedelta(minutes=2), moment=later)
-    scheduler.look(due + timedelta(hours=3))
+    scheduler.look(due_time + timedelta(hours=3))
     scheduler.wait()
     [run] = runs(history)
     assert (run.state, run.tries) == ("failed", 3)
@@ -208,28 +213,28 @@ def test_a_job_is_stopped_at_its_limit(history, tmp_path, commands, monkeypatch)
     clock_ = time.monotonic
     begin = clock_()
     monkeypatch.setattr(module.time, "monotonic", lambda: begin + 3000 * (clock_() - begin))
-    done = run_job_now(history.store, "shop", "nightly", tmp_path)
-    assert done.state == "failed"
-    assert "longer than its limit" in done.error
+    job_run = run_job_now(history.store, "shop", "nightly", tmp_path)
+    assert job_run.state == "failed"
+    assert "longer than its limit" in job_run.error
 
 
 def test_a_server_that_ends_stops_its_job(history, scheduler, commands, tmp_path):
     commands[:] = [["serve", "--port", "0", "--no-schedule", "--store", str(tmp_path / "y.db")]]
     job = put(history, CHOSEN)["nightly"]
-    due = next_due(job.schedule, job.timezone, job.changed_at)
-    scheduler.look(due)
+    due_time = next_due(job.schedule, job.timezone, job.changed_at)
+    scheduler.look(due_time)
     until((tmp_path / "y.db").exists)  # the server has begun
     scheduler.stop()
     [run] = runs(history)
     assert (run.state, run.tries) == ("waiting", 1)
     assert "the server stopped" in run.error
     commands[:] = [["metrics"]]
-    other = Scheduler(history.store, None, _owner="other:1")
-    other.look(due + timedelta(seconds=5))
-    other.wait()
+    second_scheduler = Scheduler(history.store, None, _owner="other:1")
+    second_scheduler.look(due_time + timedelta(seconds=5))
+    second_scheduler.wait()
     [run] = runs(history)
     assert (run.state, run.tries) == ("done", 2)
-    other.stop()
+    second_scheduler.stop()
 
 
 def test_files_outside_of_the_folder_are_not_reached_by_links(history, tmp_path):
@@ -237,19 +242,19 @@ def test_files_outside_of_the_folder_are_not_reached_by_links(history, tmp_path)
     (tmp_path / "secret").mkdir()
     (tmp_path / "jobs" / "shop" / "events").symlink_to(tmp_path / "secret")
     put(history, JOB.replace("alerts", "kpi") + 'events = "events/log.csv"\n')
-    done = run_job_now(history.store, "shop", "nightly", tmp_path / "jobs")
-    assert done.state == "failed"
-    assert "folder of the project's jobs" in done.error
-    done = run_job_now(history.store, "shop", "nightly", None)
-    assert done.state == "failed"
+    job_run = run_job_now(history.store, "shop", "nightly", tmp_path / "jobs")
+    assert job_run.state == "failed"
+    assert "folder of the project's jobs" in job_run.error
+    job_run = run_job_now(history.store, "shop", "nightly", None)
+    assert job_run.state == "failed"
 
 
 def test_one_process_of_several_has_the_turn(history, tmp_path):
     first = Scheduler(history.store, tmp_path, _owner="a:1")
     second = Scheduler(history.store, tmp_path, _owner="b:2")
-    before = hashes(history.store)
+    hashes_before = hashes(history.store)
     assert [first.look(), second.look(), first.look(), second.look()] == [True, False, True, False]
-    assert hashes(history.store) == before
+    assert hashes(history.store) == hashes_before
     first.stop()
     assert [second.look(), first.look()] == [True, False]
     with history.store.write() as connection:
@@ -263,9 +268,11 @@ def test_one_process_of_several_has_the_turn(history, tmp_path):
 
 def test_jobs_that_a_file_no_longer_has_are_disabled(history):
     put(history, JOB + JOB.replace("nightly", "weekly"))
-    found = put(history, JOB.replace("0 3", "0 4"))
-    assert {name: (each.enabled, each.schedule) for name, each in found.items()} == {
-        "nightly": (True, "0 4 * * *"), "weekly": (False, "0 3 * * *")}  # fmt: skip
+    jobs = put(history, JOB.replace("0 3", "0 4"))
+    assert {name: (job.enabled, job.schedule) for name, job in jobs.items()} == {
+        "nightly": (True, "0 4 * * *"),
+        "weekly": (False, "0 3 * * *"),
+    }
 
 
 def test_the_program_runs_in_a_process_that_knows_its_store(history, tmp_path, commands):

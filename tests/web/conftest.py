@@ -33,40 +33,40 @@ class Team:
     address: str
 
     def visitor(self, name):
-        found = Visitor(self.address)
-        answer = found.sign_in(name)
+        visitor = Visitor(self.address)
+        answer = visitor.sign_in(name)
         assert answer.status == 303, answer.data
-        return found
+        return visitor
 
     def project(self, name, *, pairs=4, strategy="2", **more):
         """Another project in which everybody has the role of their name."""
         with self.store.write() as connection:
-            made = projects.add(connection, name, title=f"Project {name}", scale=GRADED)
+            project = projects.add(connection, name, title=f"Project {name}", scale=GRADED)
             rows = [("q1", f"d{i}") for i in range(pairs)]
             queries_documents.add_queries(
-                connection, made.id, pl.DataFrame({"query_id": ["q1"], "text": ["a bike"]})
+                connection, project.id, pl.DataFrame({"query_id": ["q1"], "text": ["a bike"]})
             )
             texts = {"doc_id": [d for _, d in rows], "title": [f"bike {d}" for _, d in rows]}
-            queries_documents.add_documents(connection, made.id, pl.DataFrame(texts))
-            batch = batches.add_batch(connection, made.id, "first", strategy=strategy, **more)
+            queries_documents.add_documents(connection, project.id, pl.DataFrame(texts))
+            batch = batches.add_batch(connection, project.id, "first", strategy=strategy, **more)
             table = pl.DataFrame(rows, schema=["query_id", "doc_id"], orient="row")
             batches.add_pairs(connection, batch, table)
             for role in ROLES:
                 user = users.get_by_name(connection, role)
-                users.grant(connection, made.id, user.id, role)
-        return made
+                users.grant(connection, project.id, user.id, role)
+        return project
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
-    place = tmp_path_factory.mktemp("team") / "judging.db"
-    with new_file(place) as store:
+    path = tmp_path_factory.mktemp("team") / "judging.db"
+    with new_file(path) as store:
         hashed = sign_in.password_hash(PASSWORD)
         with store.write() as connection:
             users.add(connection, "root", hashed, admin=True)
             for name in (*ROLES, "stranger"):
                 users.add(connection, name, hashed)
         with served(store, per_minute=1_000_000) as address:
-            made = Team(store, address)
-            made.project("shop")
-            yield made
+            new_team = Team(store, address)
+            new_team.project("shop")
+            yield new_team

@@ -36,16 +36,17 @@ def asked(visitor, route, project="shop"):
     """The status of a request that has nothing in it; programs' form, so that errors have codes."""
     if route.method == "GET":
         return visitor.get(path_of(route, project), headers={"content-type": "application/json"})
-    return visitor.ask("POST", path_of(route, project), json={},
-                       headers={"x-csrf-token": visitor.word})  # fmt: skip
+    return visitor.ask(
+        "POST", path_of(route, project), json={}, headers={"x-csrf-token": visitor.word}
+    )
 
 
 @pytest.fixture(scope="module")
 def people(team):
-    found = {name: team.visitor(name) for name in (*ROLES, "root", "stranger")}
-    for each in found.values():
-        each.word = each.csrf("/account")
-    return found
+    visitors = {name: team.visitor(name) for name in (*ROLES, "root", "stranger")}
+    for visitor in visitors.values():
+        visitor.word = visitor.csrf("/account")
+    return visitors
 
 
 def may(route, name):
@@ -57,7 +58,7 @@ def may(route, name):
     return role in route.needs
 
 
-KEPT = [each for each in ROUTES if each.name not in {"sign-out", "password"}]
+KEPT = [route for route in ROUTES if route.name not in {"sign-out", "password"}]
 
 
 @pytest.mark.parametrize("route", KEPT, ids=lambda route: f"{route.method} {route.path}")
@@ -85,25 +86,30 @@ def test_nobody_gets_anything_without_signing_in(team, route):
         assert b"shop" not in answer.data
 
 
-@pytest.mark.parametrize("route", [r for r in ROUTES if not isinstance(r.needs, str)],
-                         ids=lambda route: f"{route.method} {route.path}")  # fmt: skip
+@pytest.mark.parametrize(
+    "route",
+    [r for r in ROUTES if not isinstance(r.needs, str)],
+    ids=lambda route: f"{route.method} {route.path}",
+)
 def test_a_project_of_others_is_not_there(team, people, route):
-    hidden, missing = (asked(people["stranger"], route, each) for each in ("shop", "nowhere"))
+    hidden, missing = (
+        asked(people["stranger"], route, project_name) for project_name in ("shop", "nowhere")
+    )
     assert hidden.status == missing.status == 404
     assert hidden.data == missing.data
     assert team.address
 
 
 def test_numbers_of_another_project_are_not_there(team):
-    other = team.project("other")
-    mine = team.project("mine")
+    other_project = team.project("other")
+    own_project = team.project("mine")
     with team.store.write() as connection:
         for name in ROLES:
-            users.grant(connection, other.id, users.get_by_name(connection, name).id, None)
+            users.grant(connection, other_project.id, users.get_by_name(connection, name).id, None)
     root, manager = team.visitor("root"), team.visitor("manager")
     task = root.get("/projects/other/rate.json").json()["task"]
     number, batch = task["id"], task["batch"]["id"]
-    assert mine.id != other.id
+    assert own_project.id != other_project.id
     assert manager.get(f"/projects/mine/rate.json?task={number}").status == 404
     assert manager.get(f"/projects/mine/rate.json?batch={batch}").status == 404
     for path, values in (
@@ -118,9 +124,12 @@ def test_numbers_of_another_project_are_not_there(team):
 
 def test_a_manager_makes_no_managers(team):
     manager = team.visitor("manager")
-    for path, values in (("invitations", {"role": "manager"}), ("invitations", {"role": "admin"}),
-                         ("people", {"name": "rater", "role": "admin"}),
-                         ("people", {"name": "admin", "role": "none"})):  # fmt: skip
+    for path, values in (
+        ("invitations", {"role": "manager"}),
+        ("invitations", {"role": "admin"}),
+        ("people", {"name": "rater", "role": "admin"}),
+        ("people", {"name": "admin", "role": "none"}),
+    ):
         assert manager.post(f"/projects/shop/{path}", **values).status == 403
     assert manager.post("/projects/shop/invitations", role="rater").status == 200
 
@@ -133,19 +142,23 @@ def test_tokens_allow_what_they_say(team):
             scope: sign_in.issue_token(connection, user, scope, [scope])[1]
             for scope in sign_in.SCOPES
         }
-        only = sign_in.issue_token(connection, user, "only", ["read"], project=shop.id)[1]
-    expected = {"read": (200, 403, 403), "rate": (403, 200, 403), "manage": (200, 403, 200),
-                "admin": (200, 200, 200)}  # fmt: skip
+        project_token = sign_in.issue_token(connection, user, "only", ["read"], project=shop.id)[1]
+    expected = {
+        "read": (200, 403, 403),
+        "rate": (403, 200, 403),
+        "manage": (200, 403, 200),
+        "admin": (200, 200, 200),
+    }
     for scope, statuses in expected.items():
         visitor = Visitor(team.address, secrets[scope])
-        found = (
+        actual_statuses = (
             visitor.get("/projects/tokens.json").status,
             visitor.get("/projects/tokens/rate.json").status,
             visitor.post("/projects/tokens/guidelines", version=scope, text="x").status,
         )
-        assert found == statuses, scope
+        assert actual_statuses == statuses, scope
         assert visitor.post("/account/tokens", name="more").status == 403
-    limited = Visitor(team.address, only)
+    limited = Visitor(team.address, project_token)
     assert limited.get("/projects/tokens.json").status == 200
     assert limited.get("/projects/shop.json").status == 404
     assert Visitor(team.address, "rgt_wrong").get("/projects.json").status == 401
@@ -161,12 +174,12 @@ def test_a_token_ends(team):
         _, old = sign_in.issue_token(
             connection, user, "old", expires_at=now() - timedelta(seconds=1)
         )
-        kept, secret = sign_in.issue_token(connection, user, "kept")
+        token, secret = sign_in.issue_token(connection, user, "kept")
     visitor = Visitor(team.address, secret)
     assert Visitor(team.address, old).get("/projects.json").status == 401
     assert visitor.get("/projects.json").status == 200
-    assert team.visitor("rater").post(f"/account/tokens/{kept.id}/revoke").status == 404
-    assert team.visitor("viewer").post(f"/account/tokens/{kept.id}/revoke").status == 200
+    assert team.visitor("rater").post(f"/account/tokens/{token.id}/revoke").status == 404
+    assert team.visitor("viewer").post(f"/account/tokens/{token.id}/revoke").status == 200
     assert visitor.get("/projects.json").status == 401
 
 
@@ -175,13 +188,18 @@ def test_a_request_from_another_site_is_refused(team):
     word = rater.csrf("/account")
     path = "/projects/shop/ratings/later"
     task = rater.get("/projects/shop/rate.json").json()["task"]["id"]
-    for headers in ({}, {"x-csrf-token": "wrong"}, {"x-csrf-token": word, "origin": "http://evil"},
-                    {"x-csrf-token": word, "sec-fetch-site": "cross-site"},
-                    {"x-csrf-token": team.visitor("viewer").csrf("/account")}):  # fmt: skip
+    for headers in (
+        {},
+        {"x-csrf-token": "wrong"},
+        {"x-csrf-token": word, "origin": "http://evil"},
+        {"x-csrf-token": word, "sec-fetch-site": "cross-site"},
+        {"x-csrf-token": team.visitor("viewer").csrf("/account")},
+    ):
         answer = rater.ask("POST", path, json={"task": 1}, headers=headers)
         assert (answer.status, answer.json()["error"]["code"]) == (403, "forged-request")
-    assert rater.ask("POST", path, json={"task": task},
-                     headers={"x-csrf-token": word}).status == 200  # fmt: skip
+    assert (
+        rater.ask("POST", path, json={"task": task}, headers={"x-csrf-token": word}).status == 200
+    )
     stranger = Visitor(team.address)
     fields = {"name": "rater", "password": PASSWORD}
     answer = stranger.ask("POST", "/sign-in", fields=fields, encode_multipart=False)
@@ -214,5 +232,5 @@ def test_guessing_is_slowed_down(team):
     assert statuses == [403] * 10 + [429]
     with team.store.read() as connection:
         entries = audit.entries(connection)
-    assert [each.action for each in entries].count("sign-in.failed") == 10
+    assert [entry.action for entry in entries].count("sign-in.failed") == 10
     assert "wrong1" not in str(entries)

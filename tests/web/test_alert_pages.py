@@ -25,14 +25,18 @@ def watched(team):
 def watch(team, name):
     """A project with an alert that fired."""
     project = team.project(name)
-    made = NewRecord({"kind": "evaluation"}, datetime(2026, 3, 2, tzinfo=UTC), system="<b>new",
-                     values=(Value("nDCG@10", "<b>new", 0.4),))  # fmt: skip
+    record = NewRecord(
+        {"kind": "evaluation"},
+        datetime(2026, 3, 2, tzinfo=UTC),
+        system="<b>new",
+        values=(Value("nDCG@10", "<b>new", 0.4),),
+    )
     with team.store.write() as connection:
-        records.add(connection, team.store.blobs, project.id, made)
+        records.add(connection, team.store.blobs, project.id, record)
     manager = team.visitor("manager")
     assert manager.post(f"/projects/{name}/alerts/rules", rules=RULES).json()["rules"] == 1
-    found = manager.post(f"/projects/{name}/alerts/check").json()
-    assert [each["change"] for each in found["states"]] == ["fired"]
+    answer = manager.post(f"/projects/{name}/alerts/check").json()
+    assert [state["change"] for state in answer["states"]] == ["fired"]
     return team
 
 
@@ -62,11 +66,13 @@ def test_a_manager_acknowledges_by_the_form(team):
     [message] = manager.get(f"{path}.json").json()["messages"]
     assert (message["channel"], message["event"], message["state"]) == ("team", "fired", "waiting")
     assert manager.send(f"{path}/acknowledge", "/projects/acknowledged/alerts").status == 303
-    [after] = manager.get("/projects/acknowledged/alerts.json?state=acknowledged").json()["alerts"]
-    assert (after["acknowledged_by"], after["state"]) == ("manager", "acknowledged")
+    [acknowledged] = manager.get("/projects/acknowledged/alerts.json?state=acknowledged").json()[
+        "alerts"
+    ]
+    assert (acknowledged["acknowledged_by"], acknowledged["state"]) == ("manager", "acknowledged")
     assert manager.get("/projects/acknowledged/alerts.json?state=open").json()["alerts"] == []
     with team.store.read() as connection:
-        actions = [each.action for each in audit.entries(connection)]
+        actions = [entry.action for entry in audit.entries(connection)]
     assert {"alerts.rules", "alert.acknowledge"} <= set(actions)
 
 
@@ -99,17 +105,21 @@ def test_tokens_see_and_change_what_their_scope_says(watched):
     manager = watched.visitor("manager")
     secrets = {}
     for scope in ("read", "record", "rate", "manage"):
-        asked = {"name": scope, "project": "watched", "read": False} | {scope: True}
-        secrets[scope] = manager.post("/account/tokens", **asked).json()["token"]
-    expected = {"read": (200, 200, 403), "record": (403, 403, 403), "rate": (403, 403, 403),
-                "manage": (200, 200, 200)}  # fmt: skip
+        fields = {"name": scope, "project": "watched", "read": False} | {scope: True}
+        secrets[scope] = manager.post("/account/tokens", **fields).json()["token"]
+    expected = {
+        "read": (200, 200, 403),
+        "record": (403, 403, 403),
+        "rate": (403, 403, 403),
+        "manage": (200, 200, 200),
+    }
     for scope, statuses in expected.items():
         visitor = Visitor(watched.address, secrets[scope])
-        found = (
+        actual = (
             visitor.get("/projects/watched/alerts.json").status,
             visitor.get("/projects/watched/schedule.json").status,
             visitor.post("/projects/watched/alerts/check").status,
         )
-        assert found == statuses, scope
+        assert actual == statuses, scope
         assert visitor.get("/projects/shop/alerts.json").status in {403, 404}
         assert visitor.get("/metrics", headers={"x-forwarded-for": "10.0.0.1"}).status == 404

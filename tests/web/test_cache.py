@@ -28,22 +28,22 @@ def test_keys_that_fail_leave_nothing():
 
 
 def test_the_last_values_are_kept_for_an_hour():
-    clock, made, size = Clock(), [], estimate_bytes(1) + estimate_bytes(None)
+    clock, loaded_keys, size = Clock(), [], estimate_bytes(1) + estimate_bytes(None)
     cache = ValueCache(3 * size, clock)
 
     def get(key):
-        return cache.get(key, lambda: made.append(key))
+        return cache.get(key, lambda: loaded_keys.append(key))
 
     for key in (1, 2, 3, 1, 4, 1):
         get(key)
-    assert made == [1, 2, 3, 4]  # None is a value, too
+    assert loaded_keys == [1, 2, 3, 4]  # None is a value, too
     assert set(cache._values) == {1, 3, 4}
     clock.seconds = 3_599.0
     get(1)
-    assert made == [1, 2, 3, 4]
+    assert loaded_keys == [1, 2, 3, 4]
     clock.seconds = 3_600.0
     get(1)
-    assert made == [1, 2, 3, 4, 1]
+    assert loaded_keys == [1, 2, 3, 4, 1]
     assert set(cache._values) == {1}  # the old ones are gone
     for key in range(1, 1_000):
         get(key)
@@ -92,14 +92,14 @@ def test_values_that_change_are_kept_by_what_they_cost():
 
 
 def test_several_that_ask_at_once_wait_for_the_first_and_go_on_when_it_fails():
-    cache, begun, go, made = ValueCache(), threading.Barrier(9), threading.Event(), []
+    cache, begun, go, load_calls = ValueCache(), threading.Barrier(9), threading.Event(), []
 
     def make():
         go.wait(30)
-        made.append(1)
-        if len(made) == 1:
+        load_calls.append(1)
+        if len(load_calls) == 1:
             raise OSError
-        return len(made)
+        return len(load_calls)
 
     results = []
 
@@ -118,5 +118,5 @@ def test_several_that_ask_at_once_wait_for_the_first_and_go_on_when_it_fails():
     for thread in threads:
         thread.join()
     assert sorted(map(str, results)) == ["2"] * 7 + ["failed"]
-    assert len(made) == 2
+    assert len(load_calls) == 2
     assert not cache._turns

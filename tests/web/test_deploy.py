@@ -32,39 +32,48 @@ def served_by(words):
 
 
 def test_the_image_needs_no_named_registry_and_no_root():
-    found = instructions()
-    for image in (words.split()[0] for name, words in found if name == "FROM"):
+    steps = instructions()
+    for image in (arguments.split()[0] for name, arguments in steps if name == "FROM"):
         assert re.fullmatch(r"[a-z]+:[\w.-]+", image)
-    last = {name: words for name, words in found if name != "RUN"}
+    last = {name: arguments for name, arguments in steps if name != "RUN"}
     user = int(last["USER"].partition(":")[0])
     assert user > 0
-    assert any(f"useradd --uid {user} " in words for name, words in found if name == "RUN")
+    assert any(f"useradd --uid {user} " in arguments for name, arguments in steps if name == "RUN")
     assert "/health" in last["HEALTHCHECK"]
     probe = json.loads(last["HEALTHCHECK"].partition("CMD ")[2])
     compile(probe[2], "probe", "exec")
     params = served_by([*json.loads(last["ENTRYPOINT"]), *json.loads(last["CMD"])])
     assert (params["behind_proxy"], params["port"], params["log_format"]) == (
-        True, int(last["EXPOSE"]), "json")  # fmt: skip
+        True,
+        int(last["EXPOSE"]),
+        "json",
+    )
     assert "ADD" not in last
 
 
 def test_every_file_that_the_image_copies_is_there_and_enough_to_build(tmp_path):
-    copied = [words for name, words in instructions() if name == "COPY" and "--from" not in words]
-    for words in copied:
-        *sources, target = words.split()
-        for each in sources:
-            place = tmp_path / target / (each if (ROOT / each).is_dir() else Path(each).name)
-            if (ROOT / each).is_dir():
-                shutil.copytree(ROOT / each, tmp_path / target, dirs_exist_ok=True)
+    copied = [
+        arguments
+        for name, arguments in instructions()
+        if name == "COPY" and "--from" not in arguments
+    ]
+    for arguments in copied:
+        *sources, target = arguments.split()
+        for source in sources:
+            target_path = (
+                tmp_path / target / (source if (ROOT / source).is_dir() else Path(source).name)
+            )
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, tmp_path / target, dirs_exist_ok=True)
             else:
-                shutil.copy(ROOT / each, place)
+                shutil.copy(ROOT / source, target_path)
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
     subprocess.run([*build, "-w", "out", "."], cwd=tmp_path, check=True, capture_output=True)
     assert len(list((tmp_path / "out").glob("rankgate-*.whl"))) == 1
     extras = re.search(r"\.\[([\w,]+)\]", str(instructions()))[1].split(",")
     declared = (ROOT / "pyproject.toml").read_text()
-    for each in extras:
-        assert re.search(rf"(?m)^{each} = \[", declared), each
+    for source in extras:
+        assert re.search(rf"(?m)^{source} = \[", declared), source
 
 
 @pytest.mark.systemd
@@ -74,10 +83,11 @@ def test_systemd_takes_the_unit_and_finds_it_well_confined(tmp_path):
     assert served_by(line.split())["behind_proxy"]
     unit = tmp_path / "rankgate.service"
     unit.write_text(text.replace(line.split()[0], shutil.which("true")))
-    for words in (["verify"], ["security", "--offline=true", "--threshold=20"]):
-        done = subprocess.run(["systemd-analyze", *words, unit], capture_output=True, text=True,
-                              check=False)  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+    for arguments in (["verify"], ["security", "--offline=true", "--threshold=20"]):
+        process = subprocess.run(
+            ["systemd-analyze", *arguments, unit], capture_output=True, text=True, check=False
+        )
+        assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.mark.nginx
@@ -85,14 +95,30 @@ def test_systemd_takes_the_unit_and_finds_it_well_confined(tmp_path):
 def test_nginx_takes_the_site(tmp_path):
     site = (DEPLOY / "nginx.conf").read_text()
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=quality",
-         "-keyout", tmp_path / "quality.example.org.key",
-         "-out", tmp_path / "quality.example.org.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=quality",
+            "-keyout",
+            tmp_path / "quality.example.org.key",
+            "-out",
+            tmp_path / "quality.example.org.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     site = site.replace("/etc/ssl", str(tmp_path))
-    whole = f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
-    (tmp_path / "nginx.conf").write_text(whole)
-    done = subprocess.run(["nginx", "-t", "-c", tmp_path / "nginx.conf", "-p", tmp_path],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    config = f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
+    (tmp_path / "nginx.conf").write_text(config)
+    process = subprocess.run(
+        ["nginx", "-t", "-c", tmp_path / "nginx.conf", "-p", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr

@@ -21,12 +21,29 @@ from support.model_server import model_server
 from support.serving import PASSWORD, Visitor, served
 from support.whole_project import PATH, Buttons, endpoints
 
-UNLINKED = {"asset", "sign-in-page", "oidc", "oidc-callback", "invitation", "record-svg",
-            "record-png", "recorded-file", "recorded-input"}  # fmt: skip
+UNLINKED = {
+    "asset",
+    "sign-in-page",
+    "oidc",
+    "oidc-callback",
+    "invitation",
+    "record-svg",
+    "record-png",
+    "recorded-file",
+    "recorded-input",
+}
 """Pages that other tests open: before anybody is signed in, or by a name that no page shows."""
 
-ELSEWHERE = {"sign-in", "sign-out", "accept", "password", "model-cancel", "model-resume",
-             "model-rule-end", "alert-channel-test"}  # fmt: skip
+ELSEWHERE = {
+    "sign-in",
+    "sign-out",
+    "accept",
+    "password",
+    "model-cancel",
+    "model-resume",
+    "model-rule-end",
+    "alert-channel-test",
+}
 """Buttons that other tests press: they end the session, or need a server that fails."""
 
 ADDRESSES = {"evaluate", "compare", "gate", "explain-value"}
@@ -43,9 +60,9 @@ def add_users(store):
 
 def visitor(address, name="root"):
     """Somebody who is signed in."""
-    made = Visitor(address)
-    assert made.sign_in(name).status == 303
-    return made
+    client = Visitor(address)
+    assert client.sign_in(name).status == 303
+    return client
 
 
 def failures(statuses):
@@ -56,9 +73,9 @@ def failures(statuses):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
     """The store of a project in which every button was pressed; pages opened after each."""
-    place = tmp_path_factory.mktemp("whole") / "judging.db"
+    path = tmp_path_factory.mktemp("whole") / "judging.db"
     problems, visited = {}, set()
-    with new_file(place) as store, model_server() as models:
+    with new_file(path) as store, model_server() as models:
         add_users(store)
         with served(store, per_minute=1_000_000, models=endpoints(models)) as address:
             root = visitor(address)
@@ -68,15 +85,17 @@ def whole(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before
                 last = step == buttons.steps()[-1]
                 statuses, names = crawl(root, *more_pages(root), most=1, files=last)
                 visited |= names
-                problems |= {(step.__name__, at): s for at, s in failures(statuses).items()}
-    return place, buttons, problems, visited
+                problems |= {(step.__name__, page): s for page, s in failures(statuses).items()}
+    return path, buttons, problems, visited
 
 
 def more_pages(root, path=PATH):
     """The pages that only programs use, of what the project holds."""
     pages = ["/", "/health", "/health/live", "/openapi.json"]
-    pages += [f"{path}/{name}" for name in (
-        "contents.json", "recorded/points.json", "recorded/annotations.json")]  # fmt: skip
+    pages += [
+        f"{path}/{name}"
+        for name in ("contents.json", "recorded/points.json", "recorded/annotations.json")
+    ]
     contents = root.get(f"{path}/contents.json").json()
     for kind, rows in (("judgments", contents["judgments"]), ("run", contents["runs"])):
         pages += [f"{path}/tables/{kind}/file?name={row['name']}" for row in rows]
@@ -86,10 +105,12 @@ def more_pages(root, path=PATH):
 
 def test_every_page_opens_after_every_button(whole):
     _, buttons, problems, visited = whole
-    assert not problems, "\n".join(f"{status} {where}" for where, status in problems.items())
+    assert not problems, "\n".join(f"{status} {location}" for location, status in problems.items())
     posts = {route.name for route in ROUTES if route.method == "POST"}
     assert buttons.pressed | ELSEWHERE | ADDRESSES == posts
-    assert visited | UNLINKED >= {each.name for each in ROUTES if each.method == "GET"}
+    assert visited | UNLINKED >= {
+        page_route.name for page_route in ROUTES if page_route.method == "GET"
+    }
 
 
 @contextmanager
@@ -151,14 +172,14 @@ GROUPS = 4
 def test_every_page_opens_where_optional_fields_are_empty(whole, tmp_path, group, thorough):
     """Several tables at once; each by itself in ``make explore``."""
     halves = HALVES[group::GROUPS]
-    for number, some in enumerate([[half] for half in halves] if thorough else [halves]):
+    for number, half_set in enumerate([[half] for half in halves] if thorough else [halves]):
         (folder := tmp_path / str(number)).mkdir()
         with copied(whole[0], folder) as connection:
-            for table, names in some:
+            for table, names in half_set:
                 for name in names:
                     value = empty(METADATA.tables[table].c[name])
                     connection.execute(f'UPDATE "{table}" SET "{name}" = {value}')  # noqa: S608 - of the schema
-        assert opened(folder / "judging.db", files=False) == {}, some
+        assert opened(folder / "judging.db", files=False) == {}, half_set
 
 
 @pytest.mark.slow
@@ -175,12 +196,15 @@ def _dependents(name):
     """A table, and all whose rows cannot be without its rows."""
     names, added = {name}, True
     while added:
-        more = {
-            table.name for table in METADATA.sorted_tables for column in table.columns
-            for key in column.foreign_keys if key.column.table.name in names
-        }  # fmt: skip
-        added = not more <= names
-        names |= more
+        dependents = {
+            table.name
+            for table in METADATA.sorted_tables
+            for column in table.columns
+            for key in column.foreign_keys
+            if key.column.table.name in names
+        }
+        added = not dependents <= names
+        names |= dependents
     return names
 
 
@@ -224,24 +248,28 @@ def test_every_page_opens_after_every_import(whole, tmp_path, new_file):
         add_users(target)
         with served(target, per_minute=1_000_000) as address:
             reader, root = visitor(source), visitor(address)
-            for form in (each for each in registry.FORMATS if each.write):
-                for part, shown in SHOWING.items():
-                    path = f"{PATH}/export/file?format={form.name}&what={part}"
+            for form in (file_format for file_format in registry.FORMATS if file_format.write):
+                for section, page_names in SHOWING.items():
+                    path = f"{PATH}/export/file?format={form.name}&what={section}"
                     answer = reader.get(path)
                     if answer.status != 200:
                         continue
-                    name = f"{form.name}-{part.partition('/')[0]}"
+                    name = f"{form.name}-{section.partition('/')[0]}"
                     root.send("/projects", "/projects", name=name, scale="")
                     suffix = next(iter(form.suffixes), ".txt")
-                    sent = (f"{part.partition('/')[0]}{suffix}", answer.data)
-                    added = root.send(f"/projects/{name}/material", f"/projects/{name}/material",
-                                      file=sent, format=form.name)  # fmt: skip
+                    upload = (f"{section.partition('/')[0]}{suffix}", answer.data)
+                    added = root.send(
+                        f"/projects/{name}/material",
+                        f"/projects/{name}/material",
+                        file=upload,
+                        format=form.name,
+                    )
                     if added.status != 303:
                         continue
                     count += 1
                     start = f"/projects/{name}"
-                    pages = [start, *(f"{start}/{page}" for page in shown)]
+                    pages = [start, *(f"{start}/{page}" for page in page_names)]
                     statuses = {page: root.get(page).status for page in pages}
                     problems |= failures(statuses)
     assert count > 20
-    assert not problems, "\n".join(f"{status} {where}" for where, status in problems.items())
+    assert not problems, "\n".join(f"{status} {location}" for location, status in problems.items())

@@ -55,8 +55,14 @@ def test_a_check_changes_nothing_and_shows_the_columns(team, fresh, manager):
 
 def test_a_sheet_comes_in_once(team, fresh, manager):
     for _ in range(2):
-        answer = sent(manager, fresh, SHEET, columns=COLUMNS, final="final_rating",
-                      transform="1: 0; 2: 1; 3: 1")  # fmt: skip
+        answer = sent(
+            manager,
+            fresh,
+            SHEET,
+            columns=COLUMNS,
+            final="final_rating",
+            transform="1: 0; 2: 1; 3: 1",
+        )
         assert answer.status == 303, answer.data
     with team.store.read() as connection:
         table = ratings.read_ratings(connection, fresh.id).table
@@ -79,12 +85,12 @@ def test_ratings_go_out_and_come_back(team, fresh, manager, form):
     account = manager.get(f"{path}/export.json?format={form}").json()
     assert account["holds"]["ratings"] == 5
     content = manager.get(f"{path}/export/file?format={form}").data
-    again = team.project(f"{fresh.name}-again", pairs=0)
-    answer = sent(manager, again, content.decode(), "file", format=form)
+    copy_project = team.project(f"{fresh.name}-again", pairs=0)
+    answer = sent(manager, copy_project, content.decode(), "file", format=form)
     assert answer.status == 303, answer.data
     tables = []
     with team.store.read() as connection:
-        for project in (fresh, again):
+        for project in (fresh, copy_project):
             table = ratings.read_ratings(connection, project.id).table
             tables.append(sorted(table.select("query_id", "doc_id", "rater", "grade").rows()))
     assert tables[0] == tables[1]
@@ -95,8 +101,8 @@ def test_the_account_says_what_is_lost(fresh, manager):
     sent(manager, fresh, SHEET, columns=COLUMNS)
     path = f"/projects/{fresh.name}"
     assert manager.get(f"{path}/export.json?format=csv").json()["lost"] == []
-    made = manager.post(f"{path}/judgments", name="gold", rule="mean")
-    assert made.status == 200, made.data
+    response = manager.post(f"{path}/judgments", name="gold", rule="mean")
+    assert response.status == 200, response.data
     for form in (
         "rre",
         "searchtweak-csv",
@@ -123,14 +129,14 @@ def test_every_part_goes_out_in_every_format_that_holds_it(fresh, manager):
     manager.post(f"{path}/judgments", name="gold", rule="mean")
     parts = manager.get(f"{path}/export.json").json()["parts"]
     assert parts == ["ratings", "judgments/gold", "run/bm25", "queries", "documents"]
-    for part in parts:
-        listed = manager.get(f"{path}/export.json?what={part}").json()["formats"]
-        for form in listed:
-            query = f"what={part}&format={form}"
+    for export_part in parts:
+        formats = manager.get(f"{path}/export.json?what={export_part}").json()["formats"]
+        for form in formats:
+            query = f"what={export_part}&format={form}"
             account = manager.get(f"{path}/export.json?{query}").json()
             answer = manager.get(f"{path}/export/file?{query}")
             problem = account["problem"]
-            assert answer.status == (200 if problem is None else 400), (part, form, problem)
+            assert answer.status == (200 if problem is None else 400), (export_part, form, problem)
     assert manager.get(f"{path}/export/file?what=run/bm25&format=trec").data.decode() == run
     assert manager.get(f"{path}/export/file?what=../x").status == 400
 
@@ -141,16 +147,16 @@ def test_the_book_of_quepid(team, manager, shared):
     answer = sent(manager, project, book, "book.json", batch="open")
     assert answer.status == 303, answer.data
     path = f"/projects/{project.name}"
-    found = manager.get(f"{path}/agreement.json").json()["agreement"]
-    assert (found["counts"]["raters"], found["counts"]["cannot_tell"]) == (13, 22)
-    assert found["alarms"][0]["kind"] == "copied"
-    assert "562" in found["alarms"][0]["what"]
+    agreement = manager.get(f"{path}/agreement.json").json()["agreement"]
+    assert (agreement["counts"]["raters"], agreement["counts"]["cannot_tell"]) == (13, 22)
+    assert agreement["alarms"][0]["kind"] == "copied"
+    assert "562" in agreement["alarms"][0]["what"]
     assert manager.get(f"{path}.json").json()["progress"]["open"] == 1046
     account = manager.get(f"{path}/export.json?format=quepid-book").json()
     assert (account["holds"]["ratings"], account["lost"]) == (1942, [])
-    back = json.loads(manager.get(f"{path}/export/file?format=quepid-book").data)
-    assert back == json.loads(book)
-    assert len(back["query_doc_pairs"]) == 2420
+    exported_book = json.loads(manager.get(f"{path}/export/file?format=quepid-book").data)
+    assert exported_book == json.loads(book)
+    assert len(exported_book["query_doc_pairs"]) == 2420
 
 
 QUERY_SHEET = "query_id,text,information_need,frequency\nq1,red bike,to buy one,3\n"
@@ -159,24 +165,42 @@ DOCUMENT_SHEET = (
 )
 
 
-@pytest.mark.parametrize(("content", "expected"), [
-    (QUERY_SHEET, ["query_id", "text", "information_need", "field"]),
-    (DOCUMENT_SHEET, ["doc_id", "field", "field", "image", "url"]),
-    ("query_id,doc_id,title,grade\nq1,d1,Bike,1\n", ["query_id", "doc_id", "", "grade"]),
-], ids=["queries", "documents", "judgments"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (QUERY_SHEET, ["query_id", "text", "information_need", "field"]),
+        (DOCUMENT_SHEET, ["doc_id", "field", "field", "image", "url"]),
+        ("query_id,doc_id,title,grade\nq1,d1,Bike,1\n", ["query_id", "doc_id", "", "grade"]),
+    ],
+    ids=["queries", "documents", "judgments"],
+)
 def test_the_check_says_what_comes_in(fresh, manager, content, expected):
     page = sent(manager, fresh, content, preview="1").data.decode()
-    chosen = [re.search('value="([^"]*)" selected', box) for box in page.split("data-column=")[1:]]
-    assert [match[1] for match in chosen] == expected
+    selections = [
+        re.search('value="([^"]*)" selected', box) for box in page.split("data-column=")[1:]
+    ]
+    assert [match[1] for match in selections] == expected
 
 
-@pytest.mark.parametrize(("content", "columns"), [
-    (QUERY_SHEET, "query_id=query_id,text=text,information_need=information_need,field=frequency"),
-    (QUERY_SHEET.replace("text", "phrase").replace("query_id", "number"),
-     "query=number,text=phrase,field=frequency"),
-    (DOCUMENT_SHEET, "doc=doc_id,field=title+description,image=image,url=url"),
-    (DOCUMENT_SHEET.replace("image", "picture").replace("doc_id", "sku"), "doc=sku,image=picture"),
-], ids=["queries", "other-queries", "documents", "other-documents"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        (
+            QUERY_SHEET,
+            "query_id=query_id,text=text,information_need=information_need,field=frequency",
+        ),
+        (
+            QUERY_SHEET.replace("text", "phrase").replace("query_id", "number"),
+            "query=number,text=phrase,field=frequency",
+        ),
+        (DOCUMENT_SHEET, "doc=doc_id,field=title+description,image=image,url=url"),
+        (
+            DOCUMENT_SHEET.replace("image", "picture").replace("doc_id", "sku"),
+            "doc=sku,image=picture",
+        ),
+    ],
+    ids=["queries", "other-queries", "documents", "other-documents"],
+)
 def test_texts_come_in_under_columns_that_are_named(team, fresh, manager, content, columns):
     assert sent(manager, fresh, content, columns=columns).status == 303
     with team.store.read() as connection:
@@ -255,15 +279,24 @@ def lz4(table):
     return lz4_frame.compress(lz4_frame.compress(json.dumps(qrels).encode()))
 
 
-PACKED = {"x.parquet": parquet, "x.parquet.gz": lambda table: gzip.compress(parquet(table)),
-          "x.arrow": arrow, "x.lz4": lz4}  # fmt: skip
+PACKED = {
+    "x.parquet": parquet,
+    "x.parquet.gz": lambda table: gzip.compress(parquet(table)),
+    "x.arrow": arrow,
+    "x.lz4": lz4,
+}
 
 
 @pytest.mark.parametrize("name", list(PACKED))
 def test_a_file_that_compresses_inside_may_unpack_to_so_much(team, manager, name):
     rows = 4_000
-    table = pl.DataFrame({"query_id": ["a query"] * rows, "doc_id": [f"d{i}" for i in range(rows)],
-                          "grade": [1] * rows})  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "query_id": ["a query"] * rows,
+            "doc_id": [f"d{i}" for i in range(rows)],
+            "grade": [1] * rows,
+        }
+    )
     content = PACKED[name](table)
     assert len(content) < 40_000
     project = team.project(name.replace(".", "-"), pairs=0)
@@ -283,8 +316,10 @@ def test_a_file_that_compresses_inside_may_unpack_to_so_much(team, manager, name
 @pytest.mark.parametrize("cells", ["repeated", "null"])
 def test_few_bytes_that_are_many_values_are_refused(team, manager, name, cells):
     count = 50_000_000  # of 8 bytes each more than 256 MB
-    values = {"repeated": pl.repeat(1, count, eager=True, dtype=pl.Int64),
-              "null": pl.Series([None], dtype=pl.Null).new_from_index(0, count)}[cells]  # fmt: skip
+    values = {
+        "repeated": pl.repeat(1, count, eager=True, dtype=pl.Int64),
+        "null": pl.Series([None], dtype=pl.Null).new_from_index(0, count),
+    }[cells]
     content = PACKED[name](pl.DataFrame({"grade": values}))
     assert len(content) < 1_000_000
     project = team.project(f"{cells}-{name.replace('.', '-')}", pairs=0)

@@ -31,8 +31,11 @@ def test_what_was_typed_is_kept(team, route):
     if route.name in LEFT_OUT:
         return
     visitor = team.visitor("manager" if "{project}" in route.path else "root")
-    typed = {field.name: f"!typed <{field.name}> \u20ac" for field in route.fields
-             if field.label and field.kind in TEXTS}  # fmt: skip
+    typed = {
+        field.name: f"!typed <{field.name}> \u20ac"
+        for field in route.fields
+        if field.label and field.kind in TEXTS
+    }
     path = path_of(route)
     answer = visitor.send(path, "/account", **typed)
     html = answer.data.decode()
@@ -43,8 +46,8 @@ def test_what_was_typed_is_kept(team, route):
     assert f"<h1>{route.title}</h1>" in html
     assert 'role="alert"' in html
     for field, text in typed.items():
-        shown = text.replace("<", "&lt;").replace(">", "&gt;")
-        assert shown in html, field
+        escaped = text.replace("<", "&lt;").replace(">", "&gt;")
+        assert escaped in html, field
     assert f'action="{path}"' in html
 
 
@@ -61,8 +64,10 @@ def test_what_is_wrong_stands_beside_the_field(team, name, field):
     assert f'aria-describedby="project-add-{field}-problem' in html
     assert html.count('aria-invalid="true"') == 1
     assert 'value="A shop"' in html
-    again = visitor.send("/projects", "/account", name="new-shop", title="A shop", scale="0..3")
-    assert again.status in {303, 409}
+    second_answer = visitor.send(
+        "/projects", "/account", name="new-shop", title="A shop", scale="0..3"
+    )
+    assert second_answer.status in {303, 409}
 
 
 def test_a_wrong_password_keeps_the_name_and_not_the_password(team):
@@ -78,9 +83,11 @@ def test_a_wrong_password_keeps_the_name_and_not_the_password(team):
 def test_a_file_is_chosen_again(team):
     visitor = team.visitor("manager")
     answer = visitor.send(
-        "/projects/shop/material", "/account", file=("x.csv", b"nothing,of,ours\n1,2,3\n"),
+        "/projects/shop/material",
+        "/account",
+        file=("x.csv", b"nothing,of,ours\n1,2,3\n"),
         columns="query=a, doc=b",
-    )  # fmt: skip
+    )
     html = answer.data.decode()
     assert answer.status == 400
     assert 'value="query=a, doc=b"' in html
@@ -91,12 +98,16 @@ def test_a_file_is_chosen_again(team):
 @pytest.mark.parametrize(
     ("path", "sent", "field", "words"),
     [
-        ("preferences", {"kind": "lists", "name": "x", "first": "old", "second": "gone"},
-         "preferences-add-second", ["old", "new", "gone"]),
+        (
+            "preferences",
+            {"kind": "lists", "name": "x", "first": "old", "second": "gone"},
+            "preferences-add-second",
+            ["old", "new", "gone"],
+        ),
         ("archive/queries", {"batch": "gone"}, "archive-queries-batch", ["first", "gone"]),
         ("material", {"format": "gone"}, "material-add-format", ["trec", "csv", "gone"]),
     ],
-)  # fmt: skip
+)
 def test_a_list_of_words_stays_a_list(team, path, sent, field, words):
     project = team.project(f"lists-{field}", pairs=1)
     with team.store.write() as connection:

@@ -25,41 +25,68 @@ from support.serving import PASSWORD, Visitor, served
 from support.waiting import PATIENCE
 
 SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(2)>\u202e" onclick="alert(3)'
-LINKS = ("javascript:alert(1)", "data:text/html,<script>alert(1)</script>", "//evil.example",
-         'https://evil.example/" onload="alert(1)', "file:///etc/passwd",
-         "https://evil.example;script-src *")  # fmt: skip
+LINKS = (
+    "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "//evil.example",
+    'https://evil.example/" onload="alert(1)',
+    "file:///etc/passwd",
+    "https://evil.example;script-src *",
+)
 
 
 @pytest.fixture(scope="module")
 def hostile(team):
     """A project in which every text is an attack."""
     with team.store.write() as connection:
-        made = projects.add(connection, "hostile", title=SCRIPT, description=SCRIPT,
-                            scale=[projects.Grade(0, SCRIPT, "", SCRIPT), projects.Grade(1)],
-                            settings={"images": [*LINKS, "https://img.example.org"]})  # fmt: skip
-        asked = {"query_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))],
-                 "text": [SCRIPT] * len(LINKS), "information_need": [SCRIPT] * len(LINKS),
-                 SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
-        queries_documents.add_queries(connection, made.id, pl.DataFrame(asked))
-        docs = {"doc_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))], "url": LINKS,
-                "image": LINKS, SCRIPT: [SCRIPT] * len(LINKS)}  # fmt: skip
-        queries_documents.add_documents(connection, made.id, pl.DataFrame(docs))
-        batch = batches.add_batch(connection, made.id, SCRIPT, strategy="2", blind=False)
-        pairs = {"query_id": asked["query_id"], "doc_id": docs["doc_id"],
-                 "why": [SCRIPT] * len(LINKS)}  # fmt: skip
+        project = projects.add(
+            connection,
+            "hostile",
+            title=SCRIPT,
+            description=SCRIPT,
+            scale=[projects.Grade(0, SCRIPT, "", SCRIPT), projects.Grade(1)],
+            settings={"images": [*LINKS, "https://img.example.org"]},
+        )
+        queries = {
+            "query_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))],
+            "text": [SCRIPT] * len(LINKS),
+            "information_need": [SCRIPT] * len(LINKS),
+            SCRIPT: [SCRIPT] * len(LINKS),
+        }
+        queries_documents.add_queries(connection, project.id, pl.DataFrame(queries))
+        docs = {
+            "doc_id": [f"{SCRIPT}{i}" for i in range(len(LINKS))],
+            "url": LINKS,
+            "image": LINKS,
+            SCRIPT: [SCRIPT] * len(LINKS),
+        }
+        queries_documents.add_documents(connection, project.id, pl.DataFrame(docs))
+        batch = batches.add_batch(connection, project.id, SCRIPT, strategy="2", blind=False)
+        pairs = {
+            "query_id": queries["query_id"],
+            "doc_id": docs["doc_id"],
+            "why": [SCRIPT] * len(LINKS),
+        }
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
-        projects.add_guideline(connection, made.id, SCRIPT, SCRIPT + "[x](javascript:alert(1))")
+        projects.add_guideline(connection, project.id, SCRIPT, SCRIPT + "[x](javascript:alert(1))")
         for name in ("manager", "rater"):
-            users.grant(connection, made.id, users.get_by_name(connection, name).id, name)
+            users.grant(connection, project.id, users.get_by_name(connection, name).id, name)
     return team
 
 
 def refused_markup(html):
     """Markup that only an attack could have made."""
     tags = re.findall(r"<[a-z][^>]*>", html)
-    return [tag for tag in tags if re.search(r"\son\w+=|javascript:|alert\(", tag)
-            and not re.search(r'(value|title)="[^"]*"', tag)] + re.findall(
-                r"<script(?! src=\"/assets/)", html) + re.findall("\u202e", html)  # fmt: skip
+    return (
+        [
+            tag
+            for tag in tags
+            if re.search(r"\son\w+=|javascript:|alert\(", tag)
+            and not re.search(r'(value|title)="[^"]*"', tag)
+        ]
+        + re.findall(r"<script(?! src=\"/assets/)", html)
+        + re.findall("\u202e", html)
+    )
 
 
 def test_every_text_stays_text(hostile):
@@ -73,8 +100,18 @@ def test_every_text_stays_text(hostile):
             number = int(re.search(r'name="task" value="(\d+)"', html)[1])
             person.post("/projects/hostile/ratings", task=number, grade=grade, comment=SCRIPT)
     manager = people[0]
-    for path in ("", "/rate", "/history", "/agreement", "/disputes", "/judgments", "/material",
-                 "/setup", "/people", "/log"):  # fmt: skip
+    for path in (
+        "",
+        "/rate",
+        "/history",
+        "/agreement",
+        "/disputes",
+        "/judgments",
+        "/material",
+        "/setup",
+        "/people",
+        "/log",
+    ):
         answer = manager.get(f"/projects/hostile{path}")
         assert answer.status == 200, path
         assert refused_markup(answer.data.decode()) == [], path
@@ -82,8 +119,10 @@ def test_every_text_stays_text(hostile):
 
 def test_a_policy_lets_nothing_run_and_nothing_out(hostile):
     answer = hostile.visitor("rater").get("/projects/hostile/rate")
-    policy = dict(each.strip().split(" ", 1)
-                  for each in answer.headers["content-security-policy"].split(";"))  # fmt: skip
+    policy = dict(
+        directive.strip().split(" ", 1)
+        for directive in answer.headers["content-security-policy"].split(";")
+    )
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
@@ -96,7 +135,7 @@ def test_a_policy_lets_nothing_run_and_nothing_out(hostile):
         assert headers["x-frame-options"] == "DENY"
         assert "default-src 'none'" in headers["content-security-policy"]
     cookie = Visitor(hostile.address).get("/sign-in").headers["set-cookie"]
-    assert {"HttpOnly", "SameSite=lax"} <= {each.strip() for each in cookie.split(";")}
+    assert {"HttpOnly", "SameSite=lax"} <= {attribute.strip() for attribute in cookie.split(";")}
 
 
 def test_a_guideline_has_no_html_of_its_own():
@@ -109,10 +148,17 @@ def test_a_guideline_has_no_html_of_its_own():
     assert "<h2>A</h2>" in html
 
 
-@pytest.mark.parametrize("path", [
-    "/assets/..%2f..%2fconfig.py", "/assets/../../config.py", "/assets/%2e%2e/config.py",
-    "/assets/rankgate.css%00", "/assets//etc/passwd", "/projects/..%2f..%2fetc/rate",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/..%2f..%2fconfig.py",
+        "/assets/../../config.py",
+        "/assets/%2e%2e/config.py",
+        "/assets/rankgate.css%00",
+        "/assets//etc/passwd",
+        "/projects/..%2f..%2fetc/rate",
+    ],
+)
 def test_no_path_leaves_its_folder(team, path):
     answer = team.visitor("manager").get(path)
     assert answer.status == 404
@@ -123,11 +169,16 @@ def test_names_of_uploads_are_only_names(team):
     manager = team.visitor("manager")
     for name in ("../../../../tmp/evil.csv", "/etc/evil.csv", "a\\..\\b.csv"):
         pool = b"query,document\nq9,d9\n"
-        answer = manager.send("/projects/shop/batches", "/projects/shop/material",
-                              name=name[-90:], pool=(name, pool))  # fmt: skip
+        answer = manager.send(
+            "/projects/shop/batches", "/projects/shop/material", name=name[-90:], pool=(name, pool)
+        )
         assert answer.status == 303, answer.data
-    answer = manager.send("/projects/shop/batches", "/projects/shop/material", name="broken",
-                          pool=("p.csv", b"query\nq1\n"))  # fmt: skip
+    answer = manager.send(
+        "/projects/shop/batches",
+        "/projects/shop/material",
+        name="broken",
+        pool=("p.csv", b"query\nq1\n"),
+    )
     assert answer.status == 400
     assert b"missing-column" in answer.data
 
@@ -156,30 +207,45 @@ def test_nothing_that_is_sent_becomes_a_header(team):
     answer = root.send("/projects", "/projects", name="a\r\nset-cookie: x=y", title="t")
     assert answer.status == 400
     manager = team.visitor("manager")
-    found = manager.get("/projects/shop/ratings/file?format=csv%0d%0ax-evil:1")
-    assert "x-evil" not in found.headers
-    assert found.status in {400, 404}
+    response = manager.get("/projects/shop/ratings/file?format=csv%0d%0ax-evil:1")
+    assert "x-evil" not in response.headers
+    assert response.status in {400, 404}
 
 
 def test_large_requests_are_refused_before_they_are_read(team):
     rater = team.visitor("rater")
     word = {"x-csrf-token": rater.csrf("/account"), "content-type": "application/json"}
     path = "/projects/shop/ratings"
-    answer = rater.ask("POST", path, body=b'{"comment": "' + b"x" * 2_000_000 + b'"}',
-                       headers=word)  # fmt: skip
+    answer = rater.ask("POST", path, body=b'{"comment": "' + b"x" * 2_000_000 + b'"}', headers=word)
     assert answer.status == 413
-    answer = rater.ask("POST", path, json={"task": 1, "grade": 1, "comment": "x" * 6_000},
-                       headers=word)  # fmt: skip
+    answer = rater.ask(
+        "POST", path, json={"task": 1, "grade": 1, "comment": "x" * 6_000}, headers=word
+    )
     assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid-value")
 
 
-@pytest.mark.parametrize("body", [
-    b"{", b"[]", b"1", b'{"task": "x"}', b'{"task": 1e400}', b'{"task": true}', b'{"task": 1.5}',
-    b'{"task": 1, "other": 1}', b'{"task": 1, "grade": NaN}', b'{"task": 1, "comment": 5}',
-    b'{"task": 1, "comment": "\\u0000"}', b'{"task": 99999999999999999999}', b"[" * 100_000,
-    b'{"task": 1, "reason": "withdrawn"}', b'{"task": 1, "at": "0001-01-01T00:00+14:00"}', b"\xff",
-    b'{"task": 1, "comment": "\\ud800"}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b"1",
+        b'{"task": "x"}',
+        b'{"task": 1e400}',
+        b'{"task": true}',
+        b'{"task": 1.5}',
+        b'{"task": 1, "other": 1}',
+        b'{"task": 1, "grade": NaN}',
+        b'{"task": 1, "comment": 5}',
+        b'{"task": 1, "comment": "\\u0000"}',
+        b'{"task": 99999999999999999999}',
+        b"[" * 100_000,
+        b'{"task": 1, "reason": "withdrawn"}',
+        b'{"task": 1, "at": "0001-01-01T00:00+14:00"}',
+        b"\xff",
+        b'{"task": 1, "comment": "\\ud800"}',
+    ],
+)
 def test_malformed_bodies_are_refused(team, body):
     rater = team.visitor("rater")
     task = rater.get("/projects/shop/rate.json").json()["task"]["id"]
@@ -196,16 +262,18 @@ def test_slow_clients_hold_nobody_up(team):
         visitor.base = address
         host, port = address.removeprefix("http://").split(":")
         slow = [socket.create_connection((host, int(port))) for _ in range(100)]
-        for each in slow[:50]:
-            each.sendall(b"GET /sign-in HTTP/1.1\r\nhost: x\r\nx-slow: ")
+        for conn in slow[:50]:
+            conn.sendall(b"GET /sign-in HTTP/1.1\r\nhost: x\r\nx-slow: ")
         cookie = f"rankgate_session={visitor.cookies['rankgate_session']}"
-        for each in slow[50:]:
-            each.sendall(f"POST /projects/shop/ratings HTTP/1.1\r\nhost: {host}:{port}\r\ncookie: "
-                         f"{cookie}\r\ncontent-length: 100\r\n\r\n{{".encode())  # fmt: skip
+        for conn in slow[50:]:
+            conn.sendall(
+                f"POST /projects/shop/ratings HTTP/1.1\r\nhost: {host}:{port}\r\ncookie: "
+                f"{cookie}\r\ncontent-length: 100\r\n\r\n{{".encode()
+            )
         assert visitor.get("/projects").status == 200
         assert slow[-1].recv(20).startswith(b"HTTP/1.1 408")
-        for each in slow:
-            each.close()
+        for conn in slow:
+            conn.close()
 
 
 def test_headers_that_come_byte_by_byte_are_not_waited_for(team):
@@ -233,19 +301,19 @@ def test_headers_that_come_byte_by_byte_are_not_waited_for(team):
         def connected():
             return socket.create_connection((host, int(port)), timeout=PATIENCE)
 
-        with connected() as sent:
-            assert sent.recv(100) == b""
-        with connected() as sent:
-            sent.sendall(b"GET /sign-in HTTP/1.1\r\n")
-            assert is_ended(sent, b"x: y\r\n")
-        whole = f"GET /health.json HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()
+        with connected() as client:
+            assert client.recv(100) == b""
+        with connected() as client:
+            client.sendall(b"GET /sign-in HTTP/1.1\r\n")
+            assert is_ended(client, b"x: y\r\n")
+        request = f"GET /health.json HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()
         Hasty.patience = PATIENCE
-        with connected() as sent:
-            sent.sendall(whole)
-            assert sent.recv(100).startswith(b"HTTP/1.1 200")
+        with connected() as client:
+            client.sendall(request)
+            assert client.recv(100).startswith(b"HTTP/1.1 200")
             Hasty.patience = 0.3
-            sent.sendall(whole[:20])
-            assert is_ended(sent, b"x")
+            client.sendall(request[:20])
+            assert is_ended(client, b"x")
 
 
 def test_errors_in_uploads_name_no_folder_of_the_server(team):
@@ -258,14 +326,24 @@ def test_errors_in_uploads_name_no_folder_of_the_server(team):
     assert b"rankgate-" not in answer.data
 
 
-INJECTIONS = ("' OR '1'='1", "'; DROP TABLE ratings; --", '" UNION SELECT secret_hash FROM tokens',
-              "1 OR 1=1", "%", "_", "\\'", ":name", "{{ 31337 * 31337 }}", "$(id)")  # fmt: skip
+INJECTIONS = (
+    "' OR '1'='1",
+    "'; DROP TABLE ratings; --",
+    '" UNION SELECT secret_hash FROM tokens',
+    "1 OR 1=1",
+    "%",
+    "_",
+    "\\'",
+    ":name",
+    "{{ 31337 * 31337 }}",
+    "$(id)",
+)
 
 
 @pytest.mark.parametrize("words", INJECTIONS)
 def test_words_are_no_statements(team, words):
     with team.store.read() as connection:
-        before = [(each.name, each.id) for each in users.list_users(connection)]
+        accounts = [(user.name, user.id) for user in users.list_users(connection)]
     stranger, manager = Visitor(team.address), team.visitor("manager")
     assert stranger.sign_in(words, words).status == 403
     stranger.cookies = {"rankgate_session": words}
@@ -276,11 +354,11 @@ def test_words_are_no_statements(team, words):
     assert manager.get(f"/projects/shop/judgments/{quote(words, safe='')}/file").status == 404
     answer = manager.post("/projects/shop/people", name=words, role="rater")
     assert answer.status == 404
-    made = manager.post("/projects/shop/guidelines", version=words, text=words)
-    assert made.status == 200
+    response = manager.post("/projects/shop/guidelines", version=words, text=words)
+    assert response.status == 200
     assert str(31337 * 31337).encode() not in manager.get("/projects/shop/setup.json").data
     with team.store.read() as connection:
-        assert [(each.name, each.id) for each in users.list_users(connection)] == before
+        assert [(user.name, user.id) for user in users.list_users(connection)] == accounts
 
 
 def test_a_database_that_is_away_lets_clients_send_again():
@@ -288,8 +366,18 @@ def test_a_database_that_is_away_lets_clients_send_again():
         assert _refusal_of(UsageError("away", code=code)).status == 503
 
 
-@pytest.mark.parametrize("code", ["cannot-connect", "cannot-write", "store-locked", "not-a-store",
-                                  "store-refused", "damaged-blob", "missing-blob"])  # fmt: skip
+@pytest.mark.parametrize(
+    "code",
+    [
+        "cannot-connect",
+        "cannot-write",
+        "store-locked",
+        "not-a-store",
+        "store-refused",
+        "damaged-blob",
+        "missing-blob",
+    ],
+)
 def test_the_place_of_the_store_is_in_the_log_only(code, caplog):
     refused = _refusal_of(InputError("shop at 10.0.0.5:5432", source="/srv/judging.db", code=code))
     assert refused.code == code
@@ -314,8 +402,12 @@ def test_a_full_disk_does_not_show_its_path(tmp_path, new_file, caplog):
             sa.event.listen(store.engine, "connect", fill)
             store.engine.dispose()
             headers = {"x-csrf-token": word}
-            answer = visitor.ask("POST", "/projects", headers=headers,
-                                 json={"name": "big", "description": "x" * 5_000})  # fmt: skip
+            answer = visitor.ask(
+                "POST",
+                "/projects",
+                headers=headers,
+                json={"name": "big", "description": "x" * 5_000},
+            )
     assert (answer.status, answer.json()["error"]["code"]) == (503, "cannot-write")
     assert b"secret" not in answer.data
     assert "secret-place.db" in caplog.text
@@ -348,13 +440,14 @@ def test_tokens_are_for_projects_of_ones_own(team):
         hashed = sign_in.password_hash(PASSWORD)
         users.add(connection, "outsider", hashed)
     outsider = team.visitor("outsider")
-    answers = [outsider.post("/account/tokens", name="ci", project=name)
-               for name in ("secret-plans", "nowhere")]  # fmt: skip
+    answers = [
+        outsider.post("/account/tokens", name="ci", project=name)
+        for name in ("secret-plans", "nowhere")
+    ]
     assert [answer.status for answer in answers] == [404, 404]
     assert answers[0].data == answers[1].data
     assert b"shop" not in answers[0].data
-    assert team.visitor("viewer").post("/account/tokens", name="ci",
-                                       project="shop").status == 200  # fmt: skip
+    assert team.visitor("viewer").post("/account/tokens", name="ci", project="shop").status == 200
 
 
 def test_only_own_names_are_answered(team):
@@ -375,10 +468,10 @@ def test_requests_are_counted_by_client():
 def test_processes_count_requests_together():
     shared = SharedRequestBuckets(60, clock=float)  # the time is always 0
     assert [shared.wait("ann") for _ in range(40)] == [0] * 40
-    other = get_context("spawn").Process(target=shared.wait, args=("ann",))
-    other.start()
-    other.join()
-    assert other.exitcode == 0
+    process = get_context("spawn").Process(target=shared.wait, args=("ann",))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
     assert [shared.wait("ann") for _ in range(20)] == [0] * 19 + [1]  # one was counted over there
     assert shared.wait("bob") == 0
 

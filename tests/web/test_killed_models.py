@@ -21,14 +21,14 @@ def prepared(url, tmp_path):
     """A store with a batch; the token of its admin."""
     with Store.create(url, blobs=f"{tmp_path}/blobs") as store, store.write() as connection:
         root = users.add(connection, "root", admin=True)
-        made = projects.add(connection, "shop", scale=GRADED)
+        project = projects.add(connection, "shop", scale=GRADED)
         names = [f"d{i}" for i in range(DOCS)]
         queries_documents.add_queries(
-            connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
+            connection, project.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
         )
-        texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
-        queries_documents.add_documents(connection, made.id, pl.DataFrame(texts))
-        batch = batches.add_batch(connection, made.id, "first")
+        texts = {"doc_id": names, "title": [f"the text of {doc_name}" for doc_name in names]}
+        queries_documents.add_documents(connection, project.id, pl.DataFrame(texts))
+        batch = batches.add_batch(connection, project.id, "first")
         pairs = {"query_id": ["q"] * DOCS, "doc_id": names}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         return sign_in.issue_token(connection, root.id, "t", ["admin"])[1]
@@ -37,31 +37,33 @@ def prepared(url, tmp_path):
 def test_a_job_goes_on_after_a_kill(url, tmp_path):
     secret = prepared(url, tmp_path)
     with model_server() as server:
-        words = f'[local]\nurl = "{server.url}/v1"\nconcurrency = 2\n'
-        (tmp_path / "llm.toml").write_text(words)
+        config = f'[local]\nurl = "{server.url}/v1"\nconcurrency = 2\n'
+        (tmp_path / "llm.toml").write_text(config)
         option = ("--llm", str(tmp_path / "llm.toml"))
         server.delay = 0.1
         with started(url, *option, first=False) as (process, address, _):
-            given = {"endpoint": "local", "model": "m", "batch": "first"}
-            job = Visitor(address, secret).post("/projects/shop/models", **given).json()["job"]
+            job_request = {"endpoint": "local", "model": "m", "batch": "first"}
+            job = (
+                Visitor(address, secret).post("/projects/shop/models", **job_request).json()["job"]
+            )
             until(lambda: sum(server.asked.values()) >= 8)
             process.kill()
             process.wait(PATIENCE)
         server.settle()
-        before = sum(server.asked.values())
+        asked_before = sum(server.asked.values())
         with Store.open(url) as store, store.read() as connection:
-            kept = {each.document for each in ratings.list_ratings(connection, 1)}
-        assert len(kept) >= before - 2
+            rated_documents = {rating.document for rating in ratings.list_ratings(connection, 1)}
+        assert len(rated_documents) >= asked_before - 2
         server.delay = 0.0
         with started(url, *option, first=False) as (_, address, _):
             visitor = Visitor(address, secret)
             path = f"/projects/shop/models/jobs/{job}.json"
             state = until(lambda: not (now := visitor.get(path).json()["job"])["under_way"] and now)
         assert (state["state"], state["done"]) == ("done", DOCS)
-        sent = sum(server.asked.values())
-        assert sent == before + DOCS - len(kept)
+        request_count = sum(server.asked.values())
+        assert request_count == asked_before + DOCS - len(rated_documents)
         # what was under way is counted, though nobody read its answer
-        assert sent <= state["requests"] <= sent + 2
+        assert request_count <= state["requests"] <= request_count + 2
     with Store.open(url) as store:
         with store.read() as connection:
             assert len(list(ratings.list_ratings(connection, 1))) == DOCS

@@ -37,9 +37,11 @@ class Rater(threading.Thread):
             while task is not None:
                 self.waiting = task
                 answer = self.visitor.ask(
-                    "POST", "/projects/many/ratings", json={**task, "grade": 2},
+                    "POST",
+                    "/projects/many/ratings",
+                    json={**task, "grade": 2},
                     headers={"x-csrf-token": self.word},
-                )  # fmt: skip
+                )
                 assert answer.status == 200, answer.data
                 self.acknowledged.append(task["rating_id"])
                 self.waiting = None
@@ -79,25 +81,27 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path, thorough):
     waiting, acknowledged = [None] * RATERS, []
     for kill in (True, False):
         with started(url, first=False) as (process, address, _):
-            raters = [Rater(address, *each) for each in zip(cookies, waiting, strict=True)]
-            for each in raters:
-                each.start()
-            while kill and sum(len(each.acknowledged) for each in raters) < count * 0.3:
+            raters = [
+                Rater(address, *arguments) for arguments in zip(cookies, waiting, strict=True)
+            ]
+            for rater in raters:
+                rater.start()
+            while kill and sum(len(rater.acknowledged) for rater in raters) < count * 0.3:
                 raters[0].join(0.01)
             if kill:
                 process.kill()
-            for each in raters:
-                each.join(120)
-        assert [each.failed for each in raters if each.failed] == []
-        acknowledged += [one for each in raters for one in each.acknowledged]
-        waiting = [each.waiting for each in raters]
+            for rater in raters:
+                rater.join(120)
+        assert [rater.failed for rater in raters if rater.failed] == []
+        acknowledged += [rating_id for rater in raters for rating_id in rater.acknowledged]
+        waiting = [rater.waiting for rater in raters]
     with Store.open(url) as store:
         with store.read() as connection:
-            kept = list(ratings.list_ratings(connection, project))
+            stored_ratings = list(ratings.list_ratings(connection, project))
             progress = tasks.progress(connection, project)
         assert check(store) == ()
-    ids = [each.rating_id for each in kept]
+    ids = [rating.rating_id for rating in stored_ratings]
     assert len(ids) == len(set(ids))
     assert set(acknowledged) <= set(ids)
     assert (progress.done, progress.open) == (count, 0)
-    assert Counter(Counter(each.document for each in kept).values()) == {1: count}
+    assert Counter(Counter(rating.document for rating in stored_ratings).values()) == {1: count}

@@ -10,29 +10,37 @@ MARKS = [(random.Random(i).uniform(64, 984), "w" * (i % 27 + 1)) for i in range(
 
 def test_words_neither_overlap_nor_leave_the_drawing():
     labels = place_labels(MARKS, EDGE)
-    for i, one in enumerate(labels):
-        assert 0 <= one.left < one.right <= EDGE
-        x = one.left if one.anchor == "start" else one.right
+    for i, label in enumerate(labels):
+        assert 0 <= label.left < label.right <= EDGE
+        x = label.left if label.anchor == "start" else label.right
         assert abs(x - MARKS[i][0]) < 1e-9
-        for other in labels[:i]:
-            assert one.row != other.row or one.right < other.left or other.right < one.left
+        for previous in labels[:i]:
+            assert (
+                label.row != previous.row
+                or label.right < previous.left
+                or previous.right < label.left
+            )
 
 
 def test_a_free_line_crosses_no_words():
     labels = place_labels(MARKS, EDGE)
     crossed = 0
     for (x, _), label in zip(MARKS, labels, strict=True):
-        below = [each for each in labels if each.row < label.row and each.left < x < each.right]
-        crossed += bool(below)
-        assert not (label.free and below)
+        labels_below = [
+            lower_label
+            for lower_label in labels
+            if lower_label.row < label.row and lower_label.left < x < lower_label.right
+        ]
+        crossed += bool(labels_below)
+        assert not (label.free and labels_below)
     assert crossed
 
 
 def test_words_with_room_are_in_the_lowest_row():
     assert [
-        each.row for each in place_labels([(100, "one"), (300, "two"), (990, "three")], EDGE)
+        label.row for label in place_labels([(100, "one"), (300, "two"), (990, "three")], EDGE)
     ] == [0] * 3
-    assert [each.row for each in place_labels([(100, "a longer one"), (120, "two")], EDGE)] == [
+    assert [label.row for label in place_labels([(100, "a longer one"), (120, "two")], EDGE)] == [
         1,
         0,
     ]

@@ -14,21 +14,27 @@ def series(*values, reach=0.05, old=0, better=True):
     """Points a day apart; the first `old` have other judgments."""
     return [
         SimpleNamespace(
-            evaluated_at=BEGIN + timedelta(days=i), value=value, metric="RR", system="a",
+            evaluated_at=BEGIN + timedelta(days=i),
+            value=value,
+            metric="RR",
+            system="a",
             low=None if reach is None else value - reach,
-            high=None if reach is None else value + reach, higher_is_better=better,
-            qrels_sha256="old" if i < old else "new", convention_hash="c", queries_sha256="q",
+            high=None if reach is None else value + reach,
+            higher_is_better=better,
+            qrels_sha256="old" if i < old else "new",
+            convention_hash="c",
+            queries_sha256="q",
             n=65,
         )
         for i, value in enumerate(values)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("nights", [1, 3, 12])
 def test_a_fall_is_compared_with_the_level_before_it_for_as_long_as_it_lasts(nights):
-    found = find_level(series(*[0.5] * 5, *[0.3] * nights))
-    assert (found.value, found.count, found.clear) == (0.5, 5, True)
-    assert found.since == BEGIN + timedelta(days=5)
+    level = find_level(series(*[0.5] * 5, *[0.3] * nights))
+    assert (level.value, level.count, level.clear) == (0.5, 5, True)
+    assert level.since == BEGIN + timedelta(days=5)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +49,8 @@ def test_a_fall_is_compared_with_the_level_before_it_for_as_long_as_it_lasts(nig
     ids=["outlier", "noise", "no interval", "break", "gain"],
 )
 def test_only_a_level_outside_the_interval_is_clear(points, expected):
-    found = find_level(points)
-    assert (pytest.approx(found.value), found.count, found.clear) == expected
+    level = find_level(points)
+    assert (pytest.approx(level.value), level.count, level.clear) == expected
 
 
 def test_without_a_comparable_evaluation_there_is_no_level():

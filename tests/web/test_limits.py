@@ -32,8 +32,9 @@ def test_simultaneous_attempts_are_no_more_tries(team):
 
     def attempt(number):
         fields = {"name": "target", "password": f"wrong{number}", "csrf": words[number]}
-        return visitors[number].ask("POST", "/sign-in", fields=fields,
-                                    encode_multipart=False).status  # fmt: skip
+        return (
+            visitors[number].ask("POST", "/sign-in", fields=fields, encode_multipart=False).status
+        )
 
     with ThreadPoolExecutor(20) as pool:
         statuses = sorted(pool.map(attempt, range(60)))
@@ -47,43 +48,47 @@ def test_simultaneous_attempts_are_no_more_tries(team):
 def test_attempts_are_counted_one_after_the_other(new_store):
     def attempt(number):
         with new_store.write() as connection:
-            return sign_in.begin_attempt(connection, f"name{number % 2}", "192.0.2.7", tries=4,
-                                          from_one=6, since=FIFTEEN)  # fmt: skip
+            return sign_in.begin_attempt(
+                connection, f"name{number % 2}", "192.0.2.7", tries=4, from_one=6, since=FIFTEEN
+            )
 
     with ThreadPoolExecutor(8) as pool:
-        given = [number for number in pool.map(attempt, range(24)) if number is not None]
-    assert len(given) == len(set(given)) == 6
+        attempt_numbers = [number for number in pool.map(attempt, range(24)) if number is not None]
+    assert len(attempt_numbers) == len(set(attempt_numbers)) == 6
     with new_store.write() as connection:
-        sign_in.mark_success(connection, given[0])
+        sign_in.mark_success(connection, attempt_numbers[0])
     assert attempt(0) is not None
 
 
 def test_a_password_that_is_right_gets_a_new_hash(team):
     with team.store.write() as connection:
-        users.add(connection, "longtime", PasswordHasher(time_cost=2, memory_cost=8,
-                                                         parallelism=1).hash(PASSWORD))  # fmt: skip
+        users.add(
+            connection,
+            "longtime",
+            PasswordHasher(time_cost=2, memory_cost=8, parallelism=1).hash(PASSWORD),
+        )
     with team.store.read() as connection:
-        before = users.password_of(connection, "longtime")
+        hash_before = users.password_of(connection, "longtime")
     for _ in range(2):
         team.visitor("longtime")
         with team.store.read() as connection:
-            after = users.password_of(connection, "longtime")
-        assert after != before
-        assert sign_in.renewed_hash(after, PASSWORD) is None
+            hash_after = users.password_of(connection, "longtime")
+        assert hash_after != hash_before
+        assert sign_in.renewed_hash(hash_after, PASSWORD) is None
 
 
 def test_another_password_ends_sessions_and_tokens_if_asked(team):
     with team.store.write() as connection:
         users.add(connection, "mover", sign_in.password_hash(PASSWORD))
-    one, other = team.visitor("mover"), team.visitor("mover")
-    token = one.post("/account/tokens", name="ci").json()["token"]
+    first, second = team.visitor("mover"), team.visitor("mover")
+    token = first.post("/account/tokens", name="ci").json()["token"]
     form = {"before": PASSWORD, "password": f"{PASSWORD} 2"}
-    assert one.send("/account/password", "/account", **form).status == 303
-    assert one.get("/account").status == 200
-    assert other.get("/account").status == 303  # to the form
+    assert first.send("/account/password", "/account", **form).status == 303
+    assert first.get("/account").status == 200
+    assert second.get("/account").status == 303  # to the form
     assert Visitor(team.address, token).get("/projects.json").status == 200
     form = {"before": f"{PASSWORD} 2", "password": PASSWORD, "end_tokens": "1"}
-    assert one.send("/account/password", "/account", **form).status == 303
+    assert first.send("/account/password", "/account", **form).status == 303
     assert Visitor(team.address, token).get("/projects.json").status == 401
 
 
@@ -94,9 +99,11 @@ def test_a_token_lasts_from_a_day_to_ten_years(team, days):
 
 
 NUMBERS = [
-    (route, field) for route in ROUTES for field in route.fields
+    (route, field)
+    for route in ROUTES
+    for field in route.fields
     if field.kind in {"number", "whole"} and field.label and field.least is not None
-]  # fmt: skip
+]
 
 
 def test_bounds_are_in_forms_and_in_the_description(team):
@@ -111,8 +118,9 @@ def test_bounds_are_in_forms_and_in_the_description(team):
 @pytest.fixture
 def one(team, request):
     """A project of its own, with one rater a task."""
-    return team.project(request.node.name[:60].replace("_", "-").replace("[", "-").strip("]-"),
-                        strategy="1")  # fmt: skip
+    return team.project(
+        request.node.name[:60].replace("_", "-").replace("[", "-").strip("]-"), strategy="1"
+    )
 
 
 def test_only_those_who_were_given_a_task_rate_it(team, one):
@@ -126,8 +134,8 @@ def test_only_those_who_were_given_a_task_rate_it(team, one):
     assert rater.post(f"{path}/ratings", task=task, grade=2).status == 200
     answer = manager.post(f"{path}/ratings", task=task, grade=0)  # it is done
     assert (answer.status, answer.json()["error"]["code"]) == (409, "task-not-assigned")
-    many = manager.post(f"{path}/ratings/many", answers=[{"task": task, "grade": 0}])
-    assert many.status == 409
+    batch_answer = manager.post(f"{path}/ratings/many", answers=[{"task": task, "grade": 0}])
+    assert batch_answer.status == 409
     assert rater.post(f"{path}/ratings", task=task, grade=1).status == 200  # a correction
     with team.store.read() as connection:
         table = ratings.read_ratings(connection, one.id).table
@@ -137,15 +145,18 @@ def test_only_those_who_were_given_a_task_rate_it(team, one):
 def test_a_rater_opens_tasks_that_were_given_to_them(team, one):
     rater, manager = team.visitor("rater"), team.visitor("manager")
     path = f"/projects/{one.name}"
-    mine = rater.get(f"{path}/rate.json").json()["task"]["id"]
+    assigned_task = rater.get(f"{path}/rate.json").json()["task"]["id"]
     with team.store.read() as connection:
-        numbers = list(connection.scalars(tasks.select().with_only_columns(tasks.c.id).where(
-            tasks.c.project == one.id)))  # fmt: skip
-    other = next(number for number in numbers if number != mine)
-    assert rater.get(f"{path}/rate.json?task={mine}").status == 200
-    assert rater.get(f"{path}/rate.json?task={other}").status == 404
-    assert rater.get(f"{path}/rate?task={other}").status == 404
-    assert manager.get(f"{path}/rate.json?task={other}").status == 200
+        numbers = list(
+            connection.scalars(
+                tasks.select().with_only_columns(tasks.c.id).where(tasks.c.project == one.id)
+            )
+        )
+    other_task = next(number for number in numbers if number != assigned_task)
+    assert rater.get(f"{path}/rate.json?task={assigned_task}").status == 200
+    assert rater.get(f"{path}/rate.json?task={other_task}").status == 404
+    assert rater.get(f"{path}/rate?task={other_task}").status == 404
+    assert manager.get(f"{path}/rate.json?task={other_task}").status == 200
 
 
 def test_a_closed_batch_takes_no_ratings(team, one):

@@ -20,13 +20,13 @@ NEW = {"q1": {"d0": 3.0, "d3": 2.0, "d1": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
 
 @pytest.fixture
 def fresh(team, request):
-    made = team.project(re.sub(r"\W|_", "-", request.node.name)[:60].strip("-"))
+    project = team.project(re.sub(r"\W|_", "-", request.node.name)[:60].strip("-"))
     with team.store.write() as connection:
         for name, table in (("old", OLD), ("new", NEW)):
             stored_runs.add_run(
-                connection, team.store.blobs, made.id, read_run(table, name), name=name
+                connection, team.store.blobs, project.id, read_run(table, name), name=name
             )
-    return made
+    return project
 
 
 def compare(manager, project, kind, **more):
@@ -35,8 +35,9 @@ def compare(manager, project, kind, **more):
     return manager.send(path, path, **fields)
 
 
-@pytest.mark.parametrize(("kind", "first", "second"), [("lists", "old", "new"),
-                                                      ("documents", "d1", "d3")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "first", "second"), [("lists", "old", "new"), ("documents", "d1", "d3")]
+)
 def test_which_run_is_better(team, fresh, kind, first, second):
     manager = team.visitor("manager")
     assert compare(manager, fresh, kind, first="old", second="new").status == 303
@@ -45,22 +46,26 @@ def test_which_run_is_better(team, fresh, kind, first, second):
         visitor = team.visitor(name)
         task = visitor.get(f"{path}/rate.json").json()["task"]
         assert task["batch"]["kind"] == kind
-        shown = visitor.get(f"{path}/rate").data.decode()
-        assert "Which " in shown
+        html = visitor.get(f"{path}/rate").data.decode()
+        assert "Which " in html
         assert "old" not in str(task["sides"])
-        wanted = "left" if task["swapped"] else "right"  # the second, wherever it is shown
-        taken = visitor.post(f"{path}/ratings", task=task["id"], choice="equal").json()
-        assert taken["progress"]["last"] == task["id"]
-        back = visitor.post(f"{path}/ratings/withdraw", task=task["id"]).json()
-        assert back["task"]["id"] == task["id"]
-        assert visitor.post(f"{path}/ratings", task=task["id"], choice=wanted).status == 200
+        choice = "left" if task["swapped"] else "right"  # the second, wherever it is shown
+        answer = visitor.post(f"{path}/ratings", task=task["id"], choice="equal").json()
+        assert answer["progress"]["last"] == task["id"]
+        withdrawal = visitor.post(f"{path}/ratings/withdraw", task=task["id"]).json()
+        assert withdrawal["task"]["id"] == task["id"]
+        assert visitor.post(f"{path}/ratings", task=task["id"], choice=choice).status == 200
         assert f"/rate?task={task['id']}" in visitor.get(f"{path}/history").data.decode()
-    (found,) = manager.get(f"{path}/preferences.json").json()["batches"]
-    assert (found["done"], found["preferences"]) == (1, 2)  # the lists of q2 are alike
-    assert {k: found["outcome"][k] for k in ("first", "second", "equal", "p_value")} == {
-        "first": 0, "second": 1, "equal": 0, "p_value": 1.0}  # fmt: skip
-    assert found["pairs"][0]["first"] == first
-    rows = pl.read_csv(manager.get(f"{path}/preferences/{found['id']}/file").data)
+    (batch,) = manager.get(f"{path}/preferences.json").json()["batches"]
+    assert (batch["done"], batch["preferences"]) == (1, 2)  # the lists of q2 are alike
+    assert {k: batch["outcome"][k] for k in ("first", "second", "equal", "p_value")} == {
+        "first": 0,
+        "second": 1,
+        "equal": 0,
+        "p_value": 1.0,
+    }
+    assert batch["pairs"][0]["first"] == first
+    rows = pl.read_csv(manager.get(f"{path}/preferences/{batch['id']}/file").data)
     assert rows["second"].to_list() == [second] * 2
     assert rows["better"].to_list() == ["second"] * 2
 
@@ -68,17 +73,19 @@ def test_which_run_is_better(team, fresh, kind, first, second):
 def test_a_difference_of_two_raters_is_a_result(team, fresh):
     with team.store.write() as connection:
         batch = batches.add_batch(connection, fresh.id, "two", kind="lists", strategy="2")
-        one, other = (
+        first_run, second_run = (
             stored_runs.find_run(connection, fresh.id, name).id for name in ("old", "new")
         )
-        sides = [("q1", batches.Side(run=one), batches.Side(run=other))]
+        sides = [("q1", batches.Side(run=first_run), batches.Side(run=second_run))]
         batches.add_preferences(connection, batch, sides)
-        (task,) = [each for each in range(1, 10_000)
-                   if _batch_of(connection, each) == batch.id][:1]  # fmt: skip
+        (task,) = [
+            number for number in range(1, 10_000) if _batch_of(connection, number) == batch.id
+        ][:1]
         for name, choice in (("ann", "left"), ("bob", "right")):
             rater = users.ensure(connection, name).id
-            preferences.prefer(connection, task, rater, preference_id=f"{name} {task}",
-                               choice=choice)  # fmt: skip
+            preferences.prefer(
+                connection, task, rater, preference_id=f"{name} {task}", choice=choice
+            )
         assert tasks.progress(connection, fresh.id, batch.id).done == 1
         assert preferences.preferences_table(connection, batch.id)["better"].to_list() == [
             "first",
@@ -97,27 +104,30 @@ def test_pairs_of_a_file(team, fresh):
     manager = team.visitor("manager")
     table = ("pairs.csv", b"query,left,right\nq1,d0,d1\nq1,d2,d2\n")
     assert compare(manager, fresh, "documents", pairs=table).status == 303
-    (found,) = manager.get(f"/projects/{fresh.name}/preferences.json").json()["batches"]
-    assert found["open"] == 1  # a document is not compared with itself
-    for wrong in ({"pairs": ("p.csv", b"a,b\n1,2\n")}, {"first": "old"}, {"kind": "lists",
-                  "pairs": table}):  # fmt: skip
+    (batch,) = manager.get(f"/projects/{fresh.name}/preferences.json").json()["batches"]
+    assert batch["open"] == 1  # a document is not compared with itself
+    for wrong in (
+        {"pairs": ("p.csv", b"a,b\n1,2\n")},
+        {"first": "old"},
+        {"kind": "lists", "pairs": table},
+    ):
         assert compare(manager, fresh, **{"kind": "documents", "name": "x", **wrong}).status == 400
 
 
 def test_pages_stay_where_they_are_while_others_rate(team, fresh):
     with team.store.write() as connection:
         batch = batches.add_batch(connection, fresh.id, "many")
-        many = pl.DataFrame({"query_id": ["q9"] * 120, "doc_id": [f"x{i}" for i in range(120)]})
-        batches.add_pairs(connection, batch, many)
+        pairs = pl.DataFrame({"query_id": ["q9"] * 120, "doc_id": [f"x{i}" for i in range(120)]})
+        batches.add_pairs(connection, batch, pairs)
     manager = team.visitor("manager")
     path = f"/projects/{fresh.name}/pairs.json?batch=many"
-    seen, after = [], 0
-    while after is not None:
-        found = manager.get(f"{path}&after={after}").json()
-        seen += [each["doc_id"] for each in found["pairs"]]
-        after = found["after"]
+    doc_ids, cursor = [], 0
+    while cursor is not None:
+        page = manager.get(f"{path}&after={cursor}").json()
+        doc_ids += [pair["doc_id"] for pair in page["pairs"]]
+        cursor = page["after"]
         team.visitor("rater").get(f"/projects/{fresh.name}/rate.json")
-    assert sorted(seen) == sorted(many["doc_id"])
+    assert sorted(doc_ids) == sorted(pairs["doc_id"])
     assert manager.get(f"{path}&state=done").json()["pairs"] == []
     assert len(manager.get(f"{path}&query=q9").json()["pairs"]) == 50
     assert manager.get(f"{path}&query=q1").json()["pairs"] == []
@@ -129,14 +139,14 @@ def test_answers_are_taken_back_by_filter(team, fresh):
     for _ in range(3):
         task = rater.get(f"{path}/rate.json").json()["task"]
         rater.post(f"{path}/ratings", task=task["id"], grade=1)
-    done = manager.post(f"{path}/pairs/reset", rater="rater", batch="first").json()
-    assert done == {"taken_back": 3}
+    answer = manager.post(f"{path}/pairs/reset", rater="rater", batch="first").json()
+    assert answer == {"taken_back": 3}
     with team.store.read() as connection:
         assert len(list(ratings.list_ratings(connection, fresh.id))) == 6  # nothing is removed
         number = users.raters_of_project(connection, fresh.id)
         assert number == {}
-        chosen = rating_answers.list_pairs(connection, fresh.id, rating_answers.TaskFilter())
-        assert [each.answers for each in chosen] == [[]] * 4
+        pairs = rating_answers.list_pairs(connection, fresh.id, rating_answers.TaskFilter())
+        assert [pair.answers for pair in pairs] == [[]] * 4
     assert manager.post(f"{path}/pairs/reset", rater="nobody").status == 400
     assert rater.post(f"{path}/pairs/reset", rater="rater").status == 403
 
@@ -168,20 +178,26 @@ def test_an_open_verdict_becomes_a_batch(team, fresh):
         stored_results.add_result(connection, team.store.blobs, fresh.id, verdict.to_dict())
     manager = team.visitor("manager")
     path = f"/projects/{fresh.name}"
-    found = manager.get(f"{path}/next.json").json()
-    assert (found["first"], found["second"]) == ("old", "new")
-    assert found["verdicts"][0]["here"]
-    assert "influence" in found["pairs"][0]["why"]
-    made = manager.post(f"{path}/coverage", name="next", first="old", second="new",
-                        order="influence", metric=found["metric"])  # fmt: skip
-    assert made.json()["tasks"] == found["total"] == len(found["pairs"]) > 0
+    proposal = manager.get(f"{path}/next.json").json()
+    assert (proposal["first"], proposal["second"]) == ("old", "new")
+    assert proposal["verdicts"][0]["here"]
+    assert "influence" in proposal["pairs"][0]["why"]
+    answer = manager.post(
+        f"{path}/coverage",
+        name="next",
+        first="old",
+        second="new",
+        order="influence",
+        metric=proposal["metric"],
+    )
+    assert answer.json()["tasks"] == proposal["total"] == len(proposal["pairs"]) > 0
     assert manager.get(f"{path}/next.json?first=old&second=none").json()["problem"]
 
 
 def link_of(manager, project, role="rater", name=""):
     """The path of a new invitation."""
-    made = manager.post(f"/projects/{project.name}/invitations", name=name, role=role).json()
-    return made["token"].removeprefix(manager.base)
+    invitation = manager.post(f"/projects/{project.name}/invitations", name=name, role=role).json()
+    return invitation["token"].removeprefix(manager.base)
 
 
 def test_a_user_joins_by_a_link(team, fresh):
@@ -191,13 +207,13 @@ def test_a_user_joins_by_a_link(team, fresh):
     page = anonymous.get(link).data.decode()
     assert "Sign in to join" in page
     assert 'name="password"' not in page
-    to = re.search(r'href="(/sign-in\?next=[^"]+)"', page)[1]
-    answer = anonymous.send("/sign-in", to, name="stranger", password=PASSWORD, next=link)
+    sign_in_path = re.search(r'href="(/sign-in\?next=[^"]+)"', page)[1]
+    answer = anonymous.send("/sign-in", sign_in_path, name="stranger", password=PASSWORD, next=link)
     assert (answer.status, answer.headers["location"]) == (303, link)
     assert "Join as" in anonymous.get(link).data.decode()
-    other = team.visitor("viewer")
-    assert "This invitation is for stranger" in other.get(link).data.decode()
-    assert other.send(link, "/account").status == 403
+    viewer = team.visitor("viewer")
+    assert "This invitation is for stranger" in viewer.get(link).data.decode()
+    assert viewer.send(link, "/account").status == 403
     assert anonymous.send(link, link).status == 303
     assert anonymous.get(f"/projects/{fresh.name}/rate").status == 200
     assert anonymous.get(link).status == 404

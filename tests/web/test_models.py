@@ -25,15 +25,15 @@ PROMPT = "{{query}} {{document}} {{grades}}"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
-    with opened(tmp_path_factory) as found:
-        yield found
+    with opened(tmp_path_factory) as services:
+        yield services
 
 
 @pytest.fixture
 def own_place(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
     """As `place`, without jobs of other tests."""
-    with opened(tmp_path_factory) as found:
-        yield found
+    with opened(tmp_path_factory) as services:
+        yield services
 
 
 @contextmanager
@@ -43,19 +43,19 @@ def opened(tmp_path_factory):
     with model_server() as server, Store.create(str(folder / "judging.db")) as store:
         with store.write() as connection:
             hashed = sign_in.password_hash(PASSWORD)
-            made = projects.add(
+            project = projects.add(
                 connection, "shop", scale=[projects.Grade(float(i)) for i in (0, 1, 2)]
             )
             for role in ("manager", "rater", "viewer"):
                 user = users.add(connection, role, hashed)
-                users.grant(connection, made.id, user.id, role)
+                users.grant(connection, project.id, user.id, role)
             queries_documents.add_queries(
-                connection, made.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
+                connection, project.id, pl.DataFrame({"query_id": ["q"], "text": ["a bike"]})
             )
             names = [f"d{i}" for i in range(PAIRS)]
-            texts = {"doc_id": names, "title": [f"the text of {each}" for each in names]}
-            queries_documents.add_documents(connection, made.id, pl.DataFrame(texts))
-            batch = batches.add_batch(connection, made.id, "first", strategy="1")
+            texts = {"doc_id": names, "title": [f"the text of {doc_name}" for doc_name in names]}
+            queries_documents.add_documents(connection, project.id, pl.DataFrame(texts))
+            batch = batches.add_batch(connection, project.id, "first", strategy="1")
             pairs = {"query_id": ["q"] * 6, "doc_id": names[:6]}
             batches.add_pairs(connection, batch, pl.DataFrame(pairs))
         endpoint = Endpoint("local", f"{server.url}/v1", models=("m", "n"))
@@ -64,9 +64,9 @@ def opened(tmp_path_factory):
 
 
 def visitor(place, name):
-    found = Visitor(place[2])
-    assert found.sign_in(name).status == 303
-    return found
+    client = Visitor(place[2])
+    assert client.sign_in(name).status == 303
+    return client
 
 
 def ended(who, number):
@@ -75,16 +75,24 @@ def ended(who, number):
 
 
 def start(who, **values):
-    given = {"endpoint": "local", "model": "m", "template": PROMPT, **values}
-    return who.post("/projects/shop/models", **given)
+    form = {"endpoint": "local", "model": "m", "template": PROMPT, **values}
+    return who.post("/projects/shop/models", **form)
 
 
 def test_a_manager_starts_a_job_sees_it_and_admits_the_model(own_place):
     server, store, _ = own_place
     manager = visitor(own_place, "manager")
     server.plan["d0"] = [("says", '{"grade": 0, "confidence": 0.1, "reason": "<b>no</b>"}')]
-    form = {"batch": "first", "endpoint": "local", "model": "m", "template": PROMPT,
-            "confidence": "1", "doubt": "0.5", "distance": "2", "calls": "100"}  # fmt: skip
+    form = {
+        "batch": "first",
+        "endpoint": "local",
+        "model": "m",
+        "template": PROMPT,
+        "confidence": "1",
+        "doubt": "0.5",
+        "distance": "2",
+        "calls": "100",
+    }
     answer = manager.send("/projects/shop/models", "/projects/shop/models", **form)
     assert answer.status == 303
     number = int(answer.headers["location"].partition("?")[0].rpartition("/")[2])
@@ -95,24 +103,28 @@ def test_a_manager_starts_a_job_sees_it_and_admits_the_model(own_place):
     page = manager.get(f"/projects/shop/models/{model['rater']}")
     assert b"&lt;b&gt;no&lt;/b&gt;" in page.data
     assert page.status == 200
-    shown = manager.get(f"/projects/shop/models/{model['rater']}.json").json()
-    assert shown["identity"]["template"]["user"] == PROMPT
-    assert {each["doc_id"]: each["confidence"] for each in shown["answers"]}["d0"] == 0.1
+    details = manager.get(f"/projects/shop/models/{model['rater']}.json").json()
+    assert details["identity"]["template"]["user"] == PROMPT
+    assert {
+        model_answer["doc_id"]: model_answer["confidence"] for model_answer in details["answers"]
+    }["d0"] == 0.1
     # people rate; the model is far from them on one pair, which goes to the queue
     rater = visitor(own_place, "rater")
     while (task := rater.get("/projects/shop/rate.json").json()["task"]) is not None:
         assert rater.post("/projects/shop/ratings", task=task["id"], grade=2).status == 200
     queue = manager.get("/projects/shop/disputes.json").json()["disputes"]
-    assert [each["doc_id"] for each in queue] == ["d0"]
+    assert [dispute["doc_id"] for dispute in queue] == ["d0"]
     assert [(e["kind"], e["confidence"]) for e in queue[0]["answers"]] == [
-        ("model", 0.1), ("person", None)]  # fmt: skip
+        ("model", 0.1),
+        ("person", None),
+    ]
     assert b"confidence 0.10" in manager.get("/projects/shop/disputes").data
     # six pairs decide nothing
-    done = manager.post(f"/projects/shop/models/{model['rater']}/admission")
-    assert done.json() == {"verdict": "inconclusive", "pairs": 6}
-    shown = manager.get(f"/projects/shop/models/{model['rater']}.json").json()
-    assert shown["evidence"]["verdict"] == "inconclusive"
-    assert shown["model"]["admitted"] is False
+    admission = manager.post(f"/projects/shop/models/{model['rater']}/admission")
+    assert admission.json() == {"verdict": "inconclusive", "pairs": 6}
+    details = manager.get(f"/projects/shop/models/{model['rater']}.json").json()
+    assert details["evidence"]["verdict"] == "inconclusive"
+    assert details["model"]["admitted"] is False
     with store.write() as connection:
         model_admissions.record_admission(connection, 1, model["rater"], "pass")
     page = manager.post(f"/projects/shop/models/{model['rater']}/withdrawal")
@@ -142,8 +154,11 @@ def test_a_job_is_cancelled_and_resumed(place):
     assert manager.post(f"/projects/shop/models/jobs/{number}/resume", calls=100).status == 200
     assert ended(manager, number)["done"] == 6
     with store.read() as connection:
-        facts = [each for each in ratings.list_ratings(connection, 1)
-                 if each.rater == model_jobs_table.get(connection, number).rater]  # fmt: skip
+        facts = [
+            rating
+            for rating in ratings.list_ratings(connection, 1)
+            if rating.rater == model_jobs_table.get(connection, number).rater
+        ]
     assert len(facts) == 6
 
 
@@ -157,15 +172,17 @@ def test_new_runs_are_rated_to_the_depth_of_the_project(place):
         stored_runs.add_run(connection, store.blobs, 1, run)
 
     def finished():
-        listed = manager.get("/projects/shop/models.json").json()["jobs"]
-        jobs = [each for each in listed if each["name"] == "new to depth 8"]
+        all_jobs = manager.get("/projects/shop/models.json").json()["jobs"]
+        jobs = [job for job in all_jobs if job["name"] == "new to depth 8"]
         return jobs and not jobs[0]["under_way"] and jobs[0]
 
-    found = until(finished)
-    assert (found["state"], found["done"], found["total"]) == ("done", 8, 8)
+    finished_job = until(finished)
+    assert (finished_job["state"], finished_job["done"], finished_job["total"]) == ("done", 8, 8)
     with store.read() as connection:
-        made = [e for e in batches.list_batches(connection, 1) if e.name.startswith("model: new")]
-        assert [(e.state, tasks.progress(connection, 1, e.id).done) for e in made] == [
+        model_batches = [
+            e for e in batches.list_batches(connection, 1) if e.name.startswith("model: new")
+        ]
+        assert [(e.state, tasks.progress(connection, 1, e.id).done) for e in model_batches] == [
             ("closed", 2)
         ]
     assert manager.post("/projects/shop/models/rule/end").status == 200
@@ -216,9 +233,9 @@ def test_a_bad_file_of_endpoints_is_named_with_its_line(tmp_path, text, line, co
 
 def test_endpoints_of_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_KEY", "secret-key")
-    words = '[a]\nurl = "http://localhost:1/v1"\nkey_from = "MY_KEY"\nmodels = ["m"]\n'
-    (tmp_path / "llm.toml").write_text(words + "prices = { m = [1, 2.5] }\n")
-    (found,) = read_endpoints(tmp_path / "llm.toml").values()
-    assert (found.name, found.key_from, found.models) == ("a", "MY_KEY", ("m",))
-    assert found.prices["m"].cost(1_000_000, 1_000_000) == 3.5
-    assert "secret-key" not in json.dumps(vars(found), default=str)
+    settings = '[a]\nurl = "http://localhost:1/v1"\nkey_from = "MY_KEY"\nmodels = ["m"]\n'
+    (tmp_path / "llm.toml").write_text(settings + "prices = { m = [1, 2.5] }\n")
+    (endpoint,) = read_endpoints(tmp_path / "llm.toml").values()
+    assert (endpoint.name, endpoint.key_from, endpoint.models) == ("a", "MY_KEY", ("m",))
+    assert endpoint.prices["m"].cost(1_000_000, 1_000_000) == 3.5
+    assert "secret-key" not in json.dumps(vars(endpoint), default=str)

@@ -21,8 +21,8 @@ from support.serving import Visitor, served
 
 @pytest.fixture(scope="module")
 def provider():
-    with provided() as found:
-        yield found
+    with provided() as running_provider:
+        yield running_provider
 
 
 @pytest.fixture(autouse=True)
@@ -42,13 +42,17 @@ def address(team, settings):
     with team.store.write() as connection:
         for name in ("ann", "bob", "cid", "dan", "eve"):
             users.add(connection, f"{name}@example.org")
-    with served(team.store, oidc=settings) as found:
-        yield found
+    with served(team.store, oidc=settings) as server_address:
+        yield server_address
 
 
 def claims(who, **more):
-    return {"sub": f"subject of {who}", "email": f"{who}@example.org", "email_verified": True,
-            **more}  # fmt: skip
+    return {
+        "sub": f"subject of {who}",
+        "email": f"{who}@example.org",
+        "email_verified": True,
+        **more,
+    }
 
 
 def sent_back(visitor, provider, user, query=""):
@@ -57,8 +61,8 @@ def sent_back(visitor, provider, user, query=""):
     answer = visitor.get(f"/sign-in/oidc{query}")
     assert answer.status == 303, answer.data
     assert answer.headers["location"].startswith(f"{provider.issuer}/authorize?")
-    there = visitor.http.request("GET", answer.headers["location"], redirect=False)
-    return there.headers["location"].removeprefix(visitor.base)
+    response = visitor.http.request("GET", answer.headers["location"], redirect=False)
+    return response.headers["location"].removeprefix(visitor.base)
 
 
 def signed_in(address, provider, user, query=""):
@@ -81,37 +85,51 @@ def test_a_button_leads_to_the_provider_and_back(team, address, provider):
     assert (answer.status, answer.headers["location"]) == (303, "/account")
     assert b"ann@example.org" in visitor.get("/account").data
     assert oidc_users.COOKIE not in visitor.cookies
-    again, answer = signed_in(address, provider, claims("ann", email="other@example.org"))
+    second_visitor, answer = signed_in(address, provider, claims("ann", email="other@example.org"))
     assert answer.status == 200  # the subject is what counts from now on
-    assert b"ann@example.org" in again.get("/account").data
+    assert b"ann@example.org" in second_visitor.get("/account").data
     with team.store.read() as connection:
-        log = [each.action for each in audit.entries(connection)]
+        log = [entry.action for entry in audit.entries(connection)]
     assert {"user.link", "sign-in"} <= set(log)
 
 
 def test_what_the_provider_is_asked_for(address, provider):
     visitor = Visitor(address)
-    asked = parse_qs(urlsplit(visitor.get("/sign-in/oidc").headers["location"]).query)
-    assert asked["redirect_uri"] == [f"{address}/sign-in/oidc/callback"]
-    assert asked["code_challenge_method"] == ["S256"]
-    assert len(asked["state"][0]) == len(asked["nonce"][0]) == len(asked["code_challenge"][0]) == 43
-    other = parse_qs(urlsplit(visitor.get("/sign-in/oidc").headers["location"]).query)
-    assert all(asked[name] != other[name] for name in ("state", "nonce", "code_challenge"))
+    first_query = parse_qs(urlsplit(visitor.get("/sign-in/oidc").headers["location"]).query)
+    assert first_query["redirect_uri"] == [f"{address}/sign-in/oidc/callback"]
+    assert first_query["code_challenge_method"] == ["S256"]
+    assert (
+        len(first_query["state"][0])
+        == len(first_query["nonce"][0])
+        == len(first_query["code_challenge"][0])
+        == 43
+    )
+    second_query = parse_qs(urlsplit(visitor.get("/sign-in/oidc").headers["location"]).query)
+    assert all(
+        first_query[name] != second_query[name] for name in ("state", "nonce", "code_challenge")
+    )
     sent_back(visitor, provider, claims("ann"))
     cookie = Visitor(address).get("/sign-in/oidc").headers["set-cookie"]
-    assert {"HttpOnly", "SameSite=lax"} <= {each.strip() for each in cookie.split(";")}
+    assert {"HttpOnly", "SameSite=lax"} <= {attribute.strip() for attribute in cookie.split(";")}
 
 
 LIES = {
-    "wrong nonce": {"nonce": "another"}, "no nonce": {"nonce": None},
-    "another audience": {"aud": "other"}, "no audience": {"aud": None},
+    "wrong nonce": {"nonce": "another"},
+    "no nonce": {"nonce": None},
+    "another audience": {"aud": "other"},
+    "no audience": {"aud": None},
     "another audience, and our client as the party": {"aud": "other", "azp": "rankgate"},
     "another party": {"aud": ["rankgate", "other"], "azp": "other"},
-    "ended": {"exp": 1_000_000_000}, "no end": {"exp": None}, "of tomorrow": {"nbf": 9_999_999_999},
-    "another issuer": {"iss": "https://evil.example"}, "no issuer": {"iss": None},
-    "nobody": {"sub": None}, "a number": {"sub": 1}, "a list": {"sub": ["ann"]},
+    "ended": {"exp": 1_000_000_000},
+    "no end": {"exp": None},
+    "of tomorrow": {"nbf": 9_999_999_999},
+    "another issuer": {"iss": "https://evil.example"},
+    "no issuer": {"iss": None},
+    "nobody": {"sub": None},
+    "a number": {"sub": 1},
+    "a list": {"sub": ["ann"]},
     "of another access token": {"at_hash": "AAAAAAAAAAAAAAAAAAAAAA"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -140,36 +158,38 @@ def test_keys_are_read_again_when_they_change(provider, settings):
     client = Provider(settings, lambda: moment[0])
 
     def claims_now():
-        address, kept = client.begin("http://127.0.0.1/back")
-        asked = {name: words[0] for name, words in parse_qs(urlsplit(address).query).items()}
-        back = parse_qs(urlsplit(provider.authorize(asked)).query)
-        return client.claims(back["code"][0], kept, asked["redirect_uri"], back["iss"][0])
+        address, cookie = client.begin("http://127.0.0.1/back")
+        parameters = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+        callback = parse_qs(urlsplit(provider.authorize(parameters)).query)
+        return client.claims(
+            callback["code"][0], cookie, parameters["redirect_uri"], callback["iss"][0]
+        )
 
-    provider.user, before = claims("ann"), provider.keys
+    provider.user, old_keys = claims("ann"), provider.keys
     assert claims_now()["sub"] == "subject of ann"
     provider.rotate()
     with pytest.raises(Exception, match="invalid_key_id"):  # not more often than once a minute
         claims_now()
     moment[0] = 61.0
     assert claims_now()["sub"] == "subject of ann"
-    provider.keys = before
+    provider.keys = old_keys
 
 
 def test_an_answer_is_used_once_and_where_it_was_asked_for(address, provider):
     visitor = Visitor(address)
     path = sent_back(visitor, provider, claims("ann"))
-    kept = dict(visitor.cookies)
+    cookies = dict(visitor.cookies)
     headers = {"content-type": "application/json"}
     assert code_of(Visitor(address).get(path, headers=headers)) == "unknown-state"
-    for words in ("", "?state=x&code=y", f"?{urlsplit(path).query.replace('state=', 'state=x')}"):
-        answer = visitor.get(f"/sign-in/oidc/callback{words}", headers=headers)
+    for query in ("", "?state=x&code=y", f"?{urlsplit(path).query.replace('state=', 'state=x')}"):
+        answer = visitor.get(f"/sign-in/oidc/callback{query}", headers=headers)
         assert code_of(answer) == "unknown-state"
     assert visitor.get(path, headers=headers).status == 200
-    visitor.cookies = kept
+    visitor.cookies = cookies
     answer = visitor.get(path, headers=headers)
     assert (answer.status, code_of(answer)) == (403, "unknown-state")
     forged = Visitor(address)
-    body, _, signature = kept[oidc_users.COOKIE].rpartition(".")
+    body, _, signature = cookies[oidc_users.COOKIE].rpartition(".")
     forged.cookies = {oidc_users.COOKIE: f"{body[:-4]}AAAA.{signature}"}
     assert code_of(forged.get(path, headers=headers)) == "unknown-state"
 
@@ -178,8 +198,8 @@ def test_a_sign_in_that_takes_too_long_has_ended(settings):
     cookie = oidc_users.seal_cookie(settings, {"state": "x"}, 1_000)
     assert oidc_users.open_cookie(settings, cookie, 1_500)["state"] == "x"
     assert oidc_users.open_cookie(settings, cookie, 1_601) is None
-    other = dataclasses.replace(settings, client_secret="another")  # noqa: S106 - of a test
-    assert oidc_users.open_cookie(other, cookie, 1_500) is None
+    other_settings = dataclasses.replace(settings, client_secret="another")  # noqa: S106 - of a test
+    assert oidc_users.open_cookie(other_settings, cookie, 1_500) is None
     assert oidc_users.open_cookie(settings, "", 1_500) is None
 
 
@@ -216,11 +236,17 @@ def test_who_does_not_want_to_sign_in_is_not_signed_in(address, provider):
 
 
 def test_an_address_that_is_not_verified_is_nobodys(team, address, provider):
-    for user in (claims("bob", email_verified=False), claims("bob", email_verified=None),
-                 claims("bob", email_verified="false"), claims("bob", email=None),
-                 claims("bob", email_verified=1), claims("bob", email_verified=[True]),
-                 claims("bob", email_verified={"true": 1}), claims("bob", email={"@": 1}),
-                 claims("bob", email=["bob@example.org"])):  # fmt: skip
+    for user in (
+        claims("bob", email_verified=False),
+        claims("bob", email_verified=None),
+        claims("bob", email_verified="false"),
+        claims("bob", email=None),
+        claims("bob", email_verified=1),
+        claims("bob", email_verified=[True]),
+        claims("bob", email_verified={"true": 1}),
+        claims("bob", email={"@": 1}),
+        claims("bob", email=["bob@example.org"]),
+    ):
         answer = signed_in(address, provider, user)[1]
         assert (answer.status, code_of(answer)) == (403, "no-verified-email")
     assert signed_in(address, provider, claims("bob", email="BOB@Example.org"))[1].status == 200
@@ -256,7 +282,7 @@ def test_groups_give_and_take_roles(team, address, provider):
         with team.store.read() as connection:
             user = users.get_by_name(connection, "cid@example.org")
             shop = team.store and users.members(connection, 1)
-            return next((role for each, role in shop if each.id == user.id), None)
+            return next((role for member, role in shop if member.id == user.id), None)
 
     assert role("raters", "others") == "rater"
     assert role("raters", "leads") == "manager"
@@ -268,9 +294,10 @@ def test_groups_give_and_take_roles(team, address, provider):
 
 def test_anyone_of_a_domain_may_look_where_that_is_set(team, provider, settings):
     team.project("open-to-all")
-    how = dataclasses.replace(settings, domains=("example.org",), new_users="viewer",
-                              viewer_of=("open-to-all",))  # fmt: skip
-    with served(team.store, oidc=how) as address:
+    domain_settings = dataclasses.replace(
+        settings, domains=("example.org",), new_users="viewer", viewer_of=("open-to-all",)
+    )
+    with served(team.store, oidc=domain_settings) as address:
         visitor, answer = signed_in(address, provider, claims("joe"))
         assert answer.status == 200
         assert visitor.get("/projects/open-to-all").status == 200
@@ -302,13 +329,13 @@ def test_claims_of_the_wrong_type_are_no_roles_and_no_error(team, address, provi
 def test_a_known_user_needs_no_address_to_sign_in_again(team, provider, settings):
     with team.store.write() as connection:
         users.add(connection, "rae@example.org")
-    how = dataclasses.replace(settings, domains=("example.org",))
-    with served(team.store, oidc=how) as address:
+    domain_settings = dataclasses.replace(settings, domains=("example.org",))
+    with served(team.store, oidc=domain_settings) as address:
         for unknown in (claims("rae", email=None), claims("rae", email_verified=False)):
             assert code_of(signed_in(address, provider, unknown)[1]) == "no-verified-email"
         assert signed_in(address, provider, claims("rae"))[1].status == 200
-        for known in (claims("rae", email=None), claims("rae", email_verified=False)):
-            assert signed_in(address, provider, known)[1].status == 200
+        for user_claims in (claims("rae", email=None), claims("rae", email_verified=False)):
+            assert signed_in(address, provider, user_claims)[1].status == 200
         moved = claims("rae", email="rae@evil.example")
         assert code_of(signed_in(address, provider, moved)[1]) == "other-domain"
     narrower = dataclasses.replace(settings, domains=("example.com",))
@@ -326,14 +353,19 @@ def test_a_disabled_user_stays_out(team, address, provider):
 def test_a_session_begins_anew_and_goes_on_to_our_own_pages(address, provider):
     visitor = Visitor(address)
     visitor.cookies = {"rankgate_session": "rgs_planted"}
-    for to in ("//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"):
-        path = sent_back(visitor, provider, claims("eve"), f"?next={to}")
-        before = visitor.cookies["rankgate_session"]
+    for target in (
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+    ):
+        path = sent_back(visitor, provider, claims("eve"), f"?next={target}")
+        old_session = visitor.cookies["rankgate_session"]
         answer = visitor.get(path)
         assert (answer.status, answer.headers["location"]) == (303, "/projects")
-        assert visitor.cookies["rankgate_session"] != before
+        assert visitor.cookies["rankgate_session"] != old_session
     old = Visitor(address)
-    old.cookies = {"rankgate_session": before}
+    old.cookies = {"rankgate_session": old_session}
     assert old.get("/projects").headers["location"].startswith("/sign-in")
 
 
@@ -349,10 +381,10 @@ def test_secrets_are_in_no_log(team, address, provider, caplog, settings):
     provider.lie = lambda found: found | {"nonce": "another"}
     signed_in(address, provider, claims("ann"))
     with team.store.read() as connection:
-        seen = caplog.text + str(audit.entries(connection)) + repr(settings)
+        log_text = caplog.text + str(audit.entries(connection)) + repr(settings)
     session = visitor.cookies["rankgate_session"]
     for secret in (SECRET, quote(SECRET), session, provider.asked[-1]["code_verifier"]):
-        assert secret not in seen
+        assert secret not in log_text
 
 
 def test_settings_of_a_file_and_of_the_environment(tmp_path):
@@ -371,14 +403,23 @@ viewer_of = ["shop"]
 search = ["shop:manager", "site:rater"]
 others = "shop:viewer"
 """)
-    found = read_oidc_settings(file, {})
-    assert (found.client_secret, found.domains, found.name) == (
-        "hush", ("example.org",), "login.example.org")  # fmt: skip
-    assert found.groups == (("search", "shop", "manager"), ("search", "site", "rater"),
-                            ("others", "shop", "viewer"))  # fmt: skip
-    assert "hush" not in repr(found)
-    variables = {"RANKGATE_OIDC_ISSUER": "https://b.example", "RANKGATE_OIDC_CLIENT_ID": "c",
-                 "RANKGATE_OIDC_CLIENT_SECRET": "hush!"}  # fmt: skip
+    oidc_settings = read_oidc_settings(file, {})
+    assert (oidc_settings.client_secret, oidc_settings.domains, oidc_settings.name) == (
+        "hush",
+        ("example.org",),
+        "login.example.org",
+    )
+    assert oidc_settings.groups == (
+        ("search", "shop", "manager"),
+        ("search", "site", "rater"),
+        ("others", "shop", "viewer"),
+    )
+    assert "hush" not in repr(oidc_settings)
+    variables = {
+        "RANKGATE_OIDC_ISSUER": "https://b.example",
+        "RANKGATE_OIDC_CLIENT_ID": "c",
+        "RANKGATE_OIDC_CLIENT_SECRET": "hush!",
+    }
     assert read_oidc_settings(file, variables).issuer == "https://b.example"
     assert (
         read_oidc_settings(None, variables).client_secret
@@ -391,19 +432,22 @@ others = "shop:viewer"
     assert refused.value.code == "secret-readable"
 
 
-@pytest.mark.parametrize(("line", "code", "number"), [
-    ('issuer = "http://login.example.org"', "insecure-address", None),
-    ('isuer = "https://a.example"', "invalid-oidc-settings", 3),
-    ("issuer = 5", "invalid-oidc-settings", 3),
-    ('new_users = "all"', "invalid-oidc-settings", 3),
-    ('domains = "example.org"', "invalid-oidc-settings", 3),
-    ('groups = {a = "shop:owner"}', "invalid-oidc-settings", 3),
-    ("= 5", "invalid-toml", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "code", "number"),
+    [
+        ('issuer = "http://login.example.org"', "insecure-address", None),
+        ('isuer = "https://a.example"', "invalid-oidc-settings", 3),
+        ("issuer = 5", "invalid-oidc-settings", 3),
+        ('new_users = "all"', "invalid-oidc-settings", 3),
+        ('domains = "example.org"', "invalid-oidc-settings", 3),
+        ('groups = {a = "shop:owner"}', "invalid-oidc-settings", 3),
+        ("= 5", "invalid-toml", 3),
+    ],
+)
 def test_settings_that_cannot_be_are_refused(tmp_path, line, code, number):
     file = tmp_path / "oidc.toml"
-    rest = "" if line.startswith("issuer") else 'issuer = "https://a.example"\n'
-    file.write_text(f'[oidc]\nclient_id = "x"\n{line}\n{rest}')
+    issuer_line = "" if line.startswith("issuer") else 'issuer = "https://a.example"\n'
+    file.write_text(f'[oidc]\nclient_id = "x"\n{line}\n{issuer_line}')
     with pytest.raises((UsageError, InputError)) as refused:
         read_oidc_settings(file, {})
     assert refused.value.code == code

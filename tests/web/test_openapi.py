@@ -28,16 +28,16 @@ MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 
 
 def operations():
-    found = describe_api(ROUTES)
-    del found["security"]  # who may do what is in test_access.py
-    for path in found["paths"].values():
-        for each in path.values():
-            content = each.get("requestBody", {}).get("content", {})
+    schema = describe_api(ROUTES)
+    del schema["security"]  # who may do what is in test_access.py
+    for path in schema["paths"].values():
+        for operation in path.values():
+            content = operation.get("requestBody", {}).get("content", {})
             for body in content.values():
                 for value in body["schema"]["properties"].values():
                     if value.get("maxLength", 0) > 1_000:  # long texts take long to make up
                         del value["maxLength"]
-    return [each.ok() for each in schemathesis.openapi.from_dict(found).get_all_operations()]
+    return [result.ok() for result in schemathesis.openapi.from_dict(schema).get_all_operations()]
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +49,23 @@ def token(team):
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda each: each.label)
 def test_whatever_is_sent_the_answer_is_described(team, token, operation):
-    names = {each.name for each in operation.path_parameters}
-    here = {name: NAMES[name] for name in names & NAMES.keys()}
+    names = {parameter.name for parameter in operation.path_parameters}
+    name_values = {name: NAMES[name] for name in names & NAMES.keys()}
     headers = {"authorization": f"Bearer {token}"}
 
     @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, derandomize=EXAMPLES < 10,
-        suppress_health_check=list(HealthCheck), phases=[Phase.generate],
-    )  # fmt: skip
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=EXAMPLES < 10,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate],
+    )
     @given(st.data())
     def asked(data):
         mode = data.draw(st.sampled_from(MODES))
         case = data.draw(operation.as_strategy(generation_mode=mode))
-        case.path_parameters = {**(case.path_parameters or {}), **here}
+        case.path_parameters = {**(case.path_parameters or {}), **name_values}
         answer = case.call(base_url=team.address, headers=headers, allow_redirects=False)
         case.validate_response(answer, headers=headers, excluded_checks=LEFT_OUT)
 

@@ -22,17 +22,17 @@ from support.waiting import PATIENCE, until
 
 @pytest.fixture
 def store(tmp_path, new_file):
-    with new_file(tmp_path / "judging.db") as made:
-        yield made
+    with new_file(tmp_path / "judging.db") as new_store:
+        yield new_store
 
 
 def samples(text):
     """Each sample by its name and labels."""
-    found = {}
+    sample_values = {}
     for family in text_string_to_metric_families(text):
-        for each in family.samples:
-            found[each.name, tuple(sorted(each.labels.items()))] = each.value
-    return found
+        for sample in family.samples:
+            sample_values[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
+    return sample_values
 
 
 def requests(text, route):
@@ -47,7 +47,10 @@ def test_health_says_what_is_wrong(store, monkeypatch, tmp_path):
     with served(store) as address:
         visitor = Visitor(address)
         assert visitor.get("/health.json").json()["checks"] == {
-            "database": "ok", "disk": "ok", "migrations": "ok"}  # fmt: skip
+            "database": "ok",
+            "disk": "ok",
+            "migrations": "ok",
+        }
         monkeypatch.setattr(monitoring, "MIN_FREE_BYTES", 2**80)
         full = visitor.get("/health.json")
         assert (full.status, full.json()["error"]["code"]) == (503, "disk-full")
@@ -66,19 +69,19 @@ def test_metrics_count_requests_and_rows(store):
         alerts.fire_alert(connection, project, "k", rule="low", message="low")
     with served(store) as address:
         visitor = Visitor(address)
-        before = requests(visitor.get("/metrics").data.decode(), "/health")
+        count_before = requests(visitor.get("/metrics").data.decode(), "/health")
         assert [visitor.get("/health").status for _ in range(3)] == [200] * 3
         visitor.get("/nowhere/secret-word")
         text = visitor.get("/metrics").data.decode()
-    assert requests(text, "/health") - before == 3
+    assert requests(text, "/health") - count_before == 3
     assert requests(text, "(no route)") == 1
     assert "secret-word" not in text
-    found = samples(text)
-    assert found["rankgate_store_rows", (("table", "users"),)] == 0
-    assert found["rankgate_store_states", (("state", "open"), ("table", "alerts"))] == 1
-    assert found["rankgate_store_up", ()] == 1
-    assert found["rankgate_disk_free_bytes", (("place", "database"),)] > 0
-    assert found["rankgate_request_seconds_count", (("route", "/health"),)] >= 3
+    sample_values = samples(text)
+    assert sample_values["rankgate_store_rows", (("table", "users"),)] == 0
+    assert sample_values["rankgate_store_states", (("state", "open"), ("table", "alerts"))] == 1
+    assert sample_values["rankgate_store_up", ()] == 1
+    assert sample_values["rankgate_disk_free_bytes", (("place", "database"),)] > 0
+    assert sample_values["rankgate_request_seconds_count", (("route", "/health"),)] >= 3
 
 
 def test_metrics_are_not_for_everybody(store):
@@ -105,10 +108,10 @@ def test_metrics_are_not_for_everybody(store):
 
 
 def test_several_processes_count_together_and_log_json_lines(tmp_path):
-    words = ("--workers", "2", "--log-format", "json")
+    options = ("--workers", "2", "--log-format", "json")
     with Store.create(str(tmp_path / "judging.db")) as store, store.write() as connection:
         link = f"/invitations/{invitations.invite(connection, admin=True)[1]}"
-    with started(tmp_path / "judging.db", *words, first=False) as (process, address, _):
+    with started(tmp_path / "judging.db", *options, first=False) as (process, address, _):
         for _ in range(20):  # a connection each, so that both processes answer some
             assert Visitor(address).get("/health/live").status == 200
 
@@ -117,8 +120,8 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
 
         until(lambda: counted() >= 20)  # a request is counted after its answer
         assert [counted() for _ in range(4)] == [20] * 4
-        given = {"x-request-id": "from-a-stranger"}
-        answer = Visitor(address).get(link + "?q=word", headers=given)
+        headers = {"x-request-id": "from-a-stranger"}
+        answer = Visitor(address).get(link + "?q=word", headers=headers)
         number = answer.headers["x-request-id"]
         assert re.fullmatch("[0-9a-f]{16}", number)
         process.terminate()
@@ -129,12 +132,15 @@ def test_several_processes_count_together_and_log_json_lines(tmp_path):
         )  # logs are kept, and links are secrets
         process.stderr.seek(0)
         lines = [json.loads(line) for line in process.stderr if line.startswith("{")]
-    assert {each["logger"] for each in lines} == {"rankgate.access"}
-    mine = next(each for each in lines if each["request"] == number)
-    assert (mine["route"], mine["status"], mine["client"]) == (
-        "/invitations/{secret}", 200, "127.0.0.1")  # fmt: skip
+    assert {log_entry["logger"] for log_entry in lines} == {"rankgate.access"}
+    access_entry = next(log_entry for log_entry in lines if log_entry["request"] == number)
+    assert (access_entry["route"], access_entry["status"], access_entry["client"]) == (
+        "/invitations/{secret}",
+        200,
+        "127.0.0.1",
+    )
     assert link.rpartition("/")[2] not in str(lines)
-    assert "word" not in str(mine)
+    assert "word" not in str(access_entry)
 
 
 def test_an_exception_is_one_json_line():
@@ -146,8 +152,10 @@ def test_an_exception_is_one_json_line():
         "try:\n    1 / 0\nexcept ZeroDivisionError:\n"
         "    logging.getLogger('rankgate.web').exception('it failed')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    [line] = done.stderr.splitlines()
-    found = json.loads(line)
-    assert (found["level"], found["message"], found["request"]) == ("error", "it failed", "abc")
-    assert "ZeroDivisionError" in found["traceback"]
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    [line] = process.stderr.splitlines()
+    entry = json.loads(line)
+    assert (entry["level"], entry["message"], entry["request"]) == ("error", "it failed", "abc")
+    assert "ZeroDivisionError" in entry["traceback"]

@@ -29,12 +29,12 @@ def fresh(team, request):
 def test_a_retry_counts_once(team, fresh):
     rater = team.visitor("rater")
     task = rater.get(f"/projects/{fresh.name}/rate.json").json()["task"]
-    given = {"task": task["id"], "grade": 2, "rating_id": "mine-1", "comment": "good"}
-    first, again = (rater.post(f"/projects/{fresh.name}/ratings", **given) for _ in range(2))
-    assert (first.json()["new"], again.json()["new"]) == (True, False)
-    assert first.json()["task"]["id"] == again.json()["task"]["id"] != task["id"]
-    other = rater.post(f"/projects/{fresh.name}/ratings", **{**given, "grade": 1})
-    assert (other.status, other.json()["error"]["code"]) == (409, "rating-conflict")
+    payload = {"task": task["id"], "grade": 2, "rating_id": "mine-1", "comment": "good"}
+    first, repeated = (rater.post(f"/projects/{fresh.name}/ratings", **payload) for _ in range(2))
+    assert (first.json()["new"], repeated.json()["new"]) == (True, False)
+    assert first.json()["task"]["id"] == repeated.json()["task"]["id"] != task["id"]
+    conflict = rater.post(f"/projects/{fresh.name}/ratings", **{**payload, "grade": 1})
+    assert (conflict.status, conflict.json()["error"]["code"]) == (409, "rating-conflict")
     with team.store.read() as connection:
         assert len(list(ratings.list_ratings(connection, fresh.id))) == 1
 
@@ -44,47 +44,60 @@ def test_many_ratings_in_one_request(team, fresh):
         user = users.get_by_name(connection, "rater").id
         secret = sign_in.issue_token(connection, user, "many", ["rate"])[1]
     with Client(team.address, fresh.name, token=secret) as client:
-        shown = client.get("rate/query")["tasks"]
-        answers = [{"task": each["id"], "grade": 1, "rating_id": f"many-{each['id']}"}
-                   for each in shown]  # fmt: skip
-        assert [each["new"] for each in client.rate_many(answers)] == [True] * 4
-        assert [each["new"] for each in client.rate_many(answers)] == [False] * 4
-        other = {"task": shown[0]["id"], "grade": 2}
+        tasks = client.get("rate/query")["tasks"]
+        answers = [
+            {"task": task["id"], "grade": 1, "rating_id": f"many-{task['id']}"} for task in tasks
+        ]
+        assert [rating["new"] for rating in client.rate_many(answers)] == [True] * 4
+        assert [rating["new"] for rating in client.rate_many(answers)] == [False] * 4
+        changed_answer = {"task": tasks[0]["id"], "grade": 2}
         with pytest.raises(UsageError) as refused:  # all or none
-            client.rate_many([other, {"task": shown[1]["id"], "grade": 77}])
+            client.rate_many([changed_answer, {"task": tasks[1]["id"], "grade": 77}])
         assert refused.value.code == "grade-outside-scale"
         for wrong in ([], [{"grade": 1}], [{"task": 1, "other": 1}]):
             with pytest.raises(UsageError) as refused:
                 client.rate_many(wrong)
             assert refused.value.code == "invalid-value"
     with team.store.read() as connection:
-        assert [each.grade for each in ratings.list_ratings(connection, fresh.id)] == [1.0] * 4
+        assert [rating.grade for rating in ratings.list_ratings(connection, fresh.id)] == [1.0] * 4
 
 
 def test_without_javascript_a_form_rates(team, fresh):
     rater = team.visitor("rater")
     html = rater.get(f"/projects/{fresh.name}/rate").data.decode()
-    task, identity = (re.search(rf'name="{name}" value="([^"]+)"', html)[1]
-                      for name in ("task", "rating_id"))  # fmt: skip
+    task, identity = (
+        re.search(rf'name="{name}" value="([^"]+)"', html)[1] for name in ("task", "rating_id")
+    )
     for _ in range(2):
-        answer = rater.send(f"/projects/{fresh.name}/ratings", "/account", task=task,
-                            rating_id=identity, grade="3", comment="")  # fmt: skip
+        answer = rater.send(
+            f"/projects/{fresh.name}/ratings",
+            "/account",
+            task=task,
+            rating_id=identity,
+            grade="3",
+            comment="",
+        )
         assert answer.status == 303
         assert answer.headers["location"].startswith(f"/projects/{fresh.name}/rate")
     with team.store.read() as connection:
-        assert [each.grade for each in ratings.list_ratings(connection, fresh.id)] == [3.0]
+        assert [rating.grade for rating in ratings.list_ratings(connection, fresh.id)] == [3.0]
 
 
 def test_raters_see_nothing_of_each_other_or_of_systems(team):
     with team.store.write() as connection:
-        made = projects.add(connection, "blind", scale=[projects.Grade(0), projects.Grade(1)])
-        batch = batches.add_batch(connection, made.id, "first", strategy="2")
-        pairs = {"query_id": ["q"], "doc_id": ["d"], "why": ["rank of bm25"], "best_rank": [7],
-                 "systems": [3]}  # fmt: skip
+        project = projects.add(connection, "blind", scale=[projects.Grade(0), projects.Grade(1)])
+        batch = batches.add_batch(connection, project.id, "first", strategy="2")
+        pairs = {
+            "query_id": ["q"],
+            "doc_id": ["d"],
+            "why": ["rank of bm25"],
+            "best_rank": [7],
+            "systems": [3],
+        }
         gold = {("q", "g"): batches.Gold(1.0, "as everybody knows")}
         batches.add_pairs(connection, batch, pl.DataFrame(pairs), gold)
         for name in ("rater", "manager"):
-            users.grant(connection, made.id, users.get_by_name(connection, name).id, name)
+            users.grant(connection, project.id, users.get_by_name(connection, name).id, name)
     rater, manager = team.visitor("rater"), team.visitor("manager")
     for _ in range(2):
         task = manager.get("/projects/blind/rate.json").json()["task"]["id"]
@@ -92,7 +105,7 @@ def test_raters_see_nothing_of_each_other_or_of_systems(team):
     for _ in range(2):
         answers = [rater.get(f"/projects/blind/rate{form}").data.decode() for form in ("", ".json")]
         for hidden in ("bm25", "best_rank", "everybody", "hush-hush", "manager", '"gold"'):
-            assert all(hidden not in each for each in answers), hidden
+            assert all(hidden not in answer for answer in answers), hidden
         task = json.loads(answers[1])["task"]["id"]
         rater.post("/projects/blind/ratings", task=task, grade=1)
 
@@ -107,11 +120,15 @@ def test_a_training_tells_the_known_grade(team, fresh):
     task = rater.get(f"{path}/rate.json").json()["task"]
     assert task["batch"]["kind"] == "training"
     answer = rater.post(f"{path}/ratings", task=task["id"], grade=1).json()
-    assert answer["feedback"] == {"grade": 3.0, "why": "it names the answer", "yours": 1.0,
-                                  "right": False}  # fmt: skip
+    assert answer["feedback"] == {
+        "grade": 3.0,
+        "why": "it names the answer",
+        "yours": 1.0,
+        "right": False,
+    }
     assert answer["task"]["batch"]["kind"] == "rating"
     with team.store.read() as connection:
-        assert [each.training for each in ratings.list_ratings(connection, fresh.id)] == [True]
+        assert [rating.training for rating in ratings.list_ratings(connection, fresh.id)] == [True]
 
 
 def test_cannot_tell_later_and_undo(team, fresh):
@@ -126,11 +143,11 @@ def test_cannot_tell_later_and_undo(team, fresh):
     undone = rater.post(f"{path}/ratings/withdraw", task=first).json()
     assert undone["task"]["id"] == first
     assert undone["task"]["mine"] is None
-    seen = [first]
-    while task := rater.post(f"{path}/ratings", task=seen[-1], grade=1).json()["task"]:
-        seen.append(task["id"])
-    assert len(set(seen)) == 4
-    assert seen[-1] == second  # what was put off comes last
+    task_ids = [first]
+    while task := rater.post(f"{path}/ratings", task=task_ids[-1], grade=1).json()["task"]:
+        task_ids.append(task["id"])
+    assert len(set(task_ids)) == 4
+    assert task_ids[-1] == second  # what was put off comes last
     rows = rater.get(f"{path}/history.json").json()["ratings"]
     assert [row["reason"] for row in rows][-2:] == ["withdrawn", "unclear query"]
 
@@ -143,19 +160,19 @@ def test_which_of_two_documents_is_better(team, fresh):
     rater = team.visitor("rater")
     path = f"/projects/{fresh.name}"
     task = rater.get(f"{path}/rate.json").json()["task"]
-    left = task["sides"][0]["doc_id"]
+    left_doc = task["sides"][0]["doc_id"]
     html = rater.get(f"{path}/rate").data.decode()
-    assert html.index(f"<code>{left}<") < html.index(f"<code>{task['sides'][1]['doc_id']}<")
+    assert html.index(f"<code>{left_doc}<") < html.index(f"<code>{task['sides'][1]['doc_id']}<")
     answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
     assert answer.json()["new"] is True
     from rankgate.store.material import queries_documents
     from rankgate.store.rating import preferences
 
     with team.store.read() as connection:
-        found = preferences.list_preferences(connection, fresh.id)
-        assert [each.choice for each in found] == ["left"]
-        number = int(found[0].left.removeprefix("d"))
-        assert queries_documents.document_by_number(connection, number).doc_id == left
+        choices = preferences.list_preferences(connection, fresh.id)
+        assert [preference.choice for preference in choices] == ["left"]
+        number = int(choices[0].left.removeprefix("d"))
+        assert queries_documents.document_by_number(connection, number).doc_id == left_doc
 
 
 def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
@@ -164,22 +181,26 @@ def test_two_raters_disagree_and_the_final_word_counts(team, fresh):
         visitor = team.visitor(name)
         while task := visitor.get(f"{path}/rate.json").json()["task"]:
             visitor.post(f"{path}/ratings", task=task["id"], grade=grade, comment=f"by {name}")
-    found = visitor.get(f"{path}/disputes.json").json()
-    assert (found["total"], len(found["disputes"])) == (4, 4)
-    said = found["disputes"][0]["answers"]
-    assert [(each["rater"], each["grade"], each["comment"]) for each in said] == [
-        ("rater", 0.0, "by rater"), ("manager", 3.0, "by manager")]  # fmt: skip
-    for each in found["disputes"][:3]:
-        visitor.post(f"{path}/disputes/{each['task']}", grade=2)
+    disputes = visitor.get(f"{path}/disputes.json").json()
+    assert (disputes["total"], len(disputes["disputes"])) == (4, 4)
+    answers = disputes["disputes"][0]["answers"]
+    assert [(answer["rater"], answer["grade"], answer["comment"]) for answer in answers] == [
+        ("rater", 0.0, "by rater"),
+        ("manager", 3.0, "by manager"),
+    ]
+    for dispute in disputes["disputes"][:3]:
+        visitor.post(f"{path}/disputes/{dispute['task']}", grade=2)
     preview = visitor.post(f"{path}/judgments", name="one", rule="majority", preview=True).json()
     assert preview["pairs"] == {"new": 3, "gone": 0, "changed": 0, "same": 0}
     assert visitor.get(f"{path}/judgments.json").json()["judgments"] == []
-    made = visitor.post(f"{path}/judgments", name="one", rule="mean").json()
-    assert made["rows"] == 4
+    judgment_set = visitor.post(f"{path}/judgments", name="one", rule="mean").json()
+    assert judgment_set["rows"] == 4
     text = visitor.get(f"{path}/judgments/one/file?format=trec").data.decode()
     assert sorted(float(line.split()[3]) for line in text.splitlines()) == [1.5, 2, 2, 2]
-    again = visitor.post(f"{path}/judgments", name="two", rule="median", preview=True).json()
-    assert (again["against"], again["pairs"]["same"]) == ("one", 4)
+    second_preview = visitor.post(
+        f"{path}/judgments", name="two", rule="median", preview=True
+    ).json()
+    assert (second_preview["against"], second_preview["pairs"]["same"]) == ("one", 4)
 
 
 def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):
@@ -209,14 +230,18 @@ def test_the_client_does_what_the_pages_do(team, fresh, tmp_path):
 
 
 def test_every_route_is_described(team):
-    found = team.visitor("rater").get("/openapi.json").json()
-    operations = {each["operationId"] for path in found["paths"].values() for each in path.values()}
-    usable = {each.name for each in ROUTES if each.scope is not None and each.needs != "anyone"}
-    usable |= {f"{each.name}-csv" for each in ROUTES if each.tabular}
+    openapi = team.visitor("rater").get("/openapi.json").json()
+    operations = {
+        operation["operationId"]
+        for path in openapi["paths"].values()
+        for operation in path.values()
+    }
+    usable = {route.name for route in ROUTES if route.scope is not None and route.needs != "anyone"}
+    usable |= {f"{route.name}-csv" for route in ROUTES if route.tabular}
     assert operations == usable
-    assert len({each.name for each in ROUTES}) == len(ROUTES)
+    assert len({route.name for route in ROUTES}) == len(ROUTES)
     visitor = Visitor(team.address)
-    for path in found["paths"]:
+    for path in openapi["paths"]:
         filled = re.sub(r"\{\w+\}", "1", path)
         assert visitor.get(filled, headers={"content-type": "application/json"}).status in {
             401,
@@ -226,21 +251,23 @@ def test_every_route_is_described(team):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "label-studio", "quepid-book"])
 def test_single_ratings_come_out_complete(team, form, tmp_path):
-    made = team.project(f"out-{form}", pairs=3, strategy="2")
-    path = f"/projects/{made.name}"
+    project = team.project(f"out-{form}", pairs=3, strategy="2")
+    path = f"/projects/{project.name}"
     for name in ("rater", "manager"):
         visitor = team.visitor(name)
         while task := visitor.get(f"{path}/rate.json").json()["task"]:
             visitor.post(f"{path}/ratings", task=task["id"], grade=len(name) % 4)
     answer = visitor.get(f"{path}/ratings/file?format={form}")
     assert answer.status == 200, answer.data
-    place = tmp_path / answer.headers["content-disposition"].split('"')[1]
-    place.write_bytes(answer.data)
+    rating_file = tmp_path / answer.headers["content-disposition"].split('"')[1]
+    rating_file.write_bytes(answer.data)
     from rankgate.data.read import read_ratings
 
-    said = read_ratings(str(place), from_=form).table
-    assert sorted(said.select("rater", "grade").rows()) == [("manager", 3.0)] * 3 + [
-        ("rater", 1.0)] * 3  # fmt: skip
+    table = read_ratings(str(rating_file), from_=form).table
+    assert (
+        sorted(table.select("rater", "grade").rows())
+        == [("manager", 3.0)] * 3 + [("rater", 1.0)] * 3
+    )
 
 
 def test_coverage_known_grades_and_what_comes_next(team, fresh):
@@ -256,11 +283,17 @@ def test_coverage_known_grades_and_what_comes_next(team, fresh):
     rows = "".join(f"q1 Q0 d{9 - i} {i + 1} {9 - i}.0 bm25\n" for i in range(10))
     answer = manager.send(f"{path}/material", f"{path}/material", file=("a.run", rows.encode()))
     assert answer.status == 303
-    found = manager.get(f"{path}/coverage.json").json()
-    assert [(each["depth"], each["judged"]) for each in found["coverage"]] == [
-        (1, 1.0), (3, 2 / 3), (5, 2 / 5), (10, 2 / 10), (20, 2 / 10)]  # fmt: skip
-    assert found["gold"] == [
-        {"rater": "manager", "answers": 2, "right": 1, "share": 0.5, "off": 0.5}]  # fmt: skip
+    coverage = manager.get(f"{path}/coverage.json").json()
+    assert [(row["depth"], row["judged"]) for row in coverage["coverage"]] == [
+        (1, 1.0),
+        (3, 2 / 3),
+        (5, 2 / 5),
+        (10, 2 / 10),
+        (20, 2 / 10),
+    ]
+    assert coverage["gold"] == [
+        {"rater": "manager", "answers": 2, "right": 1, "share": 0.5, "off": 0.5}
+    ]
     manager.post(f"{path}/judgments", name="one", rule="majority")
     added = manager.post(f"{path}/coverage", name="next", depth=5, strategy="1").json()
     assert added["tasks"] == 3
@@ -269,17 +302,23 @@ def test_coverage_known_grades_and_what_comes_next(team, fresh):
 def test_the_documents_of_a_query_on_one_page(team, fresh):
     path = f"/projects/{fresh.name}"
     rater = team.visitor("rater")
-    seen = []
-    for left in (4, 3, 2, 1):
+    rated_tasks = []
+    for remaining in (4, 3, 2, 1):
         html = rater.get(f"{path}/rate/query").data.decode()
         numbers = re.findall(r'name="task" value="(\d+)"', html)
-        assert len(numbers) == left
+        assert len(numbers) == remaining
         identity = re.search(r'name="rating_id" value="([^"]+)"', html)[1]
-        answer = rater.send(f"{path}/ratings", f"{path}/rate/query", task=numbers[0], grade="1",
-                            rating_id=identity, list="1")  # fmt: skip
+        answer = rater.send(
+            f"{path}/ratings",
+            f"{path}/rate/query",
+            task=numbers[0],
+            grade="1",
+            rating_id=identity,
+            list="1",
+        )
         assert answer.headers["location"].startswith(f"{path}/rate/query")
-        seen.append(numbers[0])
-    assert len(set(seen)) == 4
+        rated_tasks.append(numbers[0])
+    assert len(set(rated_tasks)) == 4
     assert rater.get(f"{path}/rate/query.json").json()["tasks"] == []
 
 
@@ -290,12 +329,13 @@ def test_progress_is_that_of_the_reader(team, monkeypatch, many):
     project = team.project(f"own-progress-{many}", pairs=4)
     path = f"/projects/{project.name}/rate"
     rater, manager = team.visitor("rater"), team.visitor("manager")
-    seen = []
+    counts = []
     while (state := rater.get(f"{path}.json").json())["task"] is not None:
-        seen.append((state["progress"]["done"], state["progress"]["total"]))
-        rater.post(f"/projects/{project.name}/ratings", task=state["task"]["id"], grade=1,
-                   seconds=30)  # fmt: skip
-    assert seen == [(0, 4), (1, 4), (2, 4), (3, 4)]
+        counts.append((state["progress"]["done"], state["progress"]["total"]))
+        rater.post(
+            f"/projects/{project.name}/ratings", task=state["task"]["id"], grade=1, seconds=30
+        )
+    assert counts == [(0, 4), (1, 4), (2, 4), (3, 4)]
     progress = rater.get(f"{path}.json").json()["progress"]
     assert (progress["done"], progress["total"], progress["left"]) == (4, 4, 0)
     page = rater.get(path).data.decode()
@@ -339,7 +379,7 @@ def test_disagreements_have_keys_and_agreement_begins_with_one_figure(team):
     assert re.findall(r'data-key="(\d)"', html) == ["0", "1", "2", "3"]
     assert "disputes.js" in html
     html = team.visitor("manager").get(f"{path}/agreement").data.decode()
-    before, _, after = html.partition("All coefficients")
-    assert "Krippendorff&#39;s alpha (ordinal)" in before
-    assert "Gwet" not in before
-    assert "Gwet" in after
+    summary, _, details = html.partition("All coefficients")
+    assert "Krippendorff&#39;s alpha (ordinal)" in summary
+    assert "Gwet" not in summary
+    assert "Gwet" in details

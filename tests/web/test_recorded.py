@@ -24,17 +24,17 @@ BAD = GOOD | {query: {"b": 2.0, "a": 1.0} for query in QUERIES[:15]}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the server
-    place = tmp_path_factory.mktemp("records") / "s.db"
+    path = tmp_path_factory.mktemp("records") / "s.db"
     secret = {}
-    with Store.create(str(place)) as store:
+    with Store.create(str(path)) as store:
         with store.write() as connection:
             for name in ("shop", "other"):
-                made = projects.add(connection, name, scale=GRADED)
+                last_project = projects.add(connection, name, scale=GRADED)
             user = users.add(connection, "mia", sign_in.password_hash(PASSWORD))
             viewer = users.add(connection, "vic", sign_in.password_hash(PASSWORD))
-            for each in projects.list_projects(connection):
-                users.grant(connection, each.id, user.id, "manager")
-            users.grant(connection, made.id, viewer.id, "viewer")
+            for project in projects.list_projects(connection):
+                users.grant(connection, project.id, user.id, "manager")
+            users.grant(connection, last_project.id, viewer.id, "viewer")
             shop = projects.get_by_name(connection, "shop").id
             for scope in ("record", "read", "manage"):
                 secret[scope] = sign_in.issue_token(
@@ -44,22 +44,30 @@ def server(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the serv
                 1
             ]
         with served(store, per_minute=1_000_000) as address:
-            yield store, address, str(place), secret
+            yield store, address, str(path), secret
 
 
 def record(address, day, run, qrels=QRELS, **more):
-    made = rankgate.evaluate(qrels, {"app": run}, ["RR"])
-    return rankgate.record(made, store=address, project="shop", at=f"2026-03-{day:02}",
-                           qrels=qrels, runs={"app": run}, labels={"nightly": "yes"},
-                           provenance=rankgate.Provenance("ab", "main"), **more)  # fmt: skip
+    evaluation = rankgate.evaluate(qrels, {"app": run}, ["RR"])
+    return rankgate.record(
+        evaluation,
+        store=address,
+        project="shop",
+        at=f"2026-03-{day:02}",
+        qrels=qrels,
+        runs={"app": run},
+        labels={"nightly": "yes"},
+        provenance=rankgate.Provenance("ab", "main"),
+        **more,
+    )
 
 
 def test_a_server_has_the_history_of_its_store(server, monkeypatch):
-    store, address, place, secret = server
+    store, address, store_path, secret = server
     monkeypatch.setenv("RANKGATE_TOKEN", secret["record"])
     for day in range(1, 6):
-        done = record(address, day, GOOD if day < 5 else BAD)
-        assert done.records["new"].to_list() == [True]
+        result = record(address, day, GOOD if day < 5 else BAD)
+        assert result.records["new"].to_list() == [True]
     assert record(address, 5, BAD).records["new"].to_list() == [False]
     record(address, 6, GOOD, OTHER)
     rankgate.annotate("deploy", "v2", store=address, project="shop", at="2026-03-05", revision="c")
@@ -68,14 +76,14 @@ def test_a_server_has_the_history_of_its_store(server, monkeypatch):
     monkeypatch.setenv("RANKGATE_TOKEN", secret["read"])
     with raises("token-scope"):
         record(address, 7, GOOD)
-    there = rankgate.history("RR", store=address, project="shop").to_dict()
-    here = rankgate.history("RR", store=place, project="shop").to_dict()
-    for one in (there, here):
-        del one["place"]
-        del one["annotations"][0]["actor"]
-    assert json.loads(json.dumps(there)) == json.loads(json.dumps(here))
-    assert (len(there["changes"]), len(there["breaks"])) == (1, 1)
-    assert there["breaks"][0]["judgments"] is not None
+    remote_history = rankgate.history("RR", store=address, project="shop").to_dict()
+    local_history = rankgate.history("RR", store=store_path, project="shop").to_dict()
+    for history in (remote_history, local_history):
+        del history["place"]
+        del history["annotations"][0]["actor"]
+    assert json.loads(json.dumps(remote_history)) == json.loads(json.dumps(local_history))
+    assert (len(remote_history["changes"]), len(remote_history["breaks"])) == (1, 1)
+    assert remote_history["breaks"][0]["judgments"] is not None
     assert check(store) == ()
 
 
@@ -86,14 +94,14 @@ def test_nobody_reads_or_writes_another_project(server, monkeypatch):
             with raises("not-found"):
                 client.get(path)
     monkeypatch.setenv("RANKGATE_TOKEN", secret["viewer"])
-    made = rankgate.evaluate(QRELS, {"app": GOOD}, ["RR"])
+    evaluation = rankgate.evaluate(QRELS, {"app": GOOD}, ["RR"])
     with raises("not-allowed"):
-        rankgate.record(made, store=address, project="other")
-    other = ServerStorage.at(address, "other")
-    assert other.points(None, None, "", None) == []
+        rankgate.record(evaluation, store=address, project="other")
+    storage = ServerStorage.at(address, "other")
+    assert storage.points(None, None, "", None) == []
     with raises("not-found"):
-        other.client.get("recorded/1")
-    assert other.run("0" * 64) is None
+        storage.client.get("recorded/1")
+    assert storage.run("0" * 64) is None
 
 
 @pytest.mark.parametrize(
@@ -114,9 +122,9 @@ def test_what_is_no_record_is_refused(server, content, code):
 def test_an_annotation_is_withdrawn(server):
     _, address, _, secret = server
     with Client(address, "shop", token=secret["manage"]) as client:
-        made = client.post("annotations", kind="incident", text="x", metric="P@1")
-        shown = client.get("recorded/annotations", metric="P@1")["annotations"]
-        assert "x" in {each["text"] for each in shown}
-        client.post(f"annotations/{made['annotation']}/withdraw")
-        shown = client.get("recorded/annotations", metric="P@1")["annotations"]
-        assert "x" not in {each["text"] for each in shown}
+        annotation = client.post("annotations", kind="incident", text="x", metric="P@1")
+        annotations = client.get("recorded/annotations", metric="P@1")["annotations"]
+        assert "x" in {entry["text"] for entry in annotations}
+        client.post(f"annotations/{annotation['annotation']}/withdraw")
+        annotations = client.get("recorded/annotations", metric="P@1")["annotations"]
+        assert "x" not in {entry["text"] for entry in annotations}

@@ -23,50 +23,50 @@ SHOP = ("--project", "shop")
 def shop(run, tmp_path, monkeypatch, new_file, quick_passwords):  # noqa: ARG001 - before the server
     """Runs commands, in turn on a server's address and on the database's."""
     monkeypatch.chdir(tmp_path)
-    place = f"sqlite:///{tmp_path}/judging.db"
+    database = f"sqlite:///{tmp_path}/judging.db"
     with new_file(tmp_path / "judging.db") as store, served(store, per_minute=1_000_000) as address:
         with store.write() as connection:
-            made = projects.add(connection, "shop", scale=GRADED)
+            project = projects.add(connection, "shop", scale=GRADED)
             user = users.add(connection, "mia", sign_in.password_hash(PASSWORD))
-            users.grant(connection, made.id, user.id, "manager")
+            users.grant(connection, project.id, user.id, "manager")
             _, secret = sign_in.issue_token(connection, user.id, "t", ["manage", "rate"])
         monkeypatch.setenv("RANKGATE_TOKEN", secret)
 
         def call(*words, server=True, **how):
-            done = run(*words, *SHOP, "--store", address if server else place, **how)
-            assert done.code in (0, 3), done.err
-            return done
+            result = run(*words, *SHOP, "--store", address if server else database, **how)
+            assert result.code in (0, 3), result.err
+            return result
 
         for name, lines in (("old", OLD), ("new", NEW)):
             (tmp_path / f"{name}.run").write_text(lines)
             call("store", "import", f"{name}.run", server=False)
-        yield call, store, address, place
+        yield call, store, address, database
 
 
 def test_from_runs_to_a_verdict_on_a_server(shop):
-    call, store, _, place = shop
+    call, store, _, database = shop
     call("pool", "old", "new", "--depth", "2", "--save-as", "first", "--strategy", "1")
     rated = call("rate", "first", stdin=b"33u2c?\n1")
     assert "rated 4 of" in rated.err  # the server counts the others every two seconds
     for batch in ("all", "first"):
         call("resolve", batch, "--rule", "mean", "--save-as", f"gold-{batch}")
-    words = ("gold-first", "old", "new", "-m", "nDCG@10", "--format", "json")
-    ours = call("eval", *words, "--save-as", "e")
-    assert json.loads(ours.out) == json.loads(call("eval", *words, server=False).out)
+    arguments = ("gold-first", "old", "new", "-m", "nDCG@10", "--format", "json")
+    evaluation = call("eval", *arguments, "--save-as", "e")
+    assert json.loads(evaluation.out) == json.loads(call("eval", *arguments, server=False).out)
     call("gate", "gold-all", "old", "new")
-    there, here = (call("agree", "first", "--format", "json", server=s) for s in (True, False))
-    assert json.loads(there.out) == json.loads(here.out)
-    with StoredProject.open(place, "shop") as project:
-        found = project.judgments("gold-first")
-        assert found.scale == project.ratings().scale
-        assert found.made_by["rule"] == "mean"
+    remote, local = (call("agree", "first", "--format", "json", server=s) for s in (True, False))
+    assert json.loads(remote.out) == json.loads(local.out)
+    with StoredProject.open(database, "shop") as project:
+        judgments = project.judgments("gold-first")
+        assert judgments.scale == project.ratings().scale
+        assert judgments.made_by["rule"] == "mean"
     with store.read() as connection:
-        facts = [each.reason for each in ratings.list_ratings(connection, 1)]
-        kept = stored_results.list_results(connection, 1)
+        facts = [rating.reason for rating in ratings.list_ratings(connection, 1)]
+        results = stored_results.list_results(connection, 1)
     assert "withdrawn" in facts
-    assert [each.kind for each in kept] == ["verdict", "evaluation"]
-    assert kept[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
-    assert kept[1].name == "e"
+    assert [result.kind for result in results] == ["verdict", "evaluation"]
+    assert results[0].summary["verdict"] in {"pass", "fail", "inconclusive"}
+    assert results[1].name == "e"
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_what_a_server_refuses(run, shop, words, code):
 
 
 def test_a_wrong_token_and_no_server(run, shop, monkeypatch):
-    words = ("eval", "a", "old", *SHOP, "--store")
-    assert_refused(run(*words, "http://127.0.0.1:9"), "cannot-connect")
+    arguments = ("eval", "a", "old", *SHOP, "--store")
+    assert_refused(run(*arguments, "http://127.0.0.1:9"), "cannot-connect")
     monkeypatch.setenv("RANKGATE_TOKEN", "rg_wrong")
-    assert_refused(run(*words, shop[2]), "invalid-token")
+    assert_refused(run(*arguments, shop[2]), "invalid-token")
     monkeypatch.delenv("RANKGATE_TOKEN")
-    assert_refused(run(*words, shop[2]), "missing-input")
+    assert_refused(run(*arguments, shop[2]), "missing-input")
     monkeypatch.setenv("RANKGATE_STORE", shop[2])
     assert is_server(None)
     assert not is_server("sqlite:///a.db")

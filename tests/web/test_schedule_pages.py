@@ -31,14 +31,18 @@ def test_a_manager_sees_logs_and_a_viewer_does_not(team, planned):
     scheduler.wait()
     scheduler.stop()
     path = f"/projects/planned/schedule/runs/{started}"
-    found = manager.get(f"{path}.json").json()
-    assert (found["state"], found["job"], found["error"]) == ("done", "nightly", "")
-    assert "rankgate alerts check" in found["log"]
+    manager_view = manager.get(f"{path}.json").json()
+    assert (manager_view["state"], manager_view["job"], manager_view["error"]) == (
+        "done",
+        "nightly",
+        "",
+    )
+    assert "rankgate alerts check" in manager_view["log"]
     assert "rankgate alerts check" in manager.get(path).data.decode()
-    seen = viewer.get(f"{path}.json").json()
-    assert seen["state"] == "done"
-    assert "log" not in seen
-    assert "error" not in seen
+    viewer_view = viewer.get(f"{path}.json").json()
+    assert viewer_view["state"] == "done"
+    assert "log" not in viewer_view
+    assert "error" not in viewer_view
     [job] = viewer.get("/projects/planned/schedule.json").json()["jobs"]
     assert "settings" not in job
     assert "rankgate alerts check" not in viewer.get(path).data.decode()
@@ -58,20 +62,20 @@ def test_jobs_are_checked_disabled_and_of_one_project(team, planned):
     assert manager.send(path, "/projects/planned/schedule", enabled="1").status == 303
     team.project("unplanned")
     with team.store.write() as connection:
-        found = scheduled_jobs.get_job(connection, planned.id, "nightly")
+        nightly_job = scheduled_jobs.get_job(connection, planned.id, "nightly")
         run = scheduled_jobs.plan_run(
-            connection, found.id, now() - timedelta(days=1), state="missed"
+            connection, nightly_job.id, now() - timedelta(days=1), state="missed"
         )
-    for other in ("schedule/jobs/nightly", "schedule/jobs/nightly/start"):
-        assert manager.post(f"/projects/unplanned/{other}").status == 404
+    for route in ("schedule/jobs/nightly", "schedule/jobs/nightly/start"):
+        assert manager.post(f"/projects/unplanned/{route}").status == 404
     assert manager.get(f"/projects/unplanned/schedule/runs/{run.id}.json").status == 404
     assert manager.get("/projects/unplanned/schedule.json").json() == {"jobs": [], "runs": []}
 
 
 def test_the_scheduler_of_a_server_runs_what_is_due(team, planned):
     with team.store.write() as connection:
-        found = scheduled_jobs.get_job(connection, planned.id, "nightly")
-        run = scheduled_jobs.plan_run(connection, found.id, now())
+        nightly_job = scheduled_jobs.get_job(connection, planned.id, "nightly")
+        run = scheduled_jobs.plan_run(connection, nightly_job.id, now())
     scheduler = Scheduler(team.store, None, seconds=0.1)
     scheduler.start()
     try:

@@ -41,36 +41,38 @@ def test_a_golden_case(team, signed_in, metric, scale, slots, expected):
     name = f"tweak-{CASES.index((metric, scale, slots, expected))}"
     documents = [f"d{i}" for i in range(len(slots))]
     with team.store.write() as connection:
-        made = projects.add(connection, name, scale=SCALES[scale])
-        batch = batches.add_batch(connection, made.id, "all", strategy="3")
+        project = projects.add(connection, name, scale=SCALES[scale])
+        batch = batches.add_batch(connection, project.id, "all", strategy="3")
         pairs = pl.DataFrame({"query_id": ["shoes"] * len(slots), "doc_id": documents})
         batches.add_pairs(connection, batch, pairs)
         scores = [float(len(slots) - i) for i in range(len(slots))]
         run = read_run(pairs.with_columns(score=pl.Series(scores)), "list")
-        stored_runs.add_run(connection, team.store.blobs, made.id, run)
+        stored_runs.add_run(connection, team.store.blobs, project.id, run)
         for person in PEOPLE:
-            users.grant(connection, made.id, users.get_by_name(connection, person).id, person)
-    for place, person in enumerate(PEOPLE[: max(map(len, slots))]):
+            users.grant(connection, project.id, users.get_by_name(connection, person).id, person)
+    for index, person in enumerate(PEOPLE[: max(map(len, slots))]):
         task = signed_in[person].get(f"/projects/{name}/rate.json").json()["task"]
         while task:
             grades = slots[documents.index(task["sides"][0]["doc_id"])]
-            grade = grades[place] if place < len(grades) else None
-            given = {"reason": "no knowledge"} if grade is None else {"grade": grade}
-            answer = signed_in[person].post(f"/projects/{name}/ratings", task=task["id"], **given)
+            grade = grades[index] if index < len(grades) else None
+            fields = {"reason": "no knowledge"} if grade is None else {"grade": grade}
+            answer = signed_in[person].post(f"/projects/{name}/ratings", task=task["id"], **fields)
             task = answer.json()["task"]
     query = f"convention=searchtweak&scale={scale}&metrics={metric}"
-    found = signed_in["manager"].get(f"/projects/{name}/ratings/evaluation.json?{query}").json()
-    (part,) = found["evaluation"]["parts"]
-    assert part["runs"][0]["mean"][metric] == pytest.approx(expected, abs=1e-9)
+    evaluation = (
+        signed_in["manager"].get(f"/projects/{name}/ratings/evaluation.json?{query}").json()
+    )
+    (section,) = evaluation["evaluation"]["parts"]
+    assert section["runs"][0]["mean"][metric] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.fixture(scope="module")
 def signed_in(team):
     """Raters with tokens of the REST API."""
-    found = {}
+    visitors = {}
     with team.store.write() as connection:
         for name in PEOPLE:
             user = users.get_by_name(connection, name).id
             secret = sign_in.issue_token(connection, user, "tests", ["admin"])[1]
-            found[name] = Visitor(team.address, secret)
-    return found
+            visitors[name] = Visitor(team.address, secret)
+    return visitors

@@ -28,23 +28,27 @@ from support.waiting import PATIENCE, free_port, until
 
 
 def test_others_are_reached_by_tls_only(team):
-    how = {"certificate": None, "behind_proxy": False, "base": "", "names": ()}
-    assert make_config(team.store, "127.0.0.1", **how).hosts >= {"localhost", "127.0.0.1"}
+    options = {"certificate": None, "behind_proxy": False, "base": "", "names": ()}
+    assert make_config(team.store, "127.0.0.1", **options).hosts >= {"localhost", "127.0.0.1"}
     for host in ("0.0.0.0", "::", "192.0.2.1", "judging.example.org"):  # noqa: S104 - refused
         with pytest.raises(UsageError) as refused:
-            make_config(team.store, host, **how)
+            make_config(team.store, host, **options)
         assert refused.value.code == "insecure-address"
-        assert make_config(team.store, host, **how | {"behind_proxy": True}).secure
+        assert make_config(team.store, host, **options | {"behind_proxy": True}).secure
     with pytest.raises(UsageError) as refused:
-        make_config(team.store, "localhost", **how | {"base": "judging/"})
+        make_config(team.store, "localhost", **options | {"base": "judging/"})
     assert refused.value.code == "invalid-path"
     assert [is_local(host) for host in ("localhost", "::1", "127.9.9.9", "10.0.0.1")] == [
-        True, True, True, False]  # fmt: skip
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_port_in_use_is_an_error():
-    with socket.create_server(("127.0.0.1", 0)) as place, pytest.raises(UsageError) as refused:
-        open_listener("127.0.0.1", place.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(UsageError) as refused:
+        open_listener("127.0.0.1", server.getsockname()[1])
     assert refused.value.code == "cannot-listen"
 
 
@@ -52,10 +56,10 @@ def test_the_first_start_makes_the_admin_once(tmp_path):
     file = tmp_path / "judging.db"
     with started(file) as (_, address, link):
         assert Visitor(address).accept(link, "mia").status == 303
-        again = Visitor(address)
-        assert again.get(link).status == 404
-        assert again.get("/projects").headers["location"].startswith("/sign-in")
-        assert again.get("/health.json").json()["state"] == "ok"
+        second_visitor = Visitor(address)
+        assert second_visitor.get(link).status == 404
+        assert second_visitor.get("/projects").headers["location"].startswith("/sign-in")
+        assert second_visitor.get("/health.json").json()["state"] == "ok"
     with Store.open(str(file)) as store:
         assert first_link(store) is None
         with store.read() as connection:
@@ -77,7 +81,7 @@ def test_several_processes_serve_one_store(tmp_path):
                 assert mia.get("/projects").status == 200
             except urllib3.exceptions.HTTPError:
                 continue  # its connection was to the one that died
-    until(lambda: not any(lives(each) for each in workers[1:-1]))  # they end with the first
+    until(lambda: not any(lives(worker) for worker in workers[1:-1]))  # they end with the first
 
 
 def lives(process):
@@ -93,10 +97,12 @@ def test_who_may_say_where_a_request_comes_from():
     assert check_proxies((), behind_proxy=False) == ()
     assert check_proxies((), behind_proxy=True) == ("127.0.0.1", "::1")
     assert check_proxies(("10.0.0.0/24",), behind_proxy=True) == ("10.0.0.0/24",)
-    for given, behind, code in ((("10.0.0.1",), False, "missing-input"),
-                                (("proxy",), True, "invalid-address")):  # fmt: skip
+    for proxies, behind_proxy, code in (
+        (("10.0.0.1",), False, "missing-input"),
+        (("proxy",), True, "invalid-address"),
+    ):
         with pytest.raises(UsageError) as refused:
-            check_proxies(given, behind_proxy=behind)
+            check_proxies(proxies, behind_proxy=behind_proxy)
         assert refused.value.code == code
 
 
@@ -137,14 +143,22 @@ http {{
 @pytest.mark.parametrize("path", ["/", ""], ids=["its path taken off", "its path left"])
 def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
     port = free_port()
-    words = ("--behind-proxy", "--base", "/judging", "--name", "127.0.0.1")
-    with started(tmp_path / "judging.db", *words) as (_, address, link):
-        behind = urlsplit(address).port
+    arguments = ("--behind-proxy", "--base", "/judging", "--name", "127.0.0.1")
+    with started(tmp_path / "judging.db", *arguments) as (_, address, link):
+        proxied_port = urlsplit(address).port
         (tmp_path / "nginx.conf").write_text(
-            NGINX.format(folder=tmp_path, port=port, behind=behind, path=path)
+            NGINX.format(folder=tmp_path, port=port, behind=proxied_port, path=path)
         )
-        words = ["nginx", "-c", tmp_path / "nginx.conf", "-p", tmp_path, "-e", tmp_path / "errors"]
-        proxy = subprocess.Popen(words)
+        arguments = [
+            "nginx",
+            "-c",
+            tmp_path / "nginx.conf",
+            "-p",
+            tmp_path,
+            "-e",
+            tmp_path / "errors",
+        ]
+        proxy = subprocess.Popen(arguments)
         try:
             mia = Visitor(f"http://127.0.0.1:{port}/judging")
             mia.http = urllib3.PoolManager(retries=urllib3.Retry(connect=10, backoff_factor=0.1))
@@ -152,17 +166,20 @@ def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
             assert (answer.status, answer.headers["location"]) == (303, "/judging/projects")
             assert "; Path=/judging; SameSite=lax; Secure" in answer.headers["set-cookie"]
             html = mia.get("/projects").data.decode()
-            for found in set(re.findall(r'(?:href|src|action)="(/[^"]+)"', html)):
-                assert found.startswith("/judging/")
+            for target in set(re.findall(r'(?:href|src|action)="(/[^"]+)"', html)):
+                assert target.startswith("/judging/")
             assert mia.get("/assets/rankgate.css").status == 200
-            word = {"x-csrf-token": mia.csrf("/account"), "origin": "https://127.0.0.1",
-                    "sec-fetch-site": "same-origin"}  # fmt: skip
+            word = {
+                "x-csrf-token": mia.csrf("/account"),
+                "origin": "https://127.0.0.1",
+                "sec-fetch-site": "same-origin",
+            }
             assert mia.ask("POST", "/projects", json={"name": "a"}, headers=word).status == 200
-            made = mia.post("/projects/a/invitations", role="rater").json()["token"]
-            assert made.startswith("https://127.0.0.1/judging/invitations/")
-            said = {"x-test-client": "192.0.2.7"}
+            invitation = mia.post("/projects/a/invitations", role="rater").json()["token"]
+            assert invitation.startswith("https://127.0.0.1/judging/invitations/")
+            headers = {"x-test-client": "192.0.2.7"}
             fields = {"csrf": mia.csrf("/account"), "name": "mia", "password": "wrong"}
-            mia.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=said)
+            mia.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=headers)
         finally:
             proxy.kill()
             proxy.wait()
@@ -172,12 +189,12 @@ def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
 
 
 def test_who_is_no_proxy_does_not_say_where_a_request_comes_from(tmp_path):
-    words = ("--behind-proxy", "--name", "127.0.0.1", "--proxy", "192.0.2.1")
-    with started(tmp_path / "judging.db", *words) as (_, address, _link):
+    arguments = ("--behind-proxy", "--name", "127.0.0.1", "--proxy", "192.0.2.1")
+    with started(tmp_path / "judging.db", *arguments) as (_, address, _link):
         visitor = Visitor(address)
         fields = {"csrf": visitor.csrf("/sign-in"), "name": "mia", "password": "wrong"}
-        said = {"x-forwarded-for": "192.0.2.7"}
-        visitor.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=said)
+        headers = {"x-forwarded-for": "192.0.2.7"}
+        visitor.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=headers)
     with Store.open(str(tmp_path / "judging.db")) as store, store.read() as connection:
         addresses = connection.exec_driver_sql("SELECT address FROM sign_ins").scalars().all()
     assert addresses == ["127.0.0.1"]
@@ -203,9 +220,10 @@ def test_an_unused_link_ends_with_the_next_start(tmp_path):
         from rankgate.store.people import invitations
 
         with store.read() as connection:
-            found = [invitations.find(connection, each.rpartition("/")[2])
-                     for each in (first, second)]  # fmt: skip
-    assert [each is not None for each in found] == [False, True]
+            matches = [
+                invitations.find(connection, link.rpartition("/")[2]) for link in (first, second)
+            ]
+    assert [match is not None for match in matches] == [False, True]
 
 
 def test_a_proxy_serves_it_under_a_path(team):
@@ -217,6 +235,6 @@ def test_a_proxy_serves_it_under_a_path(team):
         assert 'action="/judging/sign-in"' in html
         assert 'href="/judging/assets/' in html
         cookie = Visitor(address).get("/sign-in").headers["set-cookie"]
-        assert {"Path=/judging", "Secure"} <= {each.strip() for each in cookie.split(";")}
+        assert {"Path=/judging", "Secure"} <= {attribute.strip() for attribute in cookie.split(";")}
         answer = visitor.get("/projects")
         assert answer.headers["location"].startswith("/judging/sign-in?next=/projects")

@@ -30,11 +30,18 @@ FILES = {
     "documents.csv": "doc_id,text\nd1,the text of d1\n",
 }
 WORDS = {
-    "QRELS": "qrels.txt", "RUN...": "old.run new.run", "BASELINE": "old.run",
-    "CANDIDATE": "new.run", "RESULT.json...": "result.json", "POOL": "pool.csv",
-    "QUERIES": "queries.csv", "DOCUMENTS": "documents.csv", "MODEL": "m", "FILE": "llm.jsonl",
+    "QRELS": "qrels.txt",
+    "RUN...": "old.run new.run",
+    "BASELINE": "old.run",
+    "CANDIDATE": "new.run",
+    "RESULT.json...": "result.json",
+    "POOL": "pool.csv",
+    "QUERIES": "queries.csv",
+    "DOCUMENTS": "documents.csv",
+    "MODEL": "m",
+    "FILE": "llm.jsonl",
     "STORE": "store.db",
-}  # fmt: skip
+}
 STORED = {"QRELS": "gold", "RUN...": "old new", "BASELINE": "old", "CANDIDATE": "new"}
 GOOD = {"gate": {0, 1, 3}}
 """Exit codes of commands that did what they are for, where these are others than 0."""
@@ -52,37 +59,39 @@ def folder(tmp_path, monkeypatch, run):
             project.add_judgments(read_qrels("qrels.txt"), "gold")
             for name in ("old", "new"):
                 project.add_run(read_run(f"{name}.run"), name)
-    done = run("eval", "qrels.txt", "old.run", "--format", "json")
-    (tmp_path / "result.json").write_text(done.out)
+    result = run("eval", "qrels.txt", "old.run", "--format", "json")
+    (tmp_path / "result.json").write_text(result.out)
     return tmp_path
 
 
 def words_of(name):
     """The words of a command, with files, or names of the store, where a reader puts in theirs."""
-    shown = shlex.split(command_text(name, "shop"))
-    words = WORDS | (STORED if "--store" in shown else {})
-    return [word for one in shown[1:] for word in words.get(one, one).split()]
+    arguments = shlex.split(command_text(name, "shop"))
+    replacements = WORDS | (STORED if "--store" in arguments else {})
+    return [
+        word for argument in arguments[1:] for word in replacements.get(argument, argument).split()
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"rate", "serve"}))
 def test_a_command_of_a_page_runs(folder, run, name):
     assert folder
-    done = run(*words_of(name))
-    assert done.code in GOOD.get(name, {0}), done.err
+    result = run(*words_of(name))
+    assert result.code in GOOD.get(name, {0}), result.err
 
 
 def test_the_command_that_asks_a_model_runs(folder, run):
     assert folder
     with model_server() as server:
-        done = run(*words_of("rate"), "--url", f"{server.url}/v1")
-        assert done.code == 0, done.err
+        result = run(*words_of("rate"), "--url", f"{server.url}/v1")
+        assert result.code == 0, result.err
         assert server.asked["d1"] == 1
 
 
 def test_the_command_that_serves_models_runs(folder):
     (folder / "endpoints.toml").write_text('[ours]\nurl = "http://127.0.0.1:9/v1"\n')
-    _, store, *others = words_of("serve")[1:]
-    with started(store, *others) as (process, address, _):
+    _, store, *options = words_of("serve")[1:]
+    with started(store, *options) as (process, address, _):
         assert address.startswith("http")
         assert process.poll() is None
 
@@ -92,16 +101,18 @@ def test_words_for_a_reader_are_those_of_the_help(name):
     """What a command takes is named as its declaration names it, in its order."""
     command = program.get_command(Context(program), name)
     _, *arguments = command.collect_usage_pieces(Context(command))
-    named = [argument.strip("[]") for argument in arguments]
-    shown = COMMANDS[name].split()[2:]
-    before_options = shown[: next(i for i, word in enumerate(shown) if word.startswith("-"))]
-    assert before_options == named
+    argument_names = [argument.strip("[]") for argument in arguments]
+    documented = COMMANDS[name].split()[2:]
+    before_options = documented[
+        : next(i for i, word in enumerate(documented) if word.startswith("-"))
+    ]
+    assert before_options == argument_names
 
 
 def test_pages_show_no_other_commands():
-    shown = set()
+    command_names = set()
     for template in TEMPLATES.glob("*.html"):
         text = template.read_text(encoding="utf-8")
         assert "<code>rankgate" not in text, template.name
-        shown |= set(re.findall(r'command\("(\w+)"', text))
-    assert shown == set(COMMANDS)
+        command_names |= set(re.findall(r'command\("(\w+)"', text))
+    assert command_names == set(COMMANDS)

@@ -35,11 +35,23 @@ def market(team):
     """A project with judgments, runs, tagged queries and documents; a visitor with a token."""
     with team.store.write() as connection:
         project = projects.add(connection, "market").id
-        queries_documents.add_queries(connection, project, pl.DataFrame({
-            "query_id": QUERIES, "text": QUERIES, "part": list(TAGS.values()),
-            "frequency": list(FREQUENCIES.values())}))  # fmt: skip
-        queries_documents.add_documents(connection, project, pl.DataFrame({
-            "doc_id": list(CATEGORIES), "kind": list(CATEGORIES.values())}))  # fmt: skip
+        queries_documents.add_queries(
+            connection,
+            project,
+            pl.DataFrame(
+                {
+                    "query_id": QUERIES,
+                    "text": QUERIES,
+                    "part": list(TAGS.values()),
+                    "frequency": list(FREQUENCIES.values()),
+                }
+            ),
+        )
+        queries_documents.add_documents(
+            connection,
+            project,
+            pl.DataFrame({"doc_id": list(CATEGORIES), "kind": list(CATEGORIES.values())}),
+        )
         stored_runs.add_judgments(
             connection, team.store.blobs, project, read_qrels(QRELS), name="gold"
         )
@@ -79,7 +91,7 @@ def _frame(columns):
             {
                 "judgments": LABELS,
                 "grades": {"Exact": 2, "Partial": 1},
-                "tags": [{"query_id": query, "part": part} for query, part in TAGS.items()],
+                "tags": [{"query_id": query, "part": tag} for query, tag in TAGS.items()],
                 "sample": "random",
             },
             {
@@ -91,7 +103,7 @@ def _frame(columns):
         (
             {
                 "judgments": QRELS,
-                "tags": [{"query_id": query, "part": part} for query, part in TAGS.items()],
+                "tags": [{"query_id": query, "part": tag} for query, tag in TAGS.items()],
                 "predicted": {"judgments": PREDICTED, "saw": "none"},
                 "sample": "random",
             },
@@ -108,14 +120,21 @@ def _frame(columns):
 def test_a_request_gives_the_numbers_of_python(market, stated, collection):
     collection = rankgate.Collection(**collection)
     slices = ["part"] if collection.tags is not None else []
-    answer = market("evaluate", collection=stated, runs=list(RUNS), metrics="nDCG@2 P@1",
-                    slices=slices)  # fmt: skip
+    answer = market(
+        "evaluate", collection=stated, runs=list(RUNS), metrics="nDCG@2 P@1", slices=slices
+    )
     assert answer.status == 200, answer.data
     expected = rankgate.evaluate(collection, RUNS, ["nDCG@2", "P@1"], slices=slices).to_dict()
     assert _figures(answer.json()) == _figures(expected)
 
-    answer = market("compare", collection=stated, baseline="old", candidates=["new"],
-                    metrics="nDCG@2", test={"method": "t", "level": 0.9})  # fmt: skip
+    answer = market(
+        "compare",
+        collection=stated,
+        baseline="old",
+        candidates=["new"],
+        metrics="nDCG@2",
+        test={"method": "t", "level": 0.9},
+    )
     assert answer.status == 200, answer.data
     test = rankgate.Test(level=0.9)
     expected = rankgate.compare(collection, {"old": OLD}, {"new": NEW}, ["nDCG@2"], test=test)
@@ -127,8 +146,9 @@ def test_items_of_a_request_are_those_of_the_project(market):
     stated = {"judgments": "gold", "items": {"table": "documents", "category": "kind"}}
     answer = market("evaluate", collection=stated, runs=["new"], metrics="ILD@2")
     assert answer.status == 200, answer.data
-    items = rankgate.Items(_frame({"item_id": list(CATEGORIES), "kind": list(CATEGORIES.values())}),
-                           category="kind")  # fmt: skip
+    items = rankgate.Items(
+        _frame({"item_id": list(CATEGORIES), "kind": list(CATEGORIES.values())}), category="kind"
+    )
     collection = rankgate.Collection(QRELS, items=items)
     expected = rankgate.evaluate(collection, {"new": NEW}, ["ILD@2"]).to_dict()
     assert answer.json()["runs"] == expected["runs"]
@@ -140,8 +160,9 @@ def test_a_request_gates_and_explains(market):
             '[gate]\nholes = "ignore"\n'
             f'[[rules]]\nkind = "noninferiority"\nmetric = "nDCG@2"\nmargin = {margin}\n'
         )
-        answer = market("gate", collection={"judgments": "gold"}, baseline="old", candidate="new",
-                        policy=policy)  # fmt: skip
+        answer = market(
+            "gate", collection={"judgments": "gold"}, baseline="old", candidate="new", policy=policy
+        )
         assert (answer.status, answer.json()["verdict"]) == (200, verdict), answer.data
         expected = rankgate.gate(QRELS, {"old": OLD}, {"new": NEW}, parse_policy(policy, "policy"))
         assert answer.json()["rules"] == expected.to_dict()["rules"]
@@ -169,20 +190,43 @@ def test_a_project_in_python_is_the_collection_of_a_request(team, market):  # no
         ("evaluate", {"collection": {"judgments": "PATH"}}, "unknown-judgments"),
         ("evaluate", {"collection": {"judgments": "-"}}, "unknown-judgments"),
         ("evaluate", {"collection": {"judgments": "gold", "reference": "PATH"}}, "unknown-run"),
-        ("evaluate", {"collection": {"judgments": "gold", "predicted": "PATH"}},
-         "unknown-judgments"),
-        ("evaluate", {"collection": {"judgments": "gold", "predicted":
-                                     {"judgments": "gold", "saw": "PATH"}}}, "unknown-judgments"),
-        ("evaluate", {"collection": {"judgments": "gold", "items": {"table": "PATH"}}},
-         "unknown-table"),
-        ("evaluate", {"collection": {"judgments": "gold", "tags": "ids:(?P<a>(x+)+)y"}},
-         "invalid-value"),
-        ("evaluate", {"collection": {"judgments": "gold", "items": {"catalogue": 10**9}}},
-         "invalid-value"),
+        (
+            "evaluate",
+            {"collection": {"judgments": "gold", "predicted": "PATH"}},
+            "unknown-judgments",
+        ),
+        (
+            "evaluate",
+            {
+                "collection": {
+                    "judgments": "gold",
+                    "predicted": {"judgments": "gold", "saw": "PATH"},
+                }
+            },
+            "unknown-judgments",
+        ),
+        (
+            "evaluate",
+            {"collection": {"judgments": "gold", "items": {"table": "PATH"}}},
+            "unknown-table",
+        ),
+        (
+            "evaluate",
+            {"collection": {"judgments": "gold", "tags": "ids:(?P<a>(x+)+)y"}},
+            "invalid-value",
+        ),
+        (
+            "evaluate",
+            {"collection": {"judgments": "gold", "items": {"catalogue": 10**9}}},
+            "invalid-value",
+        ),
         ("evaluate", {"collection": {"judgments": "gold", "tgas": []}}, "invalid-collection"),
         ("evaluate", {"collection": {"judgments": "gold", "tags": 3}}, "invalid-collection"),
-        ("evaluate", {"collection": {"judgments": "gold", "tags": [{"query_id": ["q1"]}]}},
-         "invalid-collection"),
+        (
+            "evaluate",
+            {"collection": {"judgments": "gold", "tags": [{"query_id": ["q1"]}]}},
+            "invalid-collection",
+        ),
         ("evaluate", {"collection": "gold"}, "invalid-value"),
         ("evaluate", {"collection": {}}, "missing-input"),
         ("evaluate", {"runs": ["PATH"]}, "unknown-run"),
@@ -193,13 +237,19 @@ def test_a_project_in_python_is_the_collection_of_a_request(team, market):  # no
         ("compare", {"baseline": "PATH"}, "unknown-run"),
         ("gate", {"policy": '[lists]\nitems = "PATH"\n'}, "invalid-value"),
         ("gate", {"policy": '[collection]\ntags = "PATH"\n'}, "invalid-value"),
-        ("gate", {"policy": '[gate]\ntags = "PATH"\n[[rules]]\nkind = "unseen"\n'},
-         "invalid-value"),
-        ("gate", {"policy": '[gate]\nconvention = "PATH.toml"\n[[rules]]\nkind = "unseen"\n'},
-         "unknown-convention"),
+        (
+            "gate",
+            {"policy": '[gate]\ntags = "PATH"\n[[rules]]\nkind = "unseen"\n'},
+            "invalid-value",
+        ),
+        (
+            "gate",
+            {"policy": '[gate]\nconvention = "PATH.toml"\n[[rules]]\nkind = "unseen"\n'},
+            "unknown-convention",
+        ),
         ("gate", {"policy": '[[rules]]\nkind = "admitted"\nfile = "PATH"\n'}, "invalid-value"),
     ],
-)  # fmt: skip
+)
 def test_a_request_names_no_file_of_the_server(market, tmp_path, verb, changed, code):
     secret = tmp_path / "secret.csv"
     secret.write_text("query_id,doc_id,grade\nq1,a,1\n")

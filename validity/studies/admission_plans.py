@@ -88,7 +88,7 @@ def _cell(
     width: float,
     rng: np.random.Generator,
 ) -> Cell:
-    reached, expected, above, covered, none = [], [], 0, 0, 0
+    reached, expected, above_count, covered, none = [], [], 0, 0, 0
     for repeat in range(RUNS):
         people, judge = _pool(size, rng)
         grades = np.unique([*people, *judge])
@@ -97,21 +97,22 @@ def _cell(
         truth = FIGURES[figure](tallies, grades.astype(np.float64))
         pool = _qrels(np.arange(size), judge, "judge")
         first = rng.choice(size, pilot, replace=False)
-        plan = admit_plan(pool, _qrels(first, people, "pilot"), width=width, figure=figure,
-                          seed=repeat)  # fmt: skip
-        more = [
+        plan = admit_plan(
+            pool, _qrels(first, people, "pilot"), width=width, figure=figure, seed=repeat
+        )
+        sampled = [
             int(query[1:]) * PER_QUERY + int(document[1:])
             for query, document in plan.sample.select("query_id", "doc_id").iter_rows()
         ]
-        judged = np.array([*first, *more])
-        after = admit_plan(pool, _qrels(judged, people, "people"), width=width, figure=figure)
-        row = after.figures.row(by_predicate=pl.col("figure") == figure, named=True)
+        judged = np.array([*first, *sampled])
+        final_plan = admit_plan(pool, _qrels(judged, people, "people"), width=width, figure=figure)
+        row = final_plan.figures.row(by_predicate=pl.col("figure") == figure, named=True)
         if row["value"] is None:
             none += 1
             continue
         reached.append(row["half_width"])
         expected.append(plan.wider)
-        above += row["half_width"] > plan.reached_high
+        above_count += row["half_width"] > plan.reached_high
         covered += abs(row["value"] - truth) <= row["half_width"]
     count = max(len(reached), 1)
     return Cell(
@@ -121,7 +122,7 @@ def _cell(
         largest=max(reached) / width,
         wider=sum(half > width for half in reached) / count,
         expected=float(np.mean(expected)),
-        above_high=above / count,
+        above_high=above_count / count,
         coverage=covered / count,
         without_value=none / RUNS,
     )
@@ -141,20 +142,36 @@ def _qrels(pairs: Grades, grades: Grades, name: str) -> Qrels:
 
 def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
-    words = (
+    text = (
         f"`rankgate admit-plan` plans which pairs people judge so that a figure is known to a "
         f"given half-width. Below, {RUNS} plans for each row: a pilot, the sample judged, and "
         "the half-width that it gives. As deviations are estimated from the pilot, it is now "
         "and then wider than asked; the plan says the chance, and a half-width that it stays "
         "below in 95 % of cases. A rare grade is judged as a whole, so that the figure has a value."
     )
-    head = ("pairs", "figure", "half-width over the one asked", "largest", "wider than asked",
-            "chance of that, by the plan", "above the 95 % limit", "coverage",
-            "without a value")  # fmt: skip
+    header = (
+        "pairs",
+        "figure",
+        "half-width over the one asked",
+        "largest",
+        "wider than asked",
+        "chance of that, by the plan",
+        "above the 95 % limit",
+        "coverage",
+        "without a value",
+    )
     rows = [
-        (cell.pool, cell.figure, f"{cell.ratio:.2f}", f"{cell.largest:.2f}", percent(cell.wider),
-         percent(cell.expected), percent(cell.above_high), percent(cell.coverage),
-         percent(cell.without_value))
+        (
+            cell.pool,
+            cell.figure,
+            f"{cell.ratio:.2f}",
+            f"{cell.largest:.2f}",
+            percent(cell.wider),
+            percent(cell.expected),
+            percent(cell.above_high),
+            percent(cell.coverage),
+            percent(cell.without_value),
+        )
         for cell in cells
-    ]  # fmt: skip
-    return f"## Plans of an admission\n\n{words}\n\n{table(head, rows)}\n"
+    ]
+    return f"## Plans of an admission\n\n{text}\n\n{table(header, rows)}\n"

@@ -76,20 +76,22 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
     cells = []
     for name, sample, truth in _populations(np.random.default_rng(seed)):
         for queries in QUERIES:
-            held = {each: np.zeros(2) for each in COEFFICIENTS}
+            covered = {coefficient: np.zeros(2) for coefficient in COEFFICIENTS}
             for number in range(replications):
                 matrix, query = sample(queries)
                 sheet = RatingMatrix.from_grades(matrix, range(int(matrix.max()) + 1))
-                for way, code in enumerate((query, np.arange(len(matrix)))):
-                    if way == 1 and number % _PAIRS:
+                for method, code in enumerate((query, np.arange(len(matrix)))):
+                    if method == 1 and number % _PAIRS:
                         continue
                     result = intervals(COEFFICIENTS, Tallies.from_clusters(sheet, code))
-                    for each, found in result.items():
-                        held[each][way] += found.low <= truth[each] <= found.high
+                    for coefficient, interval in result.items():
+                        covered[coefficient][method] += (
+                            interval.low <= truth[coefficient] <= interval.high
+                        )
             times = np.array([replications, -(-replications // _PAIRS)])
             cells += [
-                Cell(name, each, queries, replications, *(both / times))
-                for each, both in held.items()
+                Cell(name, coefficient, queries, replications, *(counts / times))
+                for coefficient, counts in covered.items()
             ]
     return cells
 
@@ -99,10 +101,15 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.population, c.coefficient, str(c.queries), marked(c.by_query, c.holds),
-         percent(c.by_pair))
+        (
+            c.population,
+            c.coefficient,
+            str(c.queries),
+            marked(c.by_query, c.holds),
+            percent(c.by_pair),
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     missed = sum(not c.holds for c in cells)
     naive = sum(abs(c.by_pair - LEVEL) <= _NEAR for c in cells)
     return (
@@ -127,52 +134,58 @@ def _populations(rng: np.random.Generator) -> Iterator[tuple[str, Sample, dict[s
             parts = [_query(rng, spread) for _ in range(queries)]
             return np.concatenate(parts), np.repeat(np.arange(queries), [len(p) for p in parts])
 
-        whole = simulated(20_000)
-        yield name, simulated, _truth(whole[0])
-    place = FOLDER / "rag25-human-vs-llm"
-    if place.exists():
-        both = [read_qrels(place / f"qrels.rag25.{each}.txt.gz").table
-                for each in ("test", "test-umbrela2")]  # fmt: skip
-        joined = both[0].join(both[1], on=["query_id", "doc_id"], maintain_order="left")
-        real = [part.sample(_REAL, seed=0).select("grade", "grade_right").to_numpy()
-                for part in joined.partition_by("query_id", maintain_order=True)]  # fmt: skip
+        large_sample = simulated(20_000)
+        yield name, simulated, _truth(large_sample[0])
+    folder = FOLDER / "rag25-human-vs-llm"
+    if folder.exists():
+        tables = [
+            read_qrels(folder / f"qrels.rag25.{source}.txt.gz").table
+            for source in ("test", "test-umbrela2")
+        ]
+        joined = tables[0].join(tables[1], on=["query_id", "doc_id"], maintain_order="left")
+        real = [
+            query_rows.sample(_REAL, seed=0).select("grade", "grade_right").to_numpy()
+            for query_rows in joined.partition_by("query_id", maintain_order=True)
+        ]
 
         def drawn(queries: int) -> tuple[Floats, NDArray[np.int64]]:
-            chosen = [real[i] for i in rng.integers(0, len(real), queries)]
-            return np.concatenate(chosen), np.repeat(np.arange(queries), [len(c) for c in chosen])
+            sampled = [real[i] for i in rng.integers(0, len(real), queries)]
+            return np.concatenate(sampled), np.repeat(np.arange(queries), [len(c) for c in sampled])
 
         yield "TREC RAG 2025", drawn, _truth(np.concatenate(real))
-    for same in (0.99, 0.995):
+    for equal_share in (0.99, 0.995):
         child = rng.spawn(1)[0]  # what is above draws the same with or without these
 
         def alike(
-            queries: int, rng: np.random.Generator = child, same: float = same
+            queries: int, rng: np.random.Generator = child, same: float = equal_share
         ) -> tuple[Floats, NDArray[np.int64]]:
             parts = [_alike(rng, same) for _ in range(queries)]
             return np.concatenate(parts), np.repeat(np.arange(queries), [len(p) for p in parts])
 
-        yield f"about {same:.1%} equal grades", alike, _truth(alike(20_000)[0])
+        yield f"about {equal_share:.1%} equal grades", alike, _truth(alike(20_000)[0])
 
 
 def _truth(matrix: Floats) -> dict[str, float]:
     tallies = Tallies.from_clusters(RatingMatrix.from_grades(matrix, range(int(matrix.max()) + 1)))
-    return {name: float(of(tallies)[0]) for name, of in COEFFICIENTS.items()}
+    return {name: float(measure(tallies)[0]) for name, measure in COEFFICIENTS.items()}
 
 
 def _alike(rng: np.random.Generator, same: float) -> Floats:
     """The grades of two raters who hardly ever differ, and then by one."""
     n = max(5, int(rng.lognormal(np.log(_DOCUMENTS), 0.5)))
-    one = rng.choice(_GRADES, n, p=rng.dirichlet(_SHARES * 4))
-    near = np.clip(one + rng.choice([-1, 1], n), 0, _GRADES - 1)
-    return np.stack([one, np.where(rng.random(n) < same, one, near)], axis=1).astype(np.float64)
+    first_grades = rng.choice(_GRADES, n, p=rng.dirichlet(_SHARES * 4))
+    near = np.clip(first_grades + rng.choice([-1, 1], n), 0, _GRADES - 1)
+    return np.stack(
+        [first_grades, np.where(rng.random(n) < same, first_grades, near)], axis=1
+    ).astype(np.float64)
 
 
 def _query(rng: np.random.Generator, spread: float) -> Floats:
     """The grades of two raters on the documents of one query."""
     n = max(5, int(rng.lognormal(np.log(_DOCUMENTS), 0.5)))
-    one = rng.choice(_GRADES, n, p=rng.dirichlet(_SHARES * 4))
+    first_grades = rng.choice(_GRADES, n, p=rng.dirichlet(_SHARES * 4))
     follows = rng.random(n) < 1 / (1 + np.exp(-(0.6 + spread * rng.normal())))
     noise = rng.normal(0.5 * spread * rng.normal(), 0.5, n)
-    near = np.clip(np.rint(one + noise), 0, _GRADES - 1)
+    near = np.clip(np.rint(first_grades + noise), 0, _GRADES - 1)
     two = np.where(follows, near, rng.choice(_GRADES, n, p=_SHARES))
-    return np.stack([one, two], axis=1).astype(np.float64)
+    return np.stack([first_grades, two], axis=1).astype(np.float64)

@@ -78,15 +78,19 @@ class _Side:
     judge: str = "1"
 
     def qrels(self) -> dict[str, dict[str, int]]:
-        return {f"q{q}": {f"d{d}": int(self.grades[q, d]) for d in np.flatnonzero(self.judged[q])}
-                for q in np.flatnonzero(self.asked)}  # fmt: skip
+        return {
+            f"q{q}": {f"d{d}": int(self.grades[q, d]) for d in np.flatnonzero(self.judged[q])}
+            for q in np.flatnonzero(self.asked)
+        }
 
     def run(self) -> dict[str, dict[str, float]]:
-        names = [f"{'new-' if other else ''}d{d}" for d, other in enumerate(self.renamed)]
-        best = np.argsort(np.where(self.present, -self.scores, np.inf), axis=1)[:, :DEPTH]
-        best = best[:, : int(self.present.sum())]
-        return {f"q{q}": {names[d]: float(self.scores[q, d]) for d in best[q]}
-                for q in range(len(best))}  # fmt: skip
+        names = [f"{'new-' if is_renamed else ''}d{d}" for d, is_renamed in enumerate(self.renamed)]
+        best_docs = np.argsort(np.where(self.present, -self.scores, np.inf), axis=1)[:, :DEPTH]
+        best_docs = best_docs[:, : int(self.present.sum())]
+        return {
+            f"q{q}": {names[d]: float(self.scores[q, d]) for d in best_docs[q]}
+            for q in range(len(best_docs))
+        }
 
     def evaluated(self) -> Any:  # noqa: ANN401 - an evaluation
         return evaluate(self.qrels(), {"app": self.run()}, [METRIC], self.convention)
@@ -100,35 +104,55 @@ def run(worlds: int = WORLDS, paired: int = PAIRED, seed: int = 2027) -> list[Ce
     kinds: dict[str, list[tuple[str, ...]]] = {cause: [(cause,)] * worlds for cause in CAUSES}
     kinds |= {"two at once": [], JUDGED: [], SHOWN: []}
     for two in combinations(CAUSES, 2):
-        of_run, by_judge = set(two) <= OF_RUN, set(two) in ({"judge", "judgments"},
-                                                           {"judge", "queries"})  # fmt: skip
+        of_run, by_judge = (
+            set(two) <= OF_RUN,
+            set(two) in ({"judge", "judgments"}, {"judge", "queries"}),
+        )
         kinds[SHOWN if of_run else JUDGED if by_judge else "two at once"] += [two] * paired
     cells = []
     for number, (kind, changes) in enumerate(kinds.items()):
         rng = np.random.default_rng([seed, number])
         rows = [_answered(causes, rng) for causes in changes]
-        lost = [kept for said, _, kept in rows if said == "unknown"]
-        known = [said == truth for said, truth, _ in rows if said != "unknown"]
-        with_inputs = sum(kept for _, _, kept in rows)
-        cells.append(Cell(kind, len(rows), len(lost) / len(rows), sum(lost) / with_inputs,
-                          float(np.mean(known)) if known else 1.0))  # fmt: skip
+        lost = [inputs_kept for answer, _, inputs_kept in rows if answer == "unknown"]
+        correct = [answer == truth for answer, truth, _ in rows if answer != "unknown"]
+        with_inputs = sum(inputs_kept for _, _, inputs_kept in rows)
+        cells.append(
+            Cell(
+                kind,
+                len(rows),
+                len(lost) / len(rows),
+                sum(lost) / with_inputs,
+                float(np.mean(correct)) if correct else 1.0,
+            )
+        )
     return cells
 
 
 def _answered(causes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, str, bool]:
     """The answer, the truth, and whether inputs are kept."""
-    kept = bool(rng.random() < KEPT)
+    keep_inputs = bool(rng.random() < KEPT)
     old = _world(rng)
     changes = [_change(cause, old, rng, by_judge="judge" in causes) for cause in causes]
-    new = replace(old, **{name: value for each in changes for name, value in each.items()})
-    with TemporaryDirectory() as place:
+    new = replace(old, **{name: value for change in changes for name, value in change.items()})
+    with TemporaryDirectory() as folder:
         for day, side in enumerate((old, new), 1):
             labels = {"corpus": side.corpus, "judge": side.judge}
-            record(side.evaluated(), place, at=f"2027-01-0{day}", labels=labels,
-                   provenance=Provenance(side.revision), qrels=side.qrels(),
-                   runs={"app": side.run()}, keep=kept)  # fmt: skip
-        said = attribute("2027-01-01", "2027-01-02", place).answer
-    return said, _truth(causes, old, [replace(old, **each) for each in changes], new), kept
+            record(
+                side.evaluated(),
+                folder,
+                at=f"2027-01-0{day}",
+                labels=labels,
+                provenance=Provenance(side.revision),
+                qrels=side.qrels(),
+                runs={"app": side.run()},
+                keep=keep_inputs,
+            )
+        answer = attribute("2027-01-01", "2027-01-02", folder).answer
+    return (
+        answer,
+        _truth(causes, old, [replace(old, **change) for change in changes], new),
+        keep_inputs,
+    )
 
 
 def _world(rng: np.random.Generator) -> _Side:
@@ -136,9 +160,12 @@ def _world(rng: np.random.Generator) -> _Side:
     relevance = rng.normal(size=(queries, docs))
     return _Side(
         relevance + rng.uniform(0.3, 3) * rng.normal(size=relevance.shape),
-        np.digitize(relevance, (0.3, 1.0, 1.7)), rng.random(relevance.shape) < rng.uniform(0.3, 1),
-        rng.random(docs) < 0.9, rng.random(queries) < 0.9, np.zeros(docs, np.bool_),
-    )  # fmt: skip
+        np.digitize(relevance, (0.3, 1.0, 1.7)),
+        rng.random(relevance.shape) < rng.uniform(0.3, 1),
+        rng.random(docs) < 0.9,
+        rng.random(queries) < 0.9,
+        np.zeros(docs, np.bool_),
+    )
 
 
 def _change(cause: str, old: _Side, rng: np.random.Generator, *, by_judge: bool) -> dict[str, Any]:
@@ -152,8 +179,11 @@ def _change(cause: str, old: _Side, rng: np.random.Generator, *, by_judge: bool)
     if cause == "ids":
         return {"renamed": rng.random(shape[1]) > 0.03 * rng.random()}
     if cause in {"queries", "convention"}:
-        asked, other = old.asked ^ _some(share, old.asked.shape, rng), rng.choice(CONVENTIONS)
-        return {"asked": asked} if cause == "queries" else {"convention": str(other)}
+        new_queries, new_convention = (
+            old.asked ^ _some(share, old.asked.shape, rng),
+            rng.choice(CONVENTIONS),
+        )
+        return {"asked": new_queries} if cause == "queries" else {"convention": str(new_convention)}
     if cause == "judgments" and (by_judge or rng.random() < 0.5):
         return {"judged": old.judged ^ _some(share, shape, rng)}
     moved = old.grades + rng.choice([-1, 1], shape) * (rng.random(shape) < share)
@@ -170,8 +200,11 @@ def _truth(causes: Sequence[str], old: _Side, alone: Sequence[_Side], new: _Side
     first, last = old.value(), new.value()
     if len(causes) == 1:
         return causes[0] if abs(last - first) > TINY else "none"
-    one, two = (side.value() for side in alone)
-    sizes = [abs(one - first + last - two), abs(two - first + last - one)]
+    first_value, second_value = (side.value() for side in alone)
+    sizes = [
+        abs(first_value - first + last - second_value),
+        abs(second_value - first + last - first_value),
+    ]
     if max(sizes) <= TINY:
         return "none"
     return causes[int(np.argmax(sizes))] if abs(sizes[0] - sizes[1]) > TINY else "several"
@@ -181,7 +214,7 @@ def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     from tables import marked, percent, table
 
-    words = (
+    text = (
         "`rankgate attribute` is asked about two recorded evaluations between which one thing was "
         "changed, or two at once, by simulation: 12 to 50 queries, 25 to 80 documents, changes "
         "from 1 % of the grades, scores, pairs, queries or documents to most of them. Every tenth "
@@ -195,9 +228,9 @@ def section(cells: Sequence[Any]) -> str:
         "A new system over a new corpus is *unknown*, and so are new ids with either of them where "
         "the runs share more than 5 %."
     )
-    head = ("changed", "worlds", "unknown", "unknown, inputs kept", "right of the others")
+    header = ("changed", "worlds", "unknown", "unknown, inputs kept", "right of the others")
     rows = [
         (c.kind, f"{c.worlds:,}", percent(c.unknown), percent(c.kept), marked(c.right, c.holds))
         for c in cells
     ]
-    return f"## What a change is attributed to\n\n{words}\n\n{table(head, rows)}"
+    return f"## What a change is attributed to\n\n{text}\n\n{table(header, rows)}"

@@ -60,8 +60,8 @@ def run(seed: int = 0) -> list[Cell]:
     for number, (kind, make) in enumerate(_means().items()):
         rng = np.random.default_rng([seed, 0, number])
         years = [make(rng, YEAR) for _ in range(YEARS)]
-        few = years[: YEARS // 2]
-        small = float(np.mean([len(change_points(year, rate=SMALL_RATE)) for year in few]))
+        first_years = years[: YEARS // 2]
+        small = float(np.mean([len(change_points(year, rate=SMALL_RATE)) for year in first_years]))
         shifted = [partial(_shifted, make, shift) for shift in SHIFTS]
         cells.append(_cell(kind, years, small, shifted, CHANGED, rng))
     for number, (kind, make) in enumerate(_queries().items()):
@@ -81,21 +81,28 @@ def _cell(
     rng: np.random.Generator,
 ) -> Cell:
     alarms = np.array([len(change_points(year, rate=RATE)) for year in years])
-    found, delay = [], []
+    detection_shares, delay = [], []
     for make in changed:
         delays = [_delay(make(rng)) for _ in range(count)]
-        seen = [late for late in delays if late is not None]
-        found.append(len(seen) / count)
-        delay.append(float(np.median(seen)) if seen else float("nan"))
+        detections = [late for late in delays if late is not None]
+        detection_shares.append(len(detections) / count)
+        delay.append(float(np.median(detections)) if detections else float("nan"))
     error = float(alarms.std(ddof=1) / len(years) ** 0.5)
-    return Cell(kind, years[0].ndim == 2, float(alarms.mean()), error, small, tuple(found),
-                tuple(delay))  # fmt: skip
+    return Cell(
+        kind,
+        years[0].ndim == 2,
+        float(alarms.mean()),
+        error,
+        small,
+        tuple(detection_shares),
+        tuple(delay),
+    )
 
 
 def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
     bound = RATE * YEAR
-    words = (
+    introduction = (
         f"`rankgate history` looks for changes at each evaluation with a rate of {RATE:g}: "
         f"{bound:.2f} false alarms for each year of daily evaluations of one series. Below, "
         f"{YEARS} years without a change for each kind of series of means (standard error in "
@@ -108,11 +115,15 @@ def section(cells: Sequence[Cell]) -> str:
         "stay below twice the rate, at 3 not, and a smaller `--rate` does not help enough there."
     )
     means = [cell for cell in cells if not cell.per_query]
-    head = ("series of means", "false alarms a year", f"at rate {SMALL_RATE:g}",
-            *(f"found, {shift:g} sd" for shift in SHIFTS),
-            *(f"delay, {shift:g} sd" for shift in SHIFTS))  # fmt: skip
-    first = table(head, [_row(cell) for cell in means])
-    more = (
+    header = (
+        "series of means",
+        "false alarms a year",
+        f"at rate {SMALL_RATE:g}",
+        *(f"found, {shift:g} sd" for shift in SHIFTS),
+        *(f"delay, {shift:g} sd" for shift in SHIFTS),
+    )
+    first = table(header, [_row(cell) for cell in means])
+    explanation = (
         f"With values of {QUERIES} queries, {QUERY_YEARS} years and {QUERY_CHANGED} changes, which "
         f"take the effect from the mean with a spread of {SPREAD:g} over queries: what so many "
         "queries cannot show is not found later either, as they are always the same. *Real* rows "
@@ -123,11 +134,14 @@ def section(cells: Sequence[Cell]) -> str:
         "further noise of each query, which hides how much days resemble each other; `history` "
         "has a notice there, as the correlation is above .5."
     )
-    head = ("values per query", "false alarms a year",
-            *(f"found, {effect:g}" for effect in EFFECTS),
-            *(f"delay, {effect:g}" for effect in EFFECTS))  # fmt: skip
-    second = table(head, [_row(cell) for cell in cells if cell.per_query])
-    return f"## Changes of a history\n\n{words}\n\n{first}\n{more}\n\n{second}\n"
+    header = (
+        "values per query",
+        "false alarms a year",
+        *(f"found, {effect:g}" for effect in EFFECTS),
+        *(f"delay, {effect:g}" for effect in EFFECTS),
+    )
+    second = table(header, [_row(cell) for cell in cells if cell.per_query])
+    return f"## Changes of a history\n\n{introduction}\n\n{first}\n{explanation}\n\n{second}\n"
 
 
 def _row(cell: Cell) -> list[str]:
@@ -227,11 +241,11 @@ def _resampled(table: Floats, length: int) -> Maker:
         near = near - near.mean(axis=0) + near.mean()
         rows = rng.integers(0, len(table), QUERIES)
         if length == 1:
-            which = rng.integers(0, 3, (days, QUERIES))
+            system_indices = rng.integers(0, 3, (days, QUERIES))
         else:
             weeks = rng.integers(0, 3, -(-days // length))
-            which = np.repeat(np.repeat(weeks, length)[:days, None], QUERIES, axis=1)
-        return np.asarray(near[rows[None, :], which], np.float64)
+            system_indices = np.repeat(np.repeat(weeks, length)[:days, None], QUERIES, axis=1)
+        return np.asarray(near[rows[None, :], system_indices], np.float64)
 
     return make
 
@@ -239,7 +253,7 @@ def _resampled(table: Floats, length: int) -> Maker:
 @cache
 def _real() -> dict[str, Floats]:
     """Topics by systems, the best first."""
-    found = dict(matrices())
+    score_matrices = dict(matrices())
     path = FOLDER / "score-matrices-trec-covid" / "scores.r1.csv.gz"
     if path.is_file():
         with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
@@ -247,12 +261,12 @@ def _real() -> dict[str, Floats]:
         runs = sorted({row["run"] for row in rows})
         topics = sorted({row["topic"] for row in rows})
         values = {(row["topic"], row["run"]): float(row["ndcg_cut_10"]) for row in rows}
-        found["nDCG@10, TREC-COVID"] = np.array(
+        score_matrices["nDCG@10, TREC-COVID"] = np.array(
             [[values.get((topic, run), 0.0) for run in runs] for topic in topics]
         )
     return {
-        name: each[:, np.argsort(-each.mean(axis=0), kind="stable")[: each.shape[1] // 2]]
-        for name, each in found.items()
+        name: matrix[:, np.argsort(-matrix.mean(axis=0), kind="stable")[: matrix.shape[1] // 2]]
+        for name, matrix in score_matrices.items()
     }
 
 

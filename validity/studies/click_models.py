@@ -92,32 +92,35 @@ def log(
     if lists == "clicks by rank only":
         chance = np.broadcast_to(attractive.mean() * EXAMINATION, order.shape)
     clicked = random.random(order.shape) < chance
-    rows = pl.DataFrame({
-        "search": np.repeat(np.arange(searches), RANKS),
-        "query_id": np.repeat(query, RANKS).astype(str),
-        "doc_id": order.ravel().astype(str),
-        "rank": np.tile(np.arange(1, RANKS + 1), searches),
-        "clicked": clicked.ravel(),
-    })  # fmt: skip
+    rows = pl.DataFrame(
+        {
+            "search": np.repeat(np.arange(searches), RANKS),
+            "query_id": np.repeat(query, RANKS).astype(str),
+            "doc_id": order.ravel().astype(str),
+            "rank": np.tile(np.arange(1, RANKS + 1), searches),
+            "clicked": clicked.ravel(),
+        }
+    )
     return PackedSearches.pack(rows), attractive
 
 
 def scaled_each_step(searches: PackedSearches) -> tuple[np.ndarray, np.ndarray]:
     """Attractiveness and examination by the EM of version 0.1, for comparison."""
     counts = CellCounts.count(
-        searches, lambda block: np.broadcast_to(np.arange(block.depth), block.pair.shape),
+        searches,
+        lambda block: np.broadcast_to(np.arange(block.depth), block.pair.shape),
         searches.depth,
-    )  # fmt: skip
+    )
     a, e = np.full(counts.pairs, 0.3), np.full(counts.cells, 0.5)
-    shown, looks = counts.by_pair(counts.shown), counts.by_cell(counts.shown)
+    shown_counts, looks = counts.by_pair(counts.shown), counts.by_cell(counts.shown)
     for _ in range(50):
-        before = a, e
+        previous = a, e
         at_a, at_e = a[counts.pair], e[counts.cell]
         missed = (counts.shown - counts.clicks) / np.maximum(1 - at_a * at_e, 1e-12)
-        a = (counts.by_pair(counts.clicks + missed * at_a * (1 - at_e)) + 1) / (shown + 2)
+        a = (counts.by_pair(counts.clicks + missed * at_a * (1 - at_e)) + 1) / (shown_counts + 2)
         e = (counts.by_cell(counts.clicks + missed * at_e * (1 - at_a)) + 1) / (looks + 2)
         e = e / e.max()
-        if max(np.abs(a - before[0]).max(), np.abs(e - before[1]).max()) < 1e-4:
+        if max(np.abs(a - previous[0]).max(), np.abs(e - previous[1]).max()) < 1e-4:
             break
     return a, e
 
@@ -138,25 +141,36 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
     cells = []
     for lists in LISTS:
         for searches in SEARCHES:
-            found: dict[str, list[tuple[float, ...]]] = {name: [] for name in (*MODELS, BEFORE)}
+            measurements: dict[str, list[tuple[float, ...]]] = {
+                name: [] for name in (*MODELS, BEFORE)
+            }
             for replication in range(runs):
                 packed, truth = log(random, lists, searches)
                 a, e = scaled_each_step(packed)
                 values = np.full(truth.shape, np.nan)
                 pairs = packed.pairs.cast(pl.Int64).to_numpy()
                 values[pairs[:, 0], pairs[:, 1]] = a
-                found[BEFORE].append(
-                    (1.0, agreement(values, truth), np.nan, np.nan,
-                     float(np.abs(np.log(e) - np.log(EXAMINATION)).mean()))
-                )  # fmt: skip
+                measurements[BEFORE].append(
+                    (
+                        1.0,
+                        agreement(values, truth),
+                        np.nan,
+                        np.nan,
+                        float(np.abs(np.log(e) - np.log(EXAMINATION)).mean()),
+                    )
+                )
                 for model in MODELS:
-                    others = MODELS[:-1] if model == "auto" else (model,)
+                    model_choices = MODELS[:-1] if model == "auto" else (model,)
                     result = judgments(
-                        packed, model=model, models=others, seed=replication,
-                        grading=Grading(min_examined=5), resamples=20 if model == "pbm" else 0,
-                    )  # fmt: skip
-                    found[model].append(_measured(result, truth))
-            for model, rows in found.items():
+                        packed,
+                        model=model,
+                        models=model_choices,
+                        seed=replication,
+                        grading=Grading(min_examined=5),
+                        resamples=20 if model == "pbm" else 0,
+                    )
+                    measurements[model].append(_measured(result, truth))
+            for model, rows in measurements.items():
                 table = np.array(rows)
                 means = [
                     None if np.isnan(column).all() else float(np.nanmean(column))
@@ -181,12 +195,17 @@ def _measured(result: Any, truth: np.ndarray) -> tuple[float, ...]:  # noqa: ANN
         expected = EXAMINATION[curve["place"].to_numpy() - 1]
         error = float(np.abs(np.log(np.maximum(curve["value"].to_numpy(), 1e-3) / expected)).mean())
         if curve["low"].is_not_null().all():
-            inside = (curve["low"].to_numpy() <= expected) & (expected <= curve["high"].to_numpy())
-            covered = float(inside.mean())
+            in_interval = (curve["low"].to_numpy() <= expected) & (
+                expected <= curve["high"].to_numpy()
+            )
+            covered = float(in_interval.mean())
     return (
-        1.0, agreement(values, truth), covered,
-        float(((low <= true) & (true <= high)).mean()) if len(true) else np.nan, error,
-    )  # fmt: skip
+        1.0,
+        agreement(values, truth),
+        covered,
+        float(((low <= true) & (true <= high)).mean()) if len(true) else np.nan,
+        error,
+    )
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -197,12 +216,19 @@ def section(cells: Sequence[Any]) -> str:
         return "" if value is None else f"{value:.2f}"
 
     rows = [
-        (c.lists, f"{c.searches:,}", c.model, percent(c.judged), number(c.tau),
-         "" if c.examination is None else percent(c.examination),
-         "" if c.values is None else marked(c.values, c.holds), number(c.error))
+        (
+            c.lists,
+            f"{c.searches:,}",
+            c.model,
+            percent(c.judged),
+            number(c.tau),
+            "" if c.examination is None else percent(c.examination),
+            "" if c.values is None else marked(c.values, c.holds),
+            number(c.error),
+        )
         for c in cells
-    ]  # fmt: skip
-    words = (
+    ]
+    text = (
         f"Users look at {RANKS} ranks with probability 1/rank^0.9 and click on documents of "
         f"{QUERIES} queries that attract them; {cells[0].runs} logs of each kind. `pbm before` is "
         "EM that scaled examination in every one of 50 steps, without a condition. Logs of one "
@@ -212,7 +238,14 @@ def section(cells: Sequence[Any]) -> str:
         "documents, no model should make judgments. Intervals of values cover attractiveness "
         "where the model is that of the users (the mark stands there only)."
     )
-    heads = ("lists", "searches", "model", "logs with judgments", "tau with the truth",
-             "intervals of examination cover", "intervals of values cover",
-             "error of log examination")  # fmt: skip
-    return f"## Click models\n\n{words}\n\n{table(heads, rows)}"
+    heads = (
+        "lists",
+        "searches",
+        "model",
+        "logs with judgments",
+        "tau with the truth",
+        "intervals of examination cover",
+        "intervals of values cover",
+        "error of log examination",
+    )
+    return f"## Click models\n\n{text}\n\n{table(heads, rows)}"

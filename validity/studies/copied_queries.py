@@ -100,16 +100,20 @@ def _cell(name: str, interval: str, near: float, replications: int, seed: int) -
     )
     single = rng.normal(0, SD, (len(sizes), replications))
     values = single[codes] + rng.normal(0, near, (len(codes), replications))
-    lost, gained = (np.clip(values + by, *RANGE) for by in (-MARGIN, 0.05))
-    now, before = _now(lost, units, interval), _plain(lost, interval)
+    lost, gained = (np.clip(values + shift, *RANGE) for shift in (-MARGIN, 0.05))
+    now, verdicts_before = _now(lost, units, interval), _plain(lost, interval)
     shares = (
-        now == "pass", before == "pass", now == "fail", before == "fail",
-        _now(gained, units, interval) == "pass", _plain(gained, interval) == "pass",
+        now == "pass",
+        verdicts_before == "pass",
+        now == "fail",
+        verdicts_before == "fail",
+        _now(gained, units, interval) == "pass",
+        _plain(gained, interval) == "pass",
         _decidable(lost, units, interval),
-    )  # fmt: skip
+    )
     share = [float(x.mean()) for x in shares]
-    most = ALPHA + 3 * (ALPHA * (1 - ALPHA) / replications) ** 0.5
-    return Cell(name, interval, near, *share, holds=max(share[0], share[2]) <= most)
+    limit = ALPHA + 3 * (ALPHA * (1 - ALPHA) / replications) ** 0.5
+    return Cell(name, interval, near, *share, holds=max(share[0], share[2]) <= limit)
 
 
 def _plain(values: Floats, interval: str) -> NDArray[np.str_]:
@@ -149,10 +153,14 @@ def _model(replications: int, seed: int) -> Model:
         predicted = pl.DataFrame(
             {"query_id": queries, "metric": "m", "baseline": 0.0, "candidate": model}
         )
-        own = [query for query, there in zip(queries, judged, strict=True) if there]
+        judged_queries = [
+            query for query, is_judged in zip(queries, judged, strict=True) if is_judged
+        ]
         for grouped in covers:
             design = Design(Sample("random"), predicted, clusters=clusters if grouped else {})
-            estimate = design.estimate(own, people[judged], "m", lambda old, new: new - old)
+            estimate = design.estimate(
+                judged_queries, people[judged], "m", lambda old, new: new - old
+            )
             reach = student_quantile(len(estimate.values) - 1, 0.975) * estimate.variance**0.5
             covers[grouped] += abs(estimate.mean) <= reach
     return Model(covers[True] / replications, covers[False] / replications)
@@ -163,15 +171,25 @@ def section(cells: Sequence[Cell | Model]) -> str:
     sets = [cell for cell in cells if hasattr(cell, "clusters")]
     rows = [
         (
-            cell.clusters, cell.interval, f"{cell.near:g}",
+            cell.clusters,
+            cell.interval,
+            f"{cell.near:g}",
             f"{marked(cell.false_pass, cell.holds)} ({percent(cell.false_pass_before)})",
             f"{percent(cell.false_fail)} ({percent(cell.false_fail_before)})",
-            f"{percent(cell.passes)} ({percent(cell.passes_before)})", percent(cell.decided),
+            f"{percent(cell.passes)} ({percent(cell.passes_before)})",
+            percent(cell.decided),
         )
         for cell in sets
-    ]  # fmt: skip
-    head = ("clusters of queries", "interval", "sd of copies", "false pass", "false fail",
-            "pass with a gain of .05", "can decide")  # fmt: skip
+    ]
+    header = (
+        "clusters of queries",
+        "interval",
+        "sd of copies",
+        "false pass",
+        "false fail",
+        "pass with a gain of .05",
+        "can decide",
+    )
     model = next(cell for cell in cells if not hasattr(cell, "clusters"))
     return f"""\
 ## Copies of queries
@@ -182,7 +200,7 @@ is that of a candidate whose loss is the margin, {MARGIN:g}. In brackets: every 
 query, as before. Now the clusters are the units (a column `cluster` of the queries' table, or
 near-copies by their texts); a set in which one cluster makes half of the mean decides nothing by t.
 
-{table(head, rows)}
+{table(header, rows)}
 
 With a model's judgments of 3,000 queries, five copies of each of 600, and people's of the copies
 of 60, 95 % intervals hold the truth in {percent(model.covers)}, before in

@@ -63,13 +63,19 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             rng = np.random.default_rng([seed, n, *name.encode()])
             values = rng.choice(population, (n, replications))
             mean = float(population.mean())
-            few = [values[:, [i]] for i in range(WARNED)]
-            warned = float(np.mean([bool(t_interval(each).warnings) for each in few]))
+            single_samples = [values[:, [i]] for i in range(WARNED)]
+            warned = float(
+                np.mean([bool(t_interval(sample).warnings) for sample in single_samples])
+            )
             cells.append(_cell(name, n, "t", t_interval(values, LEVEL), mean, warned))
-            some = values[:, :DRAWN]
+            bootstrap_values = values[:, :DRAWN]
             for method in ("bca", "percentile"):
-                result = bootstrap_interval(some, LEVEL, method, samples=RESAMPLES, seed=seed)
-                warned_by = [bootstrap_interval(each, samples=20).warnings for each in few]
+                result = bootstrap_interval(
+                    bootstrap_values, LEVEL, method, samples=RESAMPLES, seed=seed
+                )
+                warned_by = [
+                    bootstrap_interval(sample, samples=20).warnings for sample in single_samples
+                ]
                 cells.append(
                     _cell(name, n, method, result, mean, float(np.mean(list(map(bool, warned_by)))))
                 )
@@ -89,16 +95,19 @@ def section(cells: Sequence[Any]) -> str:
     methods = list(dict.fromkeys(cell.method for cell in cells))
     rows = []
     for key in dict.fromkeys((c.population, c.n) for c in cells):
-        own = {c.method: c for c in cells if (c.population, c.n) == key}
-        shares = [marked(own[m].covered, own[m].holds) for m in methods]
-        rows.append((key[0], str(key[1]), *shares, *(f"{own[m].warned:.0%}" for m in methods)))
-    held = [c for c in cells if c.holds is not None]
-    missed = sum(not c.holds for c in held)
+        method_cells = {c.method: c for c in cells if (c.population, c.n) == key}
+        shares = [marked(method_cells[m].covered, method_cells[m].holds) for m in methods]
+        rows.append(
+            (key[0], str(key[1]), *shares, *(f"{method_cells[m].warned:.0%}" for m in methods))
+        )
+    tested_cells = [c for c in cells if c.holds is not None]
+    missed = sum(not c.holds for c in tested_cells)
     return (
         "## Coverage of intervals\n\nShare of 95 % intervals that hold the true mean; t 10,000 "
         "replications a cell, bootstraps 4,000. From 25 queries on it should lie within 94 and "
         "96 % (three standard errors allowed), or else the user should be warned: of "
-        f"{len(held)} cells of which most users hear no warning {len(held) - missed} do. The last "
+        f"{len(tested_cells)} cells of which most users hear no warning "
+        f"{len(tested_cells) - missed} do. The last "
         "columns: how often a user of the method is warned, of few or skewed queries, or that the "
         "bootstrap covers too rarely.\n\n"
         + table(("differences", "n", *methods, *(f"{m}, warned" for m in methods)), rows)

@@ -27,8 +27,11 @@ REPLICATIONS, LEVEL, ALPHA, LEAST, MOST = 10_000, 0.95, 0.05, 0.93, 0.97
 DOCUMENTS, DEPTH, TIMES, PLAN = 30, 10, 10, 40_000
 GRADES = {"half relevant": (0.5, 0.25, 0.15, 0.1), "few relevant": (0.9, 0.06, 0.03, 0.01)}
 JUDGES = ("good", "biased", "useless", "reversed")
-SAMPLES = {"3 of 10": (0.3, 0.3), "1 of 10": (0.1, 0.1), "first ranks 1 of 2, others 1 of 10":
-           (0.5, 0.1)}  # fmt: skip
+SAMPLES = {
+    "3 of 10": (0.3, 0.3),
+    "1 of 10": (0.1, 0.1),
+    "first ranks 1 of 2, others 1 of 10": (0.5, 0.1),
+}
 DESIGNS = {"50 queries": (50, 1), "200 queries": (200, 1), "50 of 500 queries": (50, TIMES)}
 
 
@@ -76,26 +79,29 @@ def _cell(names: tuple[str, str, str, str], replications: int, seed: int) -> Cel
     rng = np.random.default_rng([seed, *map(len, names)])
     truth, model, people = _queries(grades, judge, SAMPLES[sample], rng)
     n, times = DESIGNS[design]
-    own = np.zeros((n, replications))
+    estimates = np.zeros((n, replications))
     for i in range(replications):
-        some = rng.integers(0, PLAN, n * times)
-        known = people[some[:n], rng.integers(0, people.shape[1], n)]
+        sampled = rng.integers(0, PLAN, n * times)
+        human_deltas = people[sampled[:n], rng.integers(0, people.shape[1], n)]
         if times == 1:
-            own[:, i] = known
+            estimates[:, i] = human_deltas
         else:
-            every = model[some]
-            population = Population(every, np.ones(n * times))
-            own[:, i] = estimate_population(
-                known, predicted=every[:n], population=population
+            model_deltas = model[sampled]
+            population = Population(model_deltas, np.ones(n * times))
+            estimates[:, i] = estimate_population(
+                human_deltas, predicted=model_deltas[:n], population=population
             ).values
     mean = float(truth.mean())
-    ends, bound = guarded_interval(own, LEVEL), guarded_interval(own, 1 - 2 * ALPHA)
-    found = own.mean(axis=0)
+    ends, bound = guarded_interval(estimates, LEVEL), guarded_interval(estimates, 1 - 2 * ALPHA)
+    means = estimates.mean(axis=0)
     return Cell(
-        *names, replications, float(((ends.low <= mean) & (mean <= ends.high)).mean()),
-        float((bound.low > mean).mean()), float((found.mean() - mean) / found.std()),
-        float((model.mean() - mean) / found.std()),
-    )  # fmt: skip
+        *names,
+        replications,
+        float(((ends.low <= mean) & (mean <= ends.high)).mean()),
+        float((bound.low > mean).mean()),
+        float((means.mean() - mean) / means.std()),
+        float((model.mean() - mean) / means.std()),
+    )
 
 
 def _queries(
@@ -111,14 +117,14 @@ def _queries(
         "reversed": lambda: 3 - people,
     }[judge]()
     model = np.clip(np.rint(model), 0, 3)
-    weight, best = np.zeros(shape), np.full(shape, DOCUMENTS)
+    weight, best_rank = np.zeros(shape), np.full(shape, DOCUMENTS)
     discount = np.zeros(DOCUMENTS)
     discount[:DEPTH] = 1 / np.log2(np.arange(2, DEPTH + 2))
     for sign, noise in ((-1, 2.0), (1, 1.6)):
         rank = np.argsort(np.argsort(-(people + rng.normal(0, noise, shape)), axis=1), axis=1)
         weight += sign * discount[rank]
-        best = np.minimum(best, rank)
-    chance = np.where(best < DEPTH // 2, *chances)
+        best_rank = np.minimum(best_rank, rank)
+    chance = np.where(best_rank < DEPTH // 2, *chances)
     change = weight * (people - model) / chance
     by_model = (weight * model).sum(axis=1)
     estimates = [by_model + (change * (rng.random(shape) < chance)).sum(axis=1) for _ in range(8)]
@@ -130,20 +136,39 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, table
 
     rows = [
-        (c.grades, c.judge, c.sample, c.design, marked(c.covered, c.holds),
-         marked(c.false_pass, _passes(c)), f"{c.bias:+.2f}", f"{c.model:+.2f}")
+        (
+            c.grades,
+            c.judge,
+            c.sample,
+            c.design,
+            marked(c.covered, c.holds),
+            marked(c.false_pass, _passes(c)),
+            f"{c.bias:+.2f}",
+            f"{c.model:+.2f}",
+        )
         for c in cells
-    ]  # fmt: skip
-    met = sum(c.holds for c in cells)
+    ]
+    held_count = sum(c.holds for c in cells)
     return (
         "## Judgments of a model, corrected by a part of the documents\n\nShare of 95 % intervals "
         "that hold the true mean difference in DCG@10 where people judged each document with a "
         f"known chance and a model all of them, {cells[0].replications:,} replications a cell. "
-        f"{met} of {len(cells)} cells lie within 93 and 97 %. The error of the mean, of the "
+        f"{held_count} of {len(cells)} cells lie within 93 and 97 %. The error of the mean, of the "
         "estimate and of the model alone, is in standard deviations of the estimate.\n\n"
-        + table(("grades", "model", "documents that people judge", "queries", "covered",
-                 "false pass", "bias", "bias of the model"), rows)
-    )  # fmt: skip
+        + table(
+            (
+                "grades",
+                "model",
+                "documents that people judge",
+                "queries",
+                "covered",
+                "false pass",
+                "bias",
+                "bias of the model",
+            ),
+            rows,
+        )
+    )
 
 
 def _passes(cell: Cell) -> bool:

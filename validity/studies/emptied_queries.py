@@ -70,32 +70,51 @@ def _losses(hits: float, rng: np.random.Generator) -> tuple[float, float, float,
     loss = float(result.table.filter(run="run1")["loss"][0])
     codes = {(notice.code, notice.subject) for notice in result.notices}
     return (
-        float(emptied.sum()), float(values[emptied].sum() / QUERIES), loss,
-        float(values.mean() - values[~emptied].mean()), ("emptied-queries", "run1") in codes,
-    )  # fmt: skip
+        float(emptied.sum()),
+        float(values[emptied].sum() / QUERIES),
+        loss,
+        float(values.mean() - values[~emptied].mean()),
+        ("emptied-queries", "run1") in codes,
+    )
 
 
 def _run_of(ranks: Ranks) -> dict[str, dict[str, float]]:
     """A run of ten documents a query, with the relevant one at its rank."""
     names = {
-        f"q{query}": [f"d{query}" if at == rank else f"x{at}" for at in range(1, DEPTH + 1)]
+        f"q{query}": [
+            f"d{query}" if position == rank else f"x{position}" for position in range(1, DEPTH + 1)
+        ]
         for query, rank in enumerate(ranks)
     }
     return {
-        query: {doc: float(-at) for at, doc in enumerate(docs)} for query, docs in names.items()
+        query: {doc: float(-position) for position, doc in enumerate(docs)}
+        for query, docs in names.items()
     }
 
 
 def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
-    head = ("a run has the document", "queries that only the first has",
-            "true loss", "`reusability`", "largest error",
-            "queries with judgments left", "with the notice")  # fmt: skip
+    header = (
+        "a run has the document",
+        "queries that only the first has",
+        "true loss",
+        "`reusability`",
+        "largest error",
+        "queries with judgments left",
+        "with the notice",
+    )
     rows = [
-        (f"{cell.hits:.0%}", f"{cell.emptied:.1f}", f"{cell.true:.4f}", f"{cell.loss:.4f}",
-         f"{cell.largest_error:.0e}", f"{cell.remaining:.4f}", f"{cell.noticed:.0%}")
+        (
+            f"{cell.hits:.0%}",
+            f"{cell.emptied:.1f}",
+            f"{cell.true:.4f}",
+            f"{cell.loss:.4f}",
+            f"{cell.largest_error:.0e}",
+            f"{cell.remaining:.4f}",
+            f"{cell.noticed:.0%}",
+        )
         for cell in cells
-    ]  # fmt: skip
+    ]
     return (
         f"## Queries that lose all judgments\n\n{QUERIES} queries of one relevant document, no "
         f"other judged, {RUNS} runs. Where only the first run has that document, the query has "
@@ -103,5 +122,5 @@ def section(cells: Sequence[Cell]) -> str:
         f"RR@{DEPTH} is the sum of 1/rank over these queries, divided by all queries. "
         "`reusability` compares the same queries, and the notice `emptied-queries` says how many "
         "have no relevant document left; over the queries that have judgments left, as before, the "
-        f"loss is too small. Means of {cells[0].seeds} draws.\n\n" + table(head, rows)
+        f"loss is too small. Means of {cells[0].seeds} draws.\n\n" + table(header, rows)
     )

@@ -166,13 +166,15 @@ def section(cells: Sequence[Any]) -> str:
         own = {(c.population, c.n): c for c in cells if c.end == end}
         aimed = [c for (name, _), c in own.items() if name != RARE]
         real = [c.power for (name, n), c in own.items() if name in _REAL and n == few]
-        rows.append((
-            end,
-            f"{sum(c.holds for c in aimed)} of {len(aimed)}",
-            *(percent(own[name, few].false_pass) for name in ("skewed", "mostly ties", RARE)),
-            *(percent(own[name, few].power) for name in ("normal", "skewed")),
-            percent(np.mean(real)) if real else "–",
-        ))  # fmt: skip
+        rows.append(
+            (
+                end,
+                f"{sum(c.holds for c in aimed)} of {len(aimed)}",
+                *(percent(own[name, few].false_pass) for name in ("skewed", "mostly ties", RARE)),
+                *(percent(own[name, few].power) for name in ("normal", "skewed")),
+                percent(np.mean(real)) if real else "–",
+            )
+        )
     return (
         "### The end that a pass needs\n\nEach end of the gate's interval is the outermost of "
         "three: Student's, Hall's (1992), which leans with the skewness that the sample shows, and "
@@ -188,6 +190,17 @@ def section(cells: Sequence[Any]) -> str:
         "(one query of five loses 0.3 on average, the others hardly move) no end keeps 5 % with "
         f"{few} queries; the verdict says so where it sees such skew, and a per_query rule is the "
         "cure.\n\n"
-        + table(("end", "cells", "skewed", "mostly ties", RARE, "power, normal",
-                  "power, skewed", "power, real"), rows)
-    )  # fmt: skip
+        + table(
+            (
+                "end",
+                "cells",
+                "skewed",
+                "mostly ties",
+                RARE,
+                "power, normal",
+                "power, skewed",
+                "power, real",
+            ),
+            rows,
+        )
+    )

@@ -66,8 +66,15 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
     """Every method at one look, then those for several looks."""
     random = np.random.default_rng(seed)
     cells = [
-        Cell(method, values, "1", runs, float(np.mean([found(random) for _ in range(runs)])), ALPHA)
-        for method, values, found in _ONE_LOOK
+        Cell(
+            method,
+            values,
+            "1",
+            runs,
+            float(np.mean([finds_effect(random) for _ in range(runs)])),
+            ALPHA,
+        )
+        for method, values, finds_effect in _ONE_LOOK
     ]
     ratio = [sample_ratio(_split(random), [1, 1]).p_value < ALPHA for _ in range(runs)]
     cells.append(Cell("sample ratio", "2,000 units", "1", runs, float(np.mean(ratio)), ALPHA))
@@ -80,7 +87,7 @@ def _split(random: np.random.Generator) -> list[int]:
 
 
 def _found(control: dict[str, Floats], treatment: dict[str, Floats]) -> bool:
-    arms = (compute_moments(pl.DataFrame(each)) for each in (control, treatment))
+    arms = (compute_moments(pl.DataFrame(arm)) for arm in (control, treatment))
     return compare_means(*arms, 1 - ALPHA).p_value < ALPHA
 
 
@@ -108,14 +115,14 @@ def _before(random: np.random.Generator) -> dict[str, Floats]:
 def _latency(random: np.random.Generator) -> bool:
     """The 95th percentile of ten values of each of 200 users, who differ."""
     user = np.repeat(np.arange(200), 10)
-    found = []
+    quantiles = []
     for _ in range(2):
         speed = np.repeat(random.normal(0, 0.5, 200), 10)
-        found.append(quantile(np.exp(speed + random.normal(0, 0.5, 2000)), 0.95, user))
-    one, two = found
-    errors, units = (one.se, two.se), (one.clusters, two.clusters)
+        quantiles.append(quantile(np.exp(speed + random.normal(0, 0.5, 2000)), 0.95, user))
+    first, second = quantiles
+    errors, units = (first.se, second.se), (first.clusters, second.clusters)
     p = independent_effect(
-        one.value, two.value, errors, units, 1 - ALPHA, "order-statistics"
+        first.value, second.value, errors, units, 1 - ALPHA, "order-statistics"
     ).p_value
     return p < ALPHA
 
@@ -123,12 +130,15 @@ def _latency(random: np.random.Generator) -> bool:
 _ONE_LOOK: Sequence[tuple[str, str, Callable[[np.random.Generator], bool]]] = (
     ("mean, Welch's t", "normal", _twice(lambda r: {"value": r.normal(0, 1, UNITS)})),
     ("mean, Welch's t", "money of one user in ten", _twice(lambda r: {"value": _money(r, UNITS)})),
-    ("proportion, pooled z", "5 %",
-     _twice(lambda r: {"value": (r.random(UNITS) < 0.05).astype(float)})),
+    (
+        "proportion, pooled z",
+        "5 %",
+        _twice(lambda r: {"value": (r.random(UNITS) < 0.05).astype(float)}),
+    ),
     ("ratio, delta method", "clicks by searches", _twice(_ratio)),
     ("mean, CUPED", "with an earlier value", _twice(_before)),
     ("95th percentile, order statistics", "latencies of users", _latency),
-)  # fmt: skip
+)
 
 
 def _several(random: np.random.Generator, runs: int) -> list[Cell]:
@@ -141,7 +151,7 @@ def _several(random: np.random.Generator, runs: int) -> list[Cell]:
     n = np.arange(1, LAST + 1, dtype=float)
     planned = np.linspace(LAST / 5, LAST, 5).astype(int) - 1
     bounds = spending_bounds([0.2, 0.4, 0.6, 0.8, 1.0], ALPHA)
-    wide = half_width(np.ones(LAST), 2 * n, ALPHA, 2 * LAST)
+    half_widths = half_width(np.ones(LAST), 2 * n, ALPHA, 2 * LAST)
     cells = []
     for name, draw in kinds.items():
         counts = np.zeros(3)
@@ -150,16 +160,18 @@ def _several(random: np.random.Generator, runs: int) -> list[Cell]:
             z = _statistics([draw(random, size * LAST).reshape(size, LAST) for _ in range(2)], n)
             late = z[:, FIRST - 1 :]
             counts += [
-                (late > wide[FIRST - 1 :]).any(axis=1).sum(),
+                (late > half_widths[FIRST - 1 :]).any(axis=1).sum(),
                 (z[:, planned] > bounds).any(axis=1).sum(),
                 (late > ndtri(1 - ALPHA / 2)).any(axis=1).sum(),
             ]
         shares = (counts / runs).tolist()
-        every = f"{LAST - FIRST + 1:,}"
+        look_count = f"{LAST - FIRST + 1:,}"
         for method, looks, share in zip(
             ("always-valid interval", "O'Brien-Fleming spending", "ordinary interval"),
-            (every, "5", every), shares, strict=True,
-        ):  # fmt: skip
+            (look_count, "5", look_count),
+            shares,
+            strict=True,
+        ):
             cells.append(Cell(method, name, looks, runs, share, ALPHA))
     return cells
 
@@ -183,7 +195,7 @@ def section(cells: Sequence[Any]) -> str:
 
     rows = [(c.method, c.values, c.looks, percent(c.rejected)) for c in cells]
     ordinary = [c.rejected for c in cells if c.method == "ordinary interval"]
-    words = (
+    text = (
         f"{cells[0].runs:,} experiments each in which both arms are the same, at a level of "
         f"{percent(ALPHA)} (standard error of the share .5 %). One look has {UNITS:,} units an "
         f"arm; several looks are after every pair of units from {FIRST} to {LAST:,} units an "
@@ -191,4 +203,4 @@ def section(cells: Sequence[Any]) -> str:
         f"difference in {percent(min(ordinary))} to {percent(max(ordinary))} of them."
     )
     heads = ("method", "values", "looks", "significant")
-    return f"## Experiments with equal arms\n\n{words}\n\n{table(heads, rows)}"
+    return f"## Experiments with equal arms\n\n{text}\n\n{table(heads, rows)}"

@@ -57,26 +57,26 @@ class Cell:
 
 def run(replications: int = REPLICATIONS, families: int = FAMILIES, seed: int = 0) -> list[Cell]:
     """With the bias, and without; families are drawn from the runs."""
-    place = FOLDER / "trec-covid-r1"
-    if not place.exists():
+    folder = FOLDER / "trec-covid-r1"
+    if not folder.exists():
         return []
-    world, rng = _World.read(place), np.random.default_rng(seed)
+    world, rng = _World.read(folder), np.random.default_rng(seed)
     rows: dict[float, list[tuple[float, float, float] | None]] = {BIAS: [], 0.0: []}
     for _ in range(families):
-        own = np.zeros(world.systems, np.bool_)
-        own[rng.choice(world.systems, OWN, replace=False)] = True
-        chance = _chance(world, own)
+        family = np.zeros(world.systems, np.bool_)
+        family[rng.choice(world.systems, OWN, replace=False)] = True
+        chance = _chance(world, family)
         for bias, rate in ((BIAS, chance), (0.0, 0.0)):
-            values = world.judged(own, rate, COPIES, rng)
-            rows[bias] += [_planned(world, own, values, bias, rng) for _ in range(replications)]
-    return [_cell(bias, found) for bias, found in rows.items()]
+            values = world.judged(family, rate, COPIES, rng)
+            rows[bias] += [_planned(world, family, values, bias, rng) for _ in range(replications)]
+    return [_cell(bias, outcomes) for bias, outcomes in rows.items()]
 
 
 def _cell(bias: float, rows: Sequence[tuple[float, float, float] | None]) -> Cell:
     planned = np.array([row for row in rows if row is not None])
-    _, found, covered = planned.mean(axis=0)
+    _, detected, covered = planned.mean(axis=0)
     queries = float(np.median(planned[:, 0]))
-    return Cell(bias, queries, float(found), float(covered), 1 - len(planned) / len(rows))
+    return Cell(bias, queries, float(detected), float(covered), 1 - len(planned) / len(rows))
 
 
 def _chance(world: _World, own: NDArray[np.bool_]) -> float:
@@ -85,9 +85,10 @@ def _chance(world: _World, own: NDArray[np.bool_]) -> float:
     fair = world.judged(own, 0.0, STEPS, np.random.default_rng(0)).mean(axis=(0, 1))
     for _ in range(STEPS):
         middle = (low + high) / 2
-        found = world.judged(own, middle, STEPS, np.random.default_rng(0)).mean(axis=(0, 1)) - fair
-        low, high = (middle, high) if found[own].mean() - found[~own].mean() < BIAS else (
-            low, middle)  # fmt: skip
+        gains = world.judged(own, middle, STEPS, np.random.default_rng(0)).mean(axis=(0, 1)) - fair
+        low, high = (
+            (middle, high) if gains[own].mean() - gains[~own].mean() < BIAS else (low, middle)
+        )
     return (low + high) / 2
 
 
@@ -99,8 +100,10 @@ def _planned(
     n = _row(world.people, values[rng.integers(copies)], own)["needed"]
     if n is None or n > _MOST:
         return None
-    some = rng.integers(topics, size=n)
-    row = _row(world.people[some], values[rng.integers(copies, size=n), some], own)
+    sampled_topics = rng.integers(topics, size=n)
+    row = _row(
+        world.people[sampled_topics], values[rng.integers(copies, size=n), sampled_topics], own
+    )
     return float(n), float(row["low"] > 0), float(row["low"] <= bias <= row["high"])
 
 
@@ -130,14 +133,14 @@ class _World:
         table = read_qrels(place / "qrels.covid-round1.txt").table
         runs = [_firsts(path) for path in sorted((place / "runs").glob("*.gz"))]
         grades, ranks = [], []
-        for (query,), part in table.group_by("query_id", maintain_order=True):
-            at = {doc: i for i, doc in enumerate(part["doc_id"].to_list())}
-            rank = np.full((len(runs), len(at)), DEPTH)
+        for (query,), query_rows in table.group_by("query_id", maintain_order=True):
+            doc_index = {doc: i for i, doc in enumerate(query_rows["doc_id"].to_list())}
+            rank = np.full((len(runs), len(doc_index)), DEPTH)
             for s, lists in enumerate(runs):
-                for place_, doc in enumerate(lists.get(str(query), [])):
-                    if doc in at:
-                        rank[s, at[doc]] = place_
-            grades.append(np.maximum(part["grade"].to_numpy(), 0).astype(np.int64))
+                for position, doc in enumerate(lists.get(str(query), [])):
+                    if doc in doc_index:
+                        rank[s, doc_index[doc]] = position
+            grades.append(np.maximum(query_rows["grade"].to_numpy(), 0).astype(np.int64))
             ranks.append(rank)
         return cls(grades, ranks, _seen())
 
@@ -149,10 +152,12 @@ class _World:
     @cached_property
     def people(self) -> Floats:
         """(T, S) nDCG@10 by people."""
-        return np.stack([
-            _DISCOUNT[ranks] @ grades / _ideal(grades[None])[0]
-            for grades, ranks in zip(self.grades, self.ranks, strict=True)
-        ])  # fmt: skip
+        return np.stack(
+            [
+                _DISCOUNT[ranks] @ grades / _ideal(grades[None])[0]
+                for grades, ranks in zip(self.grades, self.ranks, strict=True)
+            ]
+        )
 
     def judged(
         self, own: NDArray[np.bool_], chance: float, copies: int, rng: np.random.Generator
@@ -161,10 +166,10 @@ class _World:
         bounds = self.seen.cumsum(axis=1)
         result = np.zeros((copies, len(self.grades), self.systems))
         for t, (grades, ranks) in enumerate(zip(self.grades, self.ranks, strict=True)):
-            shown = (ranks[own] < DEPTH).any(axis=0)
+            family_docs = (ranks[own] < DEPTH).any(axis=0)
             draws = rng.random((copies, len(grades)))
             judged = (draws[:, :, None] > bounds[grades][None, :, :-1]).sum(axis=2)
-            raised = shown & (rng.random(judged.shape) < chance)
+            raised = family_docs & (rng.random(judged.shape) < chance)
             judged = np.minimum(judged + raised, 2)
             result[:, t] = judged @ _DISCOUNT[ranks].T / _ideal(judged)[:, None]
         return result
@@ -174,8 +179,8 @@ _DISCOUNT = np.append(1 / np.log2(np.arange(2, DEPTH + 2)), 0.0)
 
 
 def _ideal(grades: NDArray[np.int64]) -> Floats:
-    best = -np.sort(-grades, axis=1)[:, :DEPTH]
-    return np.asarray(np.maximum(best @ _DISCOUNT[: best.shape[1]], 1e-9), np.float64)
+    ideal = -np.sort(-grades, axis=1)[:, :DEPTH]
+    return np.asarray(np.maximum(ideal @ _DISCOUNT[: ideal.shape[1]], 1e-9), np.float64)
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -202,6 +207,5 @@ def section(cells: Sequence[Any]) -> str:
         "at least 80 % of the time with the bias, at most 5 % without. Covered: intervals with the "
         "true bias. Without a plan: pilots by which no number of queries finds it with 16 runs, as "
         "`admit` then says; more runs make that rarer. The other columns are of the other pilots."
-        "\n\n"
-        + table(("bias", "queries planned", "found", "covered", "without a plan"), rows)
-    )  # fmt: skip
+        "\n\n" + table(("bias", "queries planned", "found", "covered", "without a plan"), rows)
+    )

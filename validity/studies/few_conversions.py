@@ -108,22 +108,28 @@ def _share(share: float) -> Draw:
 def _by_visits(random: np.random.Generator, n: int) -> dict[str, Floats]:
     """Money and visits; 2 % of visits buy."""
     visits = random.poisson(random.gamma(1, 2, n)) + 1
-    return {"value": random.binomial(visits, 0.02) * random.lognormal(3, 0.7, n),
-            "per": visits.astype(float)}  # fmt: skip
+    return {
+        "value": random.binomial(visits, 0.02) * random.lognormal(3, 0.7, n),
+        "per": visits.astype(float),
+    }
 
 
 def _with_before(random: np.random.Generator, n: int) -> dict[str, Floats]:
     """Money of a fifth of the units, and what they spent before."""
     level = random.lognormal(0, 0.7, n)
-    return {name: (random.random(n) < 0.2) * level * random.lognormal(2, 0.5, n)
-            for name in ("value", "before")}  # fmt: skip
+    return {
+        name: (random.random(n) < 0.2) * level * random.lognormal(2, 0.5, n)
+        for name in ("value", "before")
+    }
 
 
 def _latencies(random: np.random.Generator, n: int) -> dict[str, Floats]:
     """Ten latencies of a user; users differ."""
     speed = np.repeat(random.normal(0, 0.5, n), 10)
-    return {"value": np.exp(speed + random.normal(0, 0.5, 10 * n)),
-            "unit": np.repeat(np.arange(n), 10).astype(float)}  # fmt: skip
+    return {
+        "value": np.exp(speed + random.normal(0, 0.5, 10 * n)),
+        "unit": np.repeat(np.arange(n), 10).astype(float),
+    }
 
 
 CELLS: Sequence[tuple[str, Draw, tuple[int, int]]] = (
@@ -158,11 +164,15 @@ def run(runs: int = RUNS, seed: int = 0) -> list[Cell]:
     random = np.random.default_rng([seed, 44])
     cells = [_cell(name, draw, draw, units, runs, random) for name, draw, units in CELLS]
     name, fewer = FEWER_BUYERS
-    cells += [_cell(name, _buyers(0.1), fewer, units, runs, random)
-              for units in ((1000, 1000), (4500, 500))]  # fmt: skip
+    cells += [
+        _cell(name, _buyers(0.1), fewer, units, runs, random)
+        for units in ((1000, 1000), (4500, 500))
+    ]
     few = max(2, runs * RESAMPLED_RUNS // RUNS)
-    cells += [_cell(f"{name}, bootstrap", draw, draw, units, few, random)
-              for name, draw, units in (CELLS[0], CELLS[6])]  # fmt: skip
+    cells += [
+        _cell(f"{name}, bootstrap", draw, draw, units, few, random)
+        for name, draw, units in (CELLS[0], CELLS[6])
+    ]
     return cells
 
 
@@ -181,22 +191,30 @@ def _cell(
         better = {**equal, "value": equal["value"] * (1 + GAIN)}
         if name.startswith("share"):  # of other units, as a share of a share is none
             base = float(name.split()[2]) / 100
-            worse, better = (_share(base * factor)(random, units[1])
-                             for factor in (1 - MARGIN, 1 + GAIN))  # fmt: skip
-        effects = [_effect(name, control, arm, 1 - level) for arm, level in
-                   ((equal, ALPHA), (worse, 2 * ALPHA), (better, ALPHA))]  # fmt: skip
+            worse, better = (
+                _share(base * factor)(random, units[1]) for factor in (1 - MARGIN, 1 + GAIN)
+            )
+        effects = [
+            _effect(name, control, arm, 1 - level)
+            for arm, level in ((equal, ALPHA), (worse, 2 * ALPHA), (better, ALPHA))
+        ]
         null, at_margin, gained = effects
-        by_log = [_before(effect, level) for effect, level in
-                  ((null, ALPHA), (at_margin, 2 * ALPHA))]  # fmt: skip
+        by_log = [
+            _before(effect, level) for effect, level in ((null, ALPHA), (at_margin, 2 * ALPHA))
+        ]
         counts += [
-            null.p_value < ALPHA, _p_before(null) < ALPHA,
-            _leaves_out_0(null.relative_low, null.relative_high), _leaves_out_0(*by_log[0]),
-            at_margin.relative_low > -MARGIN, by_log[1][0] > -MARGIN,
-            at_margin.relative_high < -MARGIN, by_log[1][1] < -MARGIN,
+            null.p_value < ALPHA,
+            _p_before(null) < ALPHA,
+            _leaves_out_0(null.relative_low, null.relative_high),
+            _leaves_out_0(*by_log[0]),
+            at_margin.relative_low > -MARGIN,
+            by_log[1][0] > -MARGIN,
+            at_margin.relative_high < -MARGIN,
+            by_log[1][1] < -MARGIN,
             gained.p_value < ALPHA and gained.delta > 0,
             _p_before(gained) < ALPHA and gained.delta > 0,
             np.isfinite(null.relative_low) and np.isfinite(null.relative_high),
-        ]  # fmt: skip
+        ]
     return Cell(name, units, runs, *(counts / runs).tolist())
 
 
@@ -208,8 +226,10 @@ def _effect(
     name: str, control: dict[str, Floats], treatment: dict[str, Floats], level: float
 ) -> Effect:
     if "p95" in name:
-        parts = [quantile(arm["value"], 0.95, arm["unit"].astype(np.int64))
-                 for arm in (control, treatment)]  # fmt: skip
+        parts = [
+            quantile(arm["value"], 0.95, arm["unit"].astype(np.int64))
+            for arm in (control, treatment)
+        ]
         one, two = parts
         return independent_effect(
             one.value,
@@ -260,12 +280,18 @@ def section(cells: Sequence[Any]) -> str:
         return f"{marked(share, share <= _limit(runs))} ({percent(before)})"
 
     rows = [
-        (c.values, f"{c.units[0]:,} / {c.units[1]:,}",
-         both(c.runs, c.p, c.p_before), both(c.runs, c.relative, c.relative_before),
-         both(c.runs, c.passes, c.passes_before), both(c.runs, c.fails, c.fails_before),
-         f"{percent(c.power)} ({percent(c.power_before)})", percent(c.two_ends))
+        (
+            c.values,
+            f"{c.units[0]:,} / {c.units[1]:,}",
+            both(c.runs, c.p, c.p_before),
+            both(c.runs, c.relative, c.relative_before),
+            both(c.runs, c.passes, c.passes_before),
+            both(c.runs, c.fails, c.fails_before),
+            f"{percent(c.power)} ({percent(c.power_before)})",
+            percent(c.two_ends),
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     missed = sum(not c.holds for c in cells)
     words = (
         "Both arms have the same distribution, and a guardrail is at its margin, where the "
@@ -281,6 +307,14 @@ def section(cells: Sequence[Any]) -> str:
         "ab` warns of it. Quantiles, standard errors by the bootstrap, and arms whose values have "
         "other shapes have no correction for skewness, or not the right one."
     )
-    head = ("values", "units", "p < 5 %", "relative interval without 0", "guardrail passes",
-            "guardrail fails", "power", "two finite ends")  # fmt: skip
+    head = (
+        "values",
+        "units",
+        "p < 5 %",
+        "relative interval without 0",
+        "guardrail passes",
+        "guardrail fails",
+        "power",
+        "two finite ends",
+    )
     return f"## Experiments with few or skewed values\n\n{words}\n\n{table(head, rows)}"

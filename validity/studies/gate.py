@@ -75,17 +75,22 @@ def run(replications: int = REPLICATIONS, seed: int = 0, folder: Path = FOLDER) 
 
 
 def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -> Cell:
-    drawn = np.random.default_rng([seed, n, *name.encode()])
-    values = drawn.choice(population - population.mean(), (n, replications))
+    rng = np.random.default_rng([seed, n, *name.encode()])
+    values = rng.choice(population - population.mean(), (n, replications))
     result, even = _verdicts(values - MARGIN), _verdicts(values)
     share = {word: float((result == word).mean()) for word in ("pass", "inconclusive", "fail")}
     return Cell(
-        name, n, replications, share["pass"], share["inconclusive"], share["fail"],
+        name,
+        n,
+        replications,
+        share["pass"],
+        share["inconclusive"],
+        share["fail"],
         float(((values - MARGIN).mean(axis=0) >= -NAIVE).mean()),
         float((values.mean(axis=0) < -NAIVE).mean()),
         float((even == "fail").mean()),
         sqrt(ALPHA * (1 - ALPHA) / replications),
-    )  # fmt: skip
+    )
 
 
 def _verdicts(values: Floats) -> NDArray[np.str_]:
@@ -95,11 +100,11 @@ def _verdicts(values: Floats) -> NDArray[np.str_]:
 
 def populations(folder: Path) -> dict[str, Floats]:
     """Differences of simulated systems, and of real ones where their scores are at hand."""
-    drawn = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     result = {
-        "normal": drawn.normal(0, 0.1, 20_000),
-        "skewed": drawn.exponential(0.1, 20_000) * -1,
-        "mostly ties": drawn.normal(0, 0.25, 20_000) * (drawn.random(20_000) < MOVED),
+        "normal": rng.normal(0, 0.1, 20_000),
+        "skewed": rng.exponential(0.1, 20_000) * -1,
+        "mostly ties": rng.normal(0, 0.25, 20_000) * (rng.random(20_000) < MOVED),
     }
     for name in ("adhoc6_ap", "adhoc7_rr", "web2010_ndcg20"):
         path = folder / f"{name}.csv"
@@ -113,18 +118,25 @@ def _real(path: Path) -> Floats:
     with path.open(encoding="utf-8", newline="") as stream:
         _, *rows = csv.reader(stream)
     table = np.array(rows, dtype=np.float64)
-    best = np.argsort(-table.mean(axis=0), kind="stable")
-    return np.asarray(table[:, best[5]] - table[:, best[4]], dtype=np.float64)
+    system_order = np.argsort(-table.mean(axis=0), kind="stable")
+    return np.asarray(table[:, system_order[5]] - table[:, system_order[4]], dtype=np.float64)
 
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     rows = [
-        (c.population, str(c.n), marked(c.false_pass, c.holds), percent(c.inconclusive),
-         percent(c.fail), percent(c.naive_pass), percent(c.gate_false_fail),
-         percent(c.naive_false_fail))
+        (
+            c.population,
+            str(c.n),
+            marked(c.false_pass, c.holds),
+            percent(c.inconclusive),
+            percent(c.fail),
+            percent(c.naive_pass),
+            percent(c.gate_false_fail),
+            percent(c.naive_false_fail),
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     missed = sum(not c.holds for c in cells)
     return (
         '## False verdicts of the gate\n\nBy default: one look, `interval = "t"`. The candidate is '
@@ -134,6 +146,17 @@ def section(cells: Sequence[Any]) -> str:
         "truly as good. "
         f"{len(cells) - missed} of {len(cells)} cells hold within three standard errors (5.65 %); "
         f"the highest is {max(c.false_pass for c in cells):.1%}.\n\n"
-        + table(("differences", "n", "false pass", "inconclusive", "fail", "naive rule passes",
-                  "false fail", "naive false fail"), rows)
-    )  # fmt: skip
+        + table(
+            (
+                "differences",
+                "n",
+                "false pass",
+                "inconclusive",
+                "fail",
+                "naive rule passes",
+                "false fail",
+                "naive false fail",
+            ),
+            rows,
+        )
+    )

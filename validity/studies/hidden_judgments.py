@@ -47,11 +47,17 @@ JUDGED = {
     "Microblog 2011": "qrels.microblog2011.txt.gz",
 }
 WAYS = (
-    ("at random", 0.15), ("at random", 0.3), ("at random", 0.5),
-    ("candidate's", 0.15), ("candidate's", 0.3), ("candidate's", 0.5),
-    ("all of the candidate's", 1.0), ("candidate not pooled", 1.0),
-    ("candidate not pooled", 1.0), ("neither pooled", 1.0),
-)  # fmt: skip
+    ("at random", 0.15),
+    ("at random", 0.3),
+    ("at random", 0.5),
+    ("candidate's", 0.15),
+    ("candidate's", 0.3),
+    ("candidate's", 0.5),
+    ("all of the candidate's", 1.0),
+    ("candidate not pooled", 1.0),
+    ("candidate not pooled", 1.0),
+    ("neither pooled", 1.0),
+)
 _POOLED = 3  # other systems whose first ten are judged
 _DISCOUNT = 1 / np.log2(np.arange(2, DEPTH + 2))
 
@@ -95,8 +101,8 @@ class Hidden:
     @cached_property
     def sides(self) -> tuple[ScoredRun, ScoredRun]:
         """Both systems as `hole_model.modelled` takes them: their lists with known grades."""
-        one, two = (self._side(lists) for lists in self.lists)
-        return one, two
+        first, second = (self._side(lists) for lists in self.lists)
+        return first, second
 
     def _side(self, lists: Lists) -> ScoredRun:
         rows = [
@@ -113,41 +119,45 @@ class Hidden:
         return np.array([self._gain(query, grades[query]) for query in self.queries])
 
     def _gain(self, query: str, grades: Mapping[str, float]) -> float:
-        best = sorted(grades.values(), reverse=True)[:DEPTH]
-        ideal = float(np.dot(best, _DISCOUNT[: len(best)]))
-        one, two = (
-            sum(_DISCOUNT[i] * grades.get(each, 0.0) for i, each in enumerate(lists[query]))
+        ideal_grades = sorted(grades.values(), reverse=True)[:DEPTH]
+        ideal = float(np.dot(ideal_grades, _DISCOUNT[: len(ideal_grades)]))
+        first_dcg, second_dcg = (
+            sum(_DISCOUNT[i] * grades.get(document, 0.0) for i, document in enumerate(lists[query]))
             for lists in self.lists
         )
-        return (two - one) / ideal if ideal > 0 else 0.0
+        return (second_dcg - first_dcg) / ideal if ideal > 0 else 0.0
 
     def drawn(self, found: HoleModel, grades: Floats) -> Floats:
         """(T, S) differences under drawn grades of the holes."""
         result = np.repeat(self.gains(self.left)[:, None], grades.shape[1], axis=1)
-        place = {query: i for i, query in enumerate(self.queries)}
-        own: dict[str, dict[str, Floats]] = {}
+        row_of_query = {query: i for i, query in enumerate(self.queries)}
+        grades_by_query: dict[str, dict[str, Floats]] = {}
         rows = found.table.select(KEYS).iter_rows()
-        for (query, document), drawn in zip(rows, np.maximum(grades, 0.0), strict=True):
-            own.setdefault(query, {})[document] = drawn
-        for query, holes in own.items():
-            result[place[query]] = self._drawn(query, holes)
+        for (query, document), hole_grades in zip(rows, np.maximum(grades, 0.0), strict=True):
+            grades_by_query.setdefault(query, {})[document] = hole_grades
+        for query, holes in grades_by_query.items():
+            result[row_of_query[query]] = self._drawn(query, holes)
         return result
 
     def _drawn(self, query: str, holes: Mapping[str, Floats]) -> Floats:
-        known = self.left[query]
-        best = sorted(known.values(), reverse=True)[:DEPTH]
-        some = np.stack(list(holes.values()))
-        every = np.concatenate([np.repeat(np.array(best)[:, None], some.shape[1], axis=1), some])
-        first = -np.sort(-every, axis=0)[:DEPTH]
+        judged_grades = self.left[query]
+        top_grades = sorted(judged_grades.values(), reverse=True)[:DEPTH]
+        hole_grades = np.stack(list(holes.values()))
+        all_grades = np.concatenate(
+            [np.repeat(np.array(top_grades)[:, None], hole_grades.shape[1], axis=1), hole_grades]
+        )
+        first = -np.sort(-all_grades, axis=0)[:DEPTH]
         ideal = (first * _DISCOUNT[: len(first), None]).sum(axis=0)
-        one, two = (
+        first_dcg, second_dcg = (
             sum(
-                _DISCOUNT[i] * holes.get(each, known.get(each, 0.0))
-                for i, each in enumerate(lists[query])
+                _DISCOUNT[i] * holes.get(document, judged_grades.get(document, 0.0))
+                for i, document in enumerate(lists[query])
             )
             for lists in self.lists
         )
-        return np.asarray(np.where(ideal > 0, (two - one) / np.where(ideal > 0, ideal, 1), 0))
+        return np.asarray(
+            np.where(ideal > 0, (second_dcg - first_dcg) / np.where(ideal > 0, ideal, 1), 0)
+        )
 
 
 def collections() -> Iterator[Collection]:
@@ -164,58 +174,69 @@ def collections() -> Iterator[Collection]:
 def hidden(collection: Collection, i: int, rng: np.random.Generator) -> Hidden | None:
     """The i-th trial of a collection; None where nothing is hidden or left."""
     names = sorted(collection.runs)
-    one, two, *others = (names[j] for j in rng.permutation(len(names)))
-    lists = collection.runs[one], collection.runs[two]
+    first_name, second_name, *other_names = (names[j] for j in rng.permutation(len(names)))
+    lists = collection.runs[first_name], collection.runs[second_name]
     common = sorted(set(lists[0]) & set(lists[1]))
     size = min(MOST, (len(common) + 1) // 2)
     queries = tuple(common[j] for j in sorted(rng.permutation(len(common))[:size]))
-    way, share = WAYS[i % len(WAYS)]
-    pool = [collection.runs[name] for name in others[:_POOLED]]
+    method, share = WAYS[i % len(WAYS)]
+    pool = [collection.runs[name] for name in other_names[:_POOLED]]
     grades = {query: collection.grades[query] for query in queries}
-    left = {}
+    remaining_grades = {}
     for query in queries:
-        shown = dict.fromkeys(lists[0][query] + lists[1][query])
-        if way not in {"at random", "neither pooled"}:
-            shown = dict.fromkeys(each for each in lists[1][query] if each not in lists[0][query])
-        if way.endswith("not pooled") or way == "neither pooled":
-            found = {each for run in pool for each in run.get(query, ())}
-            shown = dict.fromkeys(each for each in shown if each not in found)
-        gone = {each for each in shown if rng.random() < share}
-        left[query] = {each: g for each, g in grades[query].items() if each not in gone}
-    if left == grades or not any(left.values()):
+        candidates = dict.fromkeys(lists[0][query] + lists[1][query])
+        if method not in {"at random", "neither pooled"}:
+            candidates = dict.fromkeys(
+                document for document in lists[1][query] if document not in lists[0][query]
+            )
+        if method.endswith("not pooled") or method == "neither pooled":
+            documents_in_pool = {document for run in pool for document in run.get(query, ())}
+            candidates = dict.fromkeys(
+                document for document in candidates if document not in documents_in_pool
+            )
+        hidden_documents = {document for document in candidates if rng.random() < share}
+        remaining_grades[query] = {
+            document: g for document, g in grades[query].items() if document not in hidden_documents
+        }
+    if remaining_grades == grades or not any(remaining_grades.values()):
         return None
-    return Hidden(way, share, (one, two), queries, lists, grades, left)
+    return Hidden(
+        method, share, (first_name, second_name), queries, lists, grades, remaining_grades
+    )
 
 
 def shown_again(trial: Hidden, documents: set[tuple[str, str]]) -> Hidden:
     """The same with the judgments of some documents known again."""
-    left = {
-        query: dict(own)
+    remaining_grades = {
+        query: dict(query_grades)
         | {
             document: trial.grades[query][document]
             for document in trial.grades[query]
             if (query, document) in documents
         }
-        for query, own in trial.left.items()
+        for query, query_grades in trial.left.items()
     }
-    return replace(trial, left=left)
+    return replace(trial, left=remaining_grades)
 
 
 def _real(name: str, place: Path) -> Collection:
     patterns = ("cranqrel.graded*", "*qrels*", "*.qrel*")
     path = next(
-        found for each in patterns for found in sorted(place.rglob(each)) if found.is_file()
+        candidate
+        for pattern in patterns
+        for candidate in sorted(place.rglob(pattern))
+        if candidate.is_file()
     )
     judged = read_qrels(path).table.filter(pl.col("grade") >= 0)
     runs = {}
     for file in sorted((place / "runs").iterdir()):
-        kept = (
+        judged_rows = (
             read_run(file)
             .table.join(judged, on=KEYS, how="semi")
             .sort("query_id", "score", "doc_id", descending=[False, True, True])
         )
         runs[file.name] = dict(
-            kept.group_by("query_id", maintain_order=True)
+            judged_rows.group_by("query_id", maintain_order=True)
             .agg(pl.col("doc_id").head(DEPTH))
             .iter_rows()
         )
@@ -227,16 +248,16 @@ def _simulated(name: str, path: Path) -> Collection:
     grades = _by_query(read_qrels(path).table.with_columns(pl.col("grade").clip(0, None)))
     family, quality = rng.integers(3, size=SYSTEMS), rng.uniform(0.3, 1.6, SYSTEMS)
     runs: dict[str, dict[str, list[str]]] = {f"system {i}": {} for i in range(SYSTEMS)}
-    for query, own in grades.items():
-        documents = sorted(own)
+    for query, query_grades in grades.items():
+        documents = sorted(query_grades)
         if len(documents) < DEPTH + DEPTH // 2:
             continue
-        root = np.sqrt([own[each] for each in documents])
+        root = np.sqrt([query_grades[document] for document in documents])
         ease, common = rng.normal(0, 0.5), rng.normal(0, 0.5, root.size)
         shared = rng.normal(0, 0.8, (3, root.size))
         for i, run in enumerate(runs.values()):
-            alone = rng.normal(0, 0.8, root.size)
-            score = (quality[i] + ease) * root + common + shared[family[i]] + alone
+            system_noise = rng.normal(0, 0.8, root.size)
+            score = (quality[i] + ease) * root + common + shared[family[i]] + system_noise
             run[query] = [documents[j] for j in np.argsort(-score)[:DEPTH]]
     return Collection(name, grades, runs)
 

@@ -27,7 +27,7 @@ MISS = 0.05  # what a band may be off
 _LEVEL = (0.025, 0.975)
 MIDDLE = (0.4, 0.8)
 TAKES = {
-    "unknown": tuple(dict.fromkeys(way for way, _ in WAYS)),
+    "unknown": tuple(dict.fromkeys(method for method, _ in WAYS)),
     "random": ("at random", "candidate's"),
     "pooled": ("candidate not pooled", "neither pooled"),
 }
@@ -99,37 +99,38 @@ class Row:
 
 def run(trials: int = TRIALS, seed: int = 2) -> list[Row]:
     """Every collection that is there."""
-    found = []
+    results = []
     for collection in collections():
         for i in range(trials):
             rng = np.random.default_rng([seed, i, *collection.name.encode()])
             trial = hidden(collection, i, rng)
             if trial:
-                found.append(_trial(collection.name, trial, i))
-    return list(_rows(found))
+                results.append(_trial(collection.name, trial, i))
+    return list(_rows(results))
 
 
 def _trial(name: str, trial: Hidden, seed: int) -> Trial:
     truth, now = trial.gains(trial.grades), trial.gains(trial.left)
-    found = model_holes(*trial.sides)
-    grades, pooled = found.draw_grades(DRAWS, seed)
-    drawn = trial.drawn(found, grades)
-    means, said = drawn.mean(axis=0), _said(now)
-    flips = np.array([_said(column) != said for column in drawn.T])
+    model = model_holes(*trial.sides)
+    grades, pooled = model.draw_grades(DRAWS, seed)
+    gain_draws = trial.drawn(model, grades)
+    means, verdict = gain_draws.mean(axis=0), _said(now)
+    flips = np.array([_said(column) != verdict for column in gain_draws.T])
     parts = [means, means[~pooled], means[pooled]]
-    ends = [np.quantile(part, _LEVEL) for part in parts]
+    ends = [np.quantile(group_means, _LEVEL) for group_means in parts]
     mean = float(truth.mean())
     return Trial(
         name,
         " ".join(trial.pair),
         trial.way,
         trial.share,
-        len(found.table),
-        _said(truth) != said,
+        len(model.table),
+        _said(truth) != verdict,
         (float(flips[~pooled].mean()), float(flips[pooled].mean())),
         tuple(bool(low <= mean <= high) for low, high in ends),
         tuple(
-            float(np.clip((mean - part.mean()) / max(part.std(), 1e-9), -9, 9)) for part in parts
+            float(np.clip((mean - group_means.mean()) / max(group_means.std(), 1e-9), -9, 9))
+            for group_means in parts
         ),
         float(means.mean()) - mean,
         float(now.mean()) - mean,
@@ -143,13 +144,13 @@ def _said(gains: Floats) -> str:
 def _rows(trials: Sequence[Trial]) -> Iterator[Row]:
     """What the page shows."""
     for selection, ways in TAKES.items():
-        some = [t for t in trials if t.way in ways]
+        selected = [t for t in trials if t.way in ways]
         for fitted in (True, False):
-            own = [t for t in some if (t.data in FITTED) == fitted]
-            chance = _predicted(own, selection)
+            group = [t for t in selected if (t.data in FITTED) == fitted]
+            chance = _predicted(group, selection)
             for low, high in BANDS:
-                inside = (chance >= low) & (chance < high)
-                band = [t for t, each in zip(own, inside, strict=True) if each]
+                in_band = (chance >= low) & (chance < high)
+                band = [t for t, is_inside in zip(group, in_band, strict=True) if is_inside]
                 if band:
                     name = f"{low:.0%} to {min(high, 1):.0%}"
                     yield _row("bands", name, selection, band, fitted=fitted)
@@ -157,25 +158,25 @@ def _rows(trials: Sequence[Trial]) -> Iterator[Row]:
         yield _row("groups", name, "unknown", [t for t in trials if t.data == name])
     for name in dict.fromkeys(t.way for t in trials):
         yield _row("groups", name, "unknown", [t for t in trials if t.way == name])
-    fresh = [t for t in trials if t.data not in FITTED]
+    not_fitted = [t for t in trials if t.data not in FITTED]
     for selection, ways in TAKES.items():
-        own = [t for t in fresh if t.way in ways]
-        yield _row("groups", HIDDEN[selection], selection, own, fitted=False)
-        middle = [t for t in own if MIDDLE[0] <= sum(t.flips) / 2 < MIDDLE[1]]
+        group = [t for t in not_fitted if t.way in ways]
+        yield _row("groups", HIDDEN[selection], selection, group, fitted=False)
+        middle = [t for t in group if MIDDLE[0] <= sum(t.flips) / 2 < MIDDLE[1]]
         yield _row("wrong", HIDDEN[selection], "unknown", middle, fitted=False)
     yield _row("sure", "", "unknown", [t for t in trials if max(t.flips) <= SURE])
 
 
 def _predicted(trials: Sequence[Trial], selection: str) -> Floats:
     flips = np.array([t.flips for t in trials])
-    place = list(TAKES).index(selection)
-    return np.asarray(flips[:, place - 1] if place else flips.mean(axis=1))
+    index = list(TAKES).index(selection)
+    return np.asarray(flips[:, index - 1] if index else flips.mean(axis=1))
 
 
 def _row(
     table_: str, name: str, selection: str, trials: Sequence[Trial], *, fitted: bool | None = None
 ) -> Row:
-    chance, place = _predicted(trials, selection), list(TAKES).index(selection)
+    chance, index = _predicted(trials, selection), list(TAKES).index(selection)
     flipped = np.array([t.flipped for t in trials], float)
     pairs = np.unique([f"{t.data} {t.pair}" for t in trials], return_inverse=True)[1]
     sums = np.bincount(pairs, flipped - flipped.mean())
@@ -183,8 +184,8 @@ def _row(
         chance.mean(),
         flipped.mean(),
         np.sqrt((sums**2).sum()) / len(trials),
-        np.mean([t.inside[place] for t in trials]),
-        np.mean([t.away[place] for t in trials]),
+        np.mean([t.inside[index] for t in trials]),
+        np.mean([t.away[index] for t in trials]),
         ((chance - flipped) ** 2).mean(),
         flipped.var(),
         np.mean([abs(t.error) for t in trials]),
@@ -207,7 +208,7 @@ def section(cells: Sequence[Any]) -> str:
         if c.table == "wrong" and c.name != HIDDEN["unknown"]
     ]
     sure = next(c for c in cells if c.table == "sure")
-    words = (
+    intro = (
         "Judgments are hidden and predicted: 15, 30 or 50 % at random; as many, or all, of what "
         "the candidate alone shows; and all that three other systems do not have among their first "
         f"ten, of the candidate's list alone or of both. Runs are real for {', '.join(RUNS)}, and "
@@ -234,15 +235,22 @@ def section(cells: Sequence[Any]) -> str:
         "the estimated difference and of the measured one. By collection and by way, for "
         "`unknown`; then each selection where it is true, on collections not fitted on."
     )
-    parts = [words, _bands(bands), missing, safe, groups, _groups(cells)]
+    parts = [intro, _bands(bands), missing, safe, groups, _groups(cells)]
     return (
         "\n\n".join(["## What unjudged documents could hide", *(p.rstrip() for p in parts)]) + "\n"
     )
 
 
 def _bands(cells: Sequence[Any]) -> str:
-    heads = ("`--selection`", "hidden", "collections", "predicted", "trials", "mean prediction",
-             "flipped")  # fmt: skip
+    heads = (
+        "`--selection`",
+        "hidden",
+        "collections",
+        "predicted",
+        "trials",
+        "mean prediction",
+        "flipped",
+    )
     rows = [
         (
             c.selection,

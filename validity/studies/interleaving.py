@@ -81,11 +81,11 @@ def run(experiments: int = EXPERIMENTS, seed: int = 0) -> list[Cell]:
     for null, lists in NULLS.items():
         for method in METHODS:
             random = np.random.default_rng([seed, len(null), len(method)])
-            shown = [
-                interleave(lists, str(at), method=method, length=SLOTS, seed=seed)
-                for at in range(KEPT)
+            assignments = [
+                interleave(lists, str(number), method=method, length=SLOTS, seed=seed)
+                for number in range(KEPT)
             ]
-            cells += _cells(null, method, shown, experiments, random)
+            cells += _cells(null, method, assignments, experiments, random)
     return cells
 
 
@@ -99,9 +99,9 @@ def _cells(
     """Each experiment takes lists at random and has new clicks."""
     rejected = {"sign": 0, "t": 0, "interval": 0}
     for _ in range(experiments):
-        taken = [shown[at] for at in random.integers(KEPT, size=REQUESTS)]
-        clicks = _clicks(null, taken, random)
-        credit = credits_of_clicks(taken, clicks)
+        sampled = [shown[index] for index in random.integers(KEPT, size=REQUESTS)]
+        clicks = _clicks(null, sampled, random)
+        credit = credits_of_clicks(sampled, clicks)
         delta = (credit[:, 1] - credit[:, 0])[clicks.any(axis=1)]
         rejected["sign"] += bool(sign_test(delta).p_value[0] < ALPHA)
         rejected["t"] += bool(student_test(delta).p_value[0] < ALPHA)
@@ -114,9 +114,9 @@ def _cells(
 
 
 def _clicks(null: str, taken: list[Assignment], random: np.random.Generator) -> NDArray[np.bool_]:
-    docs = [each.docs for each in taken]
+    docs = [assignment.docs for assignment in taken]
     if null in ("same lists", PREFERRED):
-        grades = {doc: place % 3 / 2 for place, doc in enumerate(_DOCS)}
+        grades = {doc: index % 3 / 2 for index, doc in enumerate(_DOCS)}
         return simulate_clicks(
             grades_of_lists(docs, [grades] * len(docs)), USERS["informational"], random
         )
@@ -130,13 +130,18 @@ def _error(share: float, count: int) -> float:
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
-    title, _, words = (__doc__ or "").strip().partition("\n")
+    title, _, text = (__doc__ or "").strip().partition("\n")
     tests = list(dict.fromkeys(cell.test for cell in cells))
     rows = []
     for key in dict.fromkeys((cell.null, cell.method) for cell in cells):
-        own = {cell.test: cell for cell in cells if (cell.null, cell.method) == key}
-        rows.append((*key, *(marked(own[test].rejected, own[test].holds) for test in tests)))
+        method_cells = {cell.test: cell for cell in cells if (cell.null, cell.method) == key}
+        rows.append(
+            (
+                *key,
+                *(marked(method_cells[test].rejected, method_cells[test].holds) for test in tests),
+            )
+        )
     missed = sum(cell.holds is False for cell in cells)
     end = f"{missed} of {sum(cell.holds is not None for cell in cells)} marked cells miss.\n"
-    head = ("null", "method", *tests)
-    return f"## {title.rstrip('.')}\n\n{words.strip()}\n\n{table(head, rows)}\n{end}"
+    header = ("null", "method", *tests)
+    return f"## {title.rstrip('.')}\n\n{text.strip()}\n\n{table(header, rows)}\n{end}"

@@ -48,7 +48,7 @@ class Case:
 
 def run(pairs: int = PAIRS, seed: int = 3) -> list[Case]:
     """Pairs of real runs that are not settled at first."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for collection in collections():
         if collection.name in RUNS:
             trials = (
@@ -57,9 +57,9 @@ def run(pairs: int = PAIRS, seed: int = 3) -> list[Case]:
                 )
                 for i in range(4 * pairs)
             )
-            some = (each for each in trials if each and _flip(each) > SURE)
-            found += _cases(collection.name, islice(some, pairs))
-    return found
+            unsettled = (trial for trial in trials if trial and _flip(trial) > SURE)
+            cases += _cases(collection.name, islice(unsettled, pairs))
+    return cases
 
 
 def _cases(name: str, trials: Iterator[Hidden]) -> Iterator[Case]:
@@ -68,45 +68,47 @@ def _cases(name: str, trials: Iterator[Hidden]) -> Iterator[Case]:
         ends = [_settled(trial, order, count) for order in _ORDERS]
         truth = _said(trial.gains(trial.grades))
         ratings = tuple(number for number, _ in ends)
-        yield Case(name, count, ratings, tuple(said == truth for _, said in ends))
+        yield Case(name, count, ratings, tuple(conclusion == truth for _, conclusion in ends))
 
 
 def _settled(trial: Hidden, order: str, count: int) -> tuple[int, str]:
     """Ratings until the chance of a flip is small, and what the interval says then."""
-    asked: set[tuple[str, str]] = set()
+    judged_pairs: set[tuple[str, str]] = set()
     while True:
-        now = shown_again(trial, asked)
-        if len(asked) >= count or _flip(now) <= SURE:
-            return len(asked), _said(now.gains(now.left))
-        asked |= set(_ordered(now, order).select(KEYS).head(BATCH).iter_rows())
+        now = shown_again(trial, judged_pairs)
+        if len(judged_pairs) >= count or _flip(now) <= SURE:
+            return len(judged_pairs), _said(now.gains(now.left))
+        judged_pairs |= set(_ordered(now, order).select(KEYS).head(BATCH).iter_rows())
 
 
 def _ordered(trial: Hidden, order: str) -> pl.DataFrame:
-    found = model_holes(*trial.sides)
+    holes = model_holes(*trial.sides)
     if order == "rank":
-        return found.table.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), *KEYS)
-    judged = [(q, document, g) for q, own in trial.left.items() for document, g in own.items()]
+        return holes.table.sort(pl.min_horizontal("rank_baseline", "rank_candidate"), *KEYS)
+    judged = [
+        (q, document, g) for q, grades in trial.left.items() for document, g in grades.items()
+    ]
     scorer = Scorer.from_metrics(
         pl.DataFrame(judged, schema=[*KEYS, "grade"], orient="row"), [f"nDCG@{DEPTH}"]
     )
-    one, two = (
+    baseline, candidate = (
         scorer.scored(
             read_run(
-                {q: {each: -float(i) for i, each in enumerate(lists[q])} for q in trial.queries}
+                {q: {doc_id: -float(i) for i, doc_id in enumerate(lists[q])} for q in trial.queries}
             )
         )
         for lists in trial.lists
     )
-    return judge_next(HypotheticalScorer.from_systems(scorer, one, two), found)
+    return judge_next(HypotheticalScorer.from_systems(scorer, baseline, candidate), holes)
 
 
 def _flip(trial: Hidden) -> float:
     """The larger chance of a flip under the two selections, as the gate asks for it."""
-    found = model_holes(*trial.sides)
-    grades, pooled = found.draw_grades(DRAWS, 0)
+    holes = model_holes(*trial.sides)
+    grades, pooled = holes.draw_grades(DRAWS, 0)
     now = _said(trial.gains(trial.left))
-    turned = np.array([_said(column) != now for column in trial.drawn(found, grades).T])
-    return max(float(turned[some].mean()) for some in (pooled, ~pooled))
+    reversals = np.array([_said(column) != now for column in trial.drawn(holes, grades).T])
+    return max(float(reversals[selected].mean()) for selected in (pooled, ~pooled))
 
 
 def _said(gains: Floats) -> str:
@@ -117,20 +119,34 @@ def section(cells: Sequence[Any]) -> str:
     """The section of the page."""
     rows = []
     for name in [*{c.data: 0 for c in cells}, "all"]:
-        own = [c for c in cells if name in {c.data, "all"}]
-        ratings, right = np.array([c.ratings for c in own]), np.array([c.right for c in own])
-        less = np.sign(ratings[:, 1] - ratings[:, 0])
-        rows.append((
-            name,
-            str(len(own)),
-            f"{np.mean([c.hidden for c in own]):.0f}",
-            *(f"{each:.0f}" for each in ratings.mean(axis=0)),
-            f"{(less > 0).sum()} / {(less == 0).sum()} / {(less < 0).sum()}",
-            *(percent(each) for each in right.mean(axis=0)),
-        ))  # fmt: skip
-    heads = ("collection", "pairs", "hidden", "by influence", "by rank", "fewer / as many / more",
-             "right, by influence", "right, by rank")  # fmt: skip
-    words = (
+        collection_cells = [c for c in cells if name in {c.data, "all"}]
+        ratings, right = (
+            np.array([c.ratings for c in collection_cells]),
+            np.array([c.right for c in collection_cells]),
+        )
+        difference_sign = np.sign(ratings[:, 1] - ratings[:, 0])
+        rows.append(
+            (
+                name,
+                str(len(collection_cells)),
+                f"{np.mean([c.hidden for c in collection_cells]):.0f}",
+                *(f"{mean_ratings:.0f}" for mean_ratings in ratings.mean(axis=0)),
+                f"{(difference_sign > 0).sum()} / {(difference_sign == 0).sum()} / "
+                f"{(difference_sign < 0).sum()}",
+                *(percent(share) for share in right.mean(axis=0)),
+            )
+        )
+    heads = (
+        "collection",
+        "pairs",
+        "hidden",
+        "by influence",
+        "by rank",
+        "fewer / as many / more",
+        "right, by influence",
+        "right, by rank",
+    )
+    text = (
         "Half of the judgments that two systems show are hidden at random, and shown again "
         f"{BATCH} at a time until the chance of a flip is at most 10 %: in the order of influence, "
         "computed anew each time (`rankgate holes --judge-next`), and in the order of ranks. Mean "
@@ -139,4 +155,4 @@ def section(cells: Sequence[Any]) -> str:
         "whole lists of TREC, documents remain that nobody judged: no number of ratings of the "
         "others settles a comparison that hangs on them."
     )
-    return f"### What to judge next\n\n{words}\n\n{table(heads, rows)}"
+    return f"### What to judge next\n\n{text}\n\n{table(heads, rows)}"

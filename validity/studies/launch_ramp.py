@@ -86,20 +86,24 @@ def ramp_results(
     ramp: Ramp, truths: Sequence[tuple[float, float]], worlds: int, seed: int
 ) -> dict[tuple[float, float], list[StepResult]]:
     """By the true gains of clicks and of waiting, how each step ends."""
-    found: dict[tuple[float, float], list[StepResult]] = {truth: [] for truth in truths}
-    for place, step in enumerate(ramp.steps):
-        clicks = {gain: _gains(_clicks, ramp, step, gain, worlds, [seed, place, 1])
-                  for gain in sorted({gain for gain, _ in truths})}  # fmt: skip
-        waiting = {gain: _gains(_waiting, ramp, step, gain, worlds, [seed, place, 2])
-                   for gain in sorted({gain for _, gain in truths})}  # fmt: skip
-        last = place + 1 == len(ramp.steps)
-        for one, other in truths:
+    results: dict[tuple[float, float], list[StepResult]] = {truth: [] for truth in truths}
+    for index, step in enumerate(ramp.steps):
+        clicks = {
+            gain: _gains(_clicks, ramp, step, gain, worlds, [seed, index, 1])
+            for gain in sorted({gain for gain, _ in truths})
+        }
+        waiting = {
+            gain: _gains(_waiting, ramp, step, gain, worlds, [seed, index, 2])
+            for gain in sorted({gain for _, gain in truths})
+        }
+        last = index + 1 == len(ramp.steps)
+        for click_gain, waiting_gain in truths:
             margins = {
-                "clicks": (clicks[one], ramp.clicks),
-                "waiting": (waiting[other], ramp.waiting),
+                "clicks": (clicks[click_gain], ramp.clicks),
+                "waiting": (waiting[waiting_gain], ramp.waiting),
             }
-            found[one, other].append(_ended(margins, step, last=last))
-    return found
+            results[click_gain, waiting_gain].append(_ended(margins, step, last=last))
+    return results
 
 
 def _ended(
@@ -108,14 +112,16 @@ def _ended(
     """The first look at which a rule fails, or those that must pass do after enough days."""
     must = step.get("passes") or (list(rules) if last else [])
     failed = np.any([gain.high < -margin for gain, margin in rules.values()], axis=0)
-    known = np.all([np.isfinite(gain.low) for gain, _ in rules.values()], axis=0)
-    held = [rules[name][0].low > -rules[name][1] for name in must]
+    is_finite = np.all([np.isfinite(gain.low) for gain, _ in rules.values()], axis=0)
+    passed_rules = [rules[name][0].low > -rules[name][1] for name in must]
     late = np.arange(1, failed.shape[1] + 1) >= step["days"]
-    passing = np.all([known, *held], axis=0) & late & ~failed
+    passing = np.all([is_finite, *passed_rules], axis=0) & late & ~failed
     looks = failed.shape[1]
-    at = np.where(passing.any(axis=1), passing.argmax(axis=1), looks)
+    pass_look = np.where(passing.any(axis=1), passing.argmax(axis=1), looks)
     stop = np.where(failed.any(axis=1), failed.argmax(axis=1), looks)
-    return StepResult(at < stop, np.minimum(np.minimum(at, stop) + 1, looks).astype(float))
+    return StepResult(
+        pass_look < stop, np.minimum(np.minimum(pass_look, stop) + 1, looks).astype(float)
+    )
 
 
 def _gains(
@@ -129,10 +135,12 @@ def _gains(
     """The bounds of a KPI on every day of a step; equal seeds give equal users to every gain."""
     random = np.random.default_rng(seed)
     looks = step["days"] * PATIENCE
-    parts = [draw(ramp, step["share"], gain, min(_BLOCK, worlds - begin), looks, random)
-             for begin in range(0, worlds, _BLOCK)]  # fmt: skip
+    parts = [
+        draw(ramp, step["share"], gain, min(_BLOCK, worlds - begin), looks, random)
+        for begin in range(0, worlds, _BLOCK)
+    ]
     return Gain(
-        *(np.concatenate([getattr(each, name) for each in parts]) for name in ("low", "high"))
+        *(np.concatenate([getattr(block, name) for block in parts]) for name in ("low", "high"))
     )
 
 
@@ -158,10 +166,18 @@ def _clicks(
     centred = hits - ratio[..., None] * searches
     variance = (counts * centred**2).sum(axis=-1) / (n - 1)
     se = np.sqrt(variance / n) / x
-    found = _bounds(ratio, se, n, ramp, _skewness(counts, centred / x[..., None], n), better=1)
-    _compare(found, ramp, "search_ctr", ramp.clicks, counts, random,
-             {"value": hits.astype(float), "per": searches.astype(float)}, 1.0)  # fmt: skip
-    return found
+    bounds = _bounds(ratio, se, n, ramp, _skewness(counts, centred / x[..., None], n), better=1)
+    _compare(
+        bounds,
+        ramp,
+        "search_ctr",
+        ramp.clicks,
+        counts,
+        random,
+        {"value": hits.astype(float), "per": searches.astype(float)},
+        1.0,
+    )
+    return bounds
 
 
 def _skewness(counts: Ints, shares: Floats, n: Ints) -> Floats:
@@ -194,14 +210,16 @@ def _waiting(
     middle = (n - 1) / 2
     spread = float(ndtri(0.975)) * np.sqrt(n * 0.25)
     low, high = np.floor(n / 2 - spread), np.ceil(n / 2 + spread)
-    at = [values[_place(ends, each)] for each in (np.floor(middle), np.ceil(middle), low, high)]
+    quantiles = [
+        values[_place(ends, rank)] for rank in (np.floor(middle), np.ceil(middle), low, high)
+    ]
     factor = np.array([1.0, 1 - gain])
-    value = (at[0] + at[1]) / 2 * factor
-    se = (at[3] - at[2]) / (2 * float(ndtri(0.975))) * factor
+    value = (quantiles[0] + quantiles[1]) / 2 * factor
+    se = (quantiles[3] - quantiles[2]) / (2 * float(ndtri(0.975))) * factor
     se = np.where((low < 0) | (high > n - 1), np.nan, se)
-    found = _bounds(value, se, n, ramp, np.zeros(n.shape[:2]), better=-1)
-    _compare(found, ramp, "latency_p50", ramp.waiting, counts, random, {"value": values}, 1 - gain)
-    return found
+    bounds = _bounds(value, se, n, ramp, np.zeros(n.shape[:2]), better=-1)
+    _compare(bounds, ramp, "latency_p50", ramp.waiting, counts, random, {"value": values}, 1 - gain)
+    return bounds
 
 
 def _place(ends: Ints, order: Floats) -> Ints:
@@ -214,20 +232,20 @@ def _bounds(value: Floats, se: Floats, n: Ints, ramp: Ramp, skewness: Floats, be
 
     They are Fieller's, of the test of the difference with its correction for skewness (W, L).
     """
-    (old, new), (error, other) = (np.moveaxis(each, -1, 0) for each in (value, se))
+    (old, new), (error, new_error) = (np.moveaxis(per_arm, -1, 0) for per_arm in (value, se))
     ends = []
     for alpha in (ramp.alpha, ramp.alpha / 2):  # of a pass, and of a fail of one of two rules
         reach = half_width(np.ones(old.shape), n.sum(axis=-1), 2 * alpha, ramp.tuned_to)
         bounds = []
         for side in (-1, 1):
             square = _unskewed(-side * reach, skewness) ** 2
-            first, last = old**2 - square * error**2, new**2 - square * other**2
+            first, last = old**2 - square * error**2, new**2 - square * new_error**2
             inner = (old * new) ** 2 - first * last
             with np.errstate(divide="ignore", invalid="ignore"):
                 root = (old * new + side * np.sqrt(np.maximum(inner, 0))) / first
             no_end = (first == 0) | ((inner <= 0) & (first < 0)) | (side * (root - new / old) < 0)
             bounds.append(np.where(no_end, side * np.inf, root - 1))
-        low, high = (np.where(np.isnan(error + other), np.nan, end) for end in bounds)
+        low, high = (np.where(np.isnan(error + new_error), np.nan, end) for end in bounds)
         ends.append((low, high) if better > 0 else (-high, -low))
     return Gain(ends[0][0], ends[1][1])
 
@@ -260,16 +278,26 @@ def _compare(
         world, look = random.integers(counts.shape[0]), random.integers(counts.shape[1])
         frames = []
         for arm, name in enumerate(("old", "new")):
-            rows = {key: np.repeat(each, counts[world, look, arm]) for key, each in values.items()}
+            rows = {
+                key: np.repeat(cell_values, counts[world, look, arm])
+                for key, cell_values in values.items()
+            }
             if "per" not in rows and arm:
                 rows["value"] = rows["value"] * factor
             frames.append(pl.DataFrame(rows).with_columns(variant=pl.lit(name)))
-        every = pl.concat(frames).with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int64))
-        units = Units(every.select("unit", "variant"), {kpi: every.drop("variant")})
+        all_units = (
+            pl.concat(frames).with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int64))
+        )
+        units = Units(all_units.select("unit", "variant"), {kpi: all_units.drop("variant")})
         evidence = KpiEvidence(units, "old", "new", ramp.alpha, 2, tuned_to=ramp.tuned_to)
-        own = check_kpi(evidence, measure_from_kpi(kpi), -margin, relative=True)
-        mine = "pass" if found.low[world, look] > -margin else (
-            "fail" if found.high[world, look] < -margin else "inconclusive")  # fmt: skip
-        same = np.isclose(own.low, found.low[world, look], rtol=1e-6, atol=1e-6, equal_nan=True)
-        if not same or own.status != mine:
-            raise AssertionError(f"{kpi}: {mine}, but rankgate says {own.status}")
+        decision = check_kpi(evidence, measure_from_kpi(kpi), -margin, relative=True)
+        status = (
+            "pass"
+            if found.low[world, look] > -margin
+            else ("fail" if found.high[world, look] < -margin else "inconclusive")
+        )
+        is_equal = np.isclose(
+            decision.low, found.low[world, look], rtol=1e-6, atol=1e-6, equal_nan=True
+        )
+        if not is_equal or decision.status != status:
+            raise AssertionError(f"{kpi}: {status}, but rankgate says {decision.status}")

@@ -80,8 +80,8 @@ def engines(policy: Mapping[str, Any]) -> dict[str, tuple[bool, dict[str, float]
     """By name whether an engine is bad, and its true gains."""
     edge = _edge(policy)
     bad: dict[str, dict[str, float]] = {}
-    for name, at in edge.items():
-        bad[f"{name} at the margin, else good"] = GOOD | {name: at}
+    for name, margin in edge.items():
+        bad[f"{name} at the margin, else good"] = GOOD | {name: margin}
     for name in ("relevance", "reward", "clicks", "waiting"):
         bad[f"{name} at twice the margin, else good"] = GOOD | {name: 2 * edge[name]}
     bad["preference at -2%, else good"] = GOOD | {"preference": -0.02}
@@ -89,12 +89,17 @@ def engines(policy: Mapping[str, Any]) -> dict[str, tuple[bool, dict[str, float]
     bad["all at twice the margin"] = {k: 2 * v for k, v in edge.items()} | {"preference": -0.02}
     bad["clicks at ten times the margin, else good"] = GOOD | {"clicks": 10 * edge["clicks"]}
     bad["waiting at five times the margin, else good"] = GOOD | {"waiting": 5 * edge["waiting"]}
-    same = dict.fromkeys(GOOD, 0.0)
-    better = {"relevance": 0.03, "reward": 0.06, "preference": 0.035, "clicks": 0.06,
-              "waiting": -0.02}  # fmt: skip
+    unchanged = dict.fromkeys(GOOD, 0.0)
+    better = {
+        "relevance": 0.03,
+        "reward": 0.06,
+        "preference": 0.035,
+        "clicks": 0.06,
+        "waiting": -0.02,
+    }
     return {
         **{name: (True, gains) for name, gains in bad.items()},
-        "no better, no worse": (False, same),
+        "no better, no worse": (False, unchanged),
         "a little better": (False, GOOD),
         "clearly better": (False, better),
     }
@@ -103,25 +108,28 @@ def engines(policy: Mapping[str, Any]) -> dict[str, tuple[bool, dict[str, float]
 def run(worlds: int = WORLDS, seed: int = 0) -> list[Cell]:
     """Every engine before the whole policy and before each part of it."""
     policy = tomllib.loads(POLICY.read_text())
-    known = engines(policy)
-    stages = _Stages(policy, worlds, seed, [gains for _, gains in known.values()])
+    engine_gains = engines(policy)
+    stages = _Stages(policy, worlds, seed, [gains for _, gains in engine_gains.values()])
     cells = []
-    for name, (bad, gains) in known.items():
-        for without, kept in _plans(len(policy["ramp"])).items():
-            cells.append(_cell(name, bad, without, kept, stages, gains))
+    for name, (bad, gains) in engine_gains.items():
+        for omitted, plan in _plans(len(policy["ramp"])).items():
+            cells.append(_cell(name, bad, omitted, plan, stages, gains))
     return cells
 
 
 def _plans(steps: int) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
     """By what is left out the stages before the ramp and the steps that are kept."""
-    before, ramp = ("gate", "replay", "interleaving"), tuple(range(steps))
+    early_stages, ramp = ("gate", "replay", "interleaving"), tuple(range(steps))
     return {
-        "": (before, ramp),
-        **{each: (tuple(name for name in before if name != each), ramp) for each in before},
+        "": (early_stages, ramp),
+        **{
+            stage: (tuple(name for name in early_stages if name != stage), ramp)
+            for stage in early_stages
+        },
         "all before the ramp": ((), ramp),
-        "steps of 1% and 5%": (before, ramp[2:]),
-        "all steps but the last": (before, ramp[-1:]),
-        "the ramp": (before, ()),
+        "steps of 1% and 5%": (early_stages, ramp[2:]),
+        "all steps but the last": (early_stages, ramp[-1:]),
+        "the ramp": (early_stages, ()),
     }
 
 
@@ -147,26 +155,38 @@ class _Stages:
         seed: int,
         gains: Sequence[Mapping[str, float]],
     ) -> None:
-        budget = {name: policy["budget"]["alpha"] * policy["budget"][name]
-                  for name in ("gate", "replay", "interleaving", "ramp")}  # fmt: skip
+        budget = {
+            name: policy["budget"]["alpha"] * policy["budget"][name]
+            for name in ("gate", "replay", "interleaving", "ramp")
+        }
         edge = _edge(policy)
         self.worlds, self.steps = worlds, policy["ramp"]
 
         def each(name: str) -> Iterator[tuple[float, np.random.Generator]]:
-            for value in sorted({known[name] for known in gains}):
+            for value in sorted({engine[name] for engine in gains}):
                 yield value, np.random.default_rng([seed, len(name)])
 
-        self.gate = {value: _gate(random, worlds, value, edge["relevance"], budget["gate"])
-                     for value, random in each("relevance")}  # fmt: skip
-        self.replay = {value: _replay(random, worlds, value, edge["reward"], budget["replay"])
-                       for value, random in each("reward")}  # fmt: skip
+        self.gate = {
+            value: _gate(random, worlds, value, edge["relevance"], budget["gate"])
+            for value, random in each("relevance")
+        }
+        self.replay = {
+            value: _replay(random, worlds, value, edge["reward"], budget["replay"])
+            for value, random in each("reward")
+        }
         self.interleaving = {
             value: _interleaving(random, worlds, value, edge["preference"], budget["interleaving"])
             for value, random in each("preference")
         }
-        ramp = Ramp(policy["ramp"], budget["ramp"] / len(self.steps), -edge["clicks"],
-                    -edge["waiting"], policy["experiment"]["tuned_to"], USERS)  # fmt: skip
-        pairs = sorted({(known["clicks"], known["waiting"]) for known in gains})
+        ramp = Ramp(
+            policy["ramp"],
+            budget["ramp"] / len(self.steps),
+            -edge["clicks"],
+            -edge["waiting"],
+            policy["experiment"]["tuned_to"],
+            USERS,
+        )
+        pairs = sorted({(engine["clicks"], engine["waiting"]) for engine in gains})
         self.ramp = ramp_results(ramp, pairs, worlds, seed)
 
     def passed(self, stage: str, gains: Mapping[str, float]) -> Bools:
@@ -185,30 +205,38 @@ def _cell(
 ) -> Cell:
     """Go through the stages that are kept, in all worlds at once."""
     alive = np.ones(stages.worlds, bool)
-    met, days = np.zeros(stages.worlds), np.zeros(stages.worlds)
+    exposed_users, days = np.zeros(stages.worlds), np.zeros(stages.worlds)
     stopped = {}
     for stage in kept[0]:
         if stage == "interleaving":
-            met[alive] += LISTS / 2  # half of each list
+            exposed_users[alive] += LISTS / 2  # half of each list
         passed = stages.passed(stage, gains)
         stopped[stage] = float(np.mean(alive & ~passed))
         alive &= passed
-    for place in kept[1]:
-        step = stages.ramp[gains["clicks"], gains["waiting"]][place]
-        met[alive] += step.days[alive] * stages.steps[place]["share"] * USERS
+    for step_index in kept[1]:
+        step = stages.ramp[gains["clicks"], gains["waiting"]][step_index]
+        exposed_users[alive] += step.days[alive] * stages.steps[step_index]["share"] * USERS
         days[alive] += step.days[alive]
-        stopped[f"{stages.steps[place]['share']:.0%}"] = float(np.mean(alive & ~step.passed))
+        stopped[f"{stages.steps[step_index]['share']:.0%}"] = float(np.mean(alive & ~step.passed))
         alive &= step.passed
-    met[alive] += (HORIZON - days[alive]) * USERS
+    exposed_users[alive] += (HORIZON - days[alive]) * USERS
     count = float(alive.sum())
     low, high = (
         float(end[0]) for end in wilson_interval(np.array([count]), np.array([stages.worlds]))
     )
     return Cell(
-        engine, bad, without, stages.worlds, count / stages.worlds, low, high, stopped,
-        float(met.mean()) / 1000, float(days[alive].mean()) if count else None,
+        engine,
+        bad,
+        without,
+        stages.worlds,
+        count / stages.worlds,
+        low,
+        high,
+        stopped,
+        float(exposed_users.mean()) / 1000,
+        float(days[alive].mean()) if count else None,
         QUERIES if "gate" in kept[0] else 0,
-    )  # fmt: skip
+    )
 
 
 def _gate(
@@ -225,18 +253,18 @@ def _replay(
 ) -> Bools:
     """Clicks of logged searches, of which some had the new lists with a known chance."""
     passed = np.zeros(worlds, bool)
-    rest = (1 - SHOWN * (1 + gain)) / (1 - SHOWN)
+    old_rate = (1 - SHOWN * (1 + gain)) / (1 - SHOWN)
     reach = student_quantile(SEARCHES - 1, 1 - alpha)
     ones = np.ones((SEARCHES, 1), bool)
     none = np.zeros((SEARCHES, 1), np.int64)
     for world in range(worlds):
         new = random.random((SEARCHES, 1)) < SHOWN
-        clicks = random.poisson(0.9 * np.where(new, 1 + gain, rest)).astype(float)
+        clicks = random.poisson(0.9 * np.where(new, 1 + gain, old_rate)).astype(float)
         log = BanditLog(clicks, new / SHOWN, ones, none, none, None, 0.0)
-        found = SNIPS.estimate(log, EstimatorSettings())
+        estimate = SNIPS.estimate(log, EstimatorSettings())
         logged = float(log.total.mean())
-        error = float((found.parts - log.total).std(ddof=1)) / SEARCHES**0.5
-        passed[world] = (found.value - logged - reach * error) / logged > bound
+        error = float((estimate.parts - log.total).std(ddof=1)) / SEARCHES**0.5
+        passed[world] = (estimate.value - logged - reach * error) / logged > bound
     return passed
 
 
@@ -254,17 +282,29 @@ def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     from tables import table
 
-    whole = [cell for cell in cells if not cell.without]
-    head = ("true of the new engine", "launched", "95 % interval", *whole[0].stopped, "days",
-            "thousand users meet it")  # fmt: skip
+    full = [cell for cell in cells if not cell.without]
+    heads = (
+        "true of the new engine",
+        "launched",
+        "95 % interval",
+        *full[0].stopped,
+        "days",
+        "thousand users meet it",
+    )
     rows = [
-        (cell.engine, f"{cell.launched:.2%}", f"{cell.low:.2%} to {cell.high:.2%}",
-         *(f"{share:.1%}" for share in cell.stopped.values()), _days(cell), f"{cell.exposed:.1f}")
-        for cell in whole
-    ]  # fmt: skip
-    worst = max(cell.launched for cell in whole if cell.bad)
-    words = f"""\
-{whole[0].worlds:,} worlds for each engine go through the policy of `examples/engine-migration`: \
+        (
+            cell.engine,
+            f"{cell.launched:.2%}",
+            f"{cell.low:.2%} to {cell.high:.2%}",
+            *(f"{share:.1%}" for share in cell.stopped.values()),
+            _days(cell),
+            f"{cell.exposed:.1f}",
+        )
+        for cell in full
+    ]
+    worst = max(cell.launched for cell in full if cell.bad)
+    text = f"""\
+{full[0].worlds:,} worlds for each engine go through the policy of `examples/engine-migration`: \
 {QUERIES} judged queries (the gate), a replay of {SEARCHES:,} logged searches, {LISTS:,} \
 interleaved lists, and a ramp with {USERS:,} users a day, looked at every day. A step that has \
 not passed after three times its days ends the launch. Bad engines lose what the policy does not \
@@ -275,7 +315,7 @@ several of them. Columns with names of stages and shares of the ramp: worlds in 
 that stage ended the launch. Users are those who meet the engine within {HORIZON} days; all of \
 them once it is launched, and {LISTS / 2:,.0f} of interleaving, where half of each list is its."""
     return (
-        f"## False launches\n\n{words}\n\n{table(head, rows)}\n"
+        f"## False launches\n\n{text}\n\n{table(heads, rows)}\n"
         f"What a stage prevents and what it costs, by leaving it out:\n\n{_without(cells)}"
     )
 
@@ -286,25 +326,39 @@ def _without(cells: Sequence[Any]) -> str:
 
     rows = []
     for name in dict.fromkeys(cell.without for cell in cells):
-        own = [cell for cell in cells if cell.without == name]
-        bad = [cell for cell in own if cell.bad]
+        plan_cells = [cell for cell in cells if cell.without == name]
+        bad = [cell for cell in plan_cells if cell.bad]
         worst = max(bad, key=lambda cell: cell.launched)
-        by_name = {cell.engine: cell for cell in own}
+        by_name = {cell.engine: cell for cell in plan_cells}
         little, clear = by_name["a little better"], by_name["clearly better"]
         broken = by_name["clicks at ten times the margin, else good"]
-        rows.append((
-            f"without {name}" if name else "the whole policy",
-            f"{worst.launched:.1%}", worst.engine,
-            f"{np.mean([cell.launched for cell in bad]):.1%}",
-            f"{np.mean([cell.exposed for cell in bad]):.1f}", f"{broken.exposed:.1f}",
-            f"{1 - little.launched:.1%}", f"{1 - clear.launched:.1%}", _days(clear),
-            str(worst.judged),
-        ))  # fmt: skip
-    head = ("policy", "most false launches", "by the engine", "mean of bad engines",
-            "thousand users meet a bad engine", "that loses 20% of clicks",
-            "lost: a little better", "lost: clearly better",
-            "days to launch", "queries to judge")  # fmt: skip
-    return table(head, rows)
+        rows.append(
+            (
+                f"without {name}" if name else "the whole policy",
+                f"{worst.launched:.1%}",
+                worst.engine,
+                f"{np.mean([cell.launched for cell in bad]):.1%}",
+                f"{np.mean([cell.exposed for cell in bad]):.1f}",
+                f"{broken.exposed:.1f}",
+                f"{1 - little.launched:.1%}",
+                f"{1 - clear.launched:.1%}",
+                _days(clear),
+                str(worst.judged),
+            )
+        )
+    heads = (
+        "policy",
+        "most false launches",
+        "by the engine",
+        "mean of bad engines",
+        "thousand users meet a bad engine",
+        "that loses 20% of clicks",
+        "lost: a little better",
+        "lost: clearly better",
+        "days to launch",
+        "queries to judge",
+    )
+    return table(heads, rows)
 
 
 def _days(cell: Any) -> str:  # noqa: ANN401 - read from JSON

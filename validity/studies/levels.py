@@ -112,16 +112,23 @@ def section(cells: Sequence[Any]) -> str:
     tests = list(dict.fromkeys(cell.test for cell in cells))
     rows = []
     for key in dict.fromkeys((c.population, c.null, c.n) for c in cells):
-        own = {c.test: c for c in cells if (c.population, c.null, c.n) == key}
-        rows.append((key[0], key[1], str(key[2]), *(marked(own[t].rejected, own[t].holds)
-                                                     for t in tests)))  # fmt: skip
-    held = [c for c in cells if c.holds is not None]
-    missed = sum(not c.holds for c in held)
+        test_cells = {c.test: c for c in cells if (c.population, c.null, c.n) == key}
+        rows.append(
+            (
+                key[0],
+                key[1],
+                str(key[2]),
+                *(marked(test_cells[t].rejected, test_cells[t].holds) for t in tests),
+            )
+        )
+    checked_cells = [c for c in cells if c.holds is not None]
+    missed = sum(not c.holds for c in checked_cells)
     return (
         "## False alarms of tests\n\nShare of p ≤ .05 where nothing differs; 10,000 replications a "
         "cell. Under random signs, and where one system's topics are split into halves that are "
         "paired at random (A/A), the t-test and the randomization test should lie within 4 and "
-        f"6 %: {len(held) - missed} of {len(held)} cells do (a miss is marked ✘). Wilcoxon's and "
+        f"6 %: {len(checked_cells) - missed} of {len(checked_cells)} cells do "
+        "(a miss is marked ✘). Wilcoxon's and "
         "the sign test answer another question and reject skewed differences whose mean is 0; the "
         "bootstrap shift test rejects too often for few queries.\n\n"
         + table(("differences", "null", "n", *tests), rows)

@@ -76,10 +76,17 @@ def _batches(replications: int, seed: int) -> Iterator[Cell]:
         rng = np.random.default_rng([seed, *name.encode()])
         even = rng.choice(population - population.mean(), (BATCH * LOOKS, replications))
         for method, terms in METHODS.items():
-            bad, _ = _looked(np.clip(even - MARGIN, *GAINS), terms)
-            good, size = _looked(np.clip(even - MARGIN + BETTER, *GAINS), terms)
-            yield Cell(use, name, method, float(bad.mean()), float(good.mean()),
-                       float(size.mean()), _error(replications))  # fmt: skip
+            false_pass, _ = _looked(np.clip(even - MARGIN, *GAINS), terms)
+            true_pass, size = _looked(np.clip(even - MARGIN + BETTER, *GAINS), terms)
+            yield Cell(
+                use,
+                name,
+                method,
+                float(false_pass.mean()),
+                float(true_pass.mean()),
+                float(size.mean()),
+                _error(replications),
+            )
 
 
 def _looked(values: Floats, terms: Callable[[int], Terms]) -> tuple[Bools, Floats]:
@@ -98,16 +105,18 @@ def _looked(values: Floats, terms: Callable[[int], Terms]) -> tuple[Bools, Float
 def _advised(replications: int, seed: int) -> Iterator[Cell]:
     """As a reader follows the advice: add as many as the rule says, up to three times."""
     use = f'"add about N queries", up to {ADDITIONS} times'
-    known = populations(FOLDER)
-    for name, population in ((name, known[name]) for name in ADVISED if name in known):
+    all_populations = populations(FOLDER)
+    for name, population in (
+        (name, all_populations[name]) for name in ADVISED if name in all_populations
+    ):
         rng = np.random.default_rng([seed, 1, *name.encode()])
         even = rng.choice(population - population.mean(), (MOST, replications))
         for method in _FEW:
-            bad, _ = _followed(np.clip(even - MARGIN, *GAINS), METHODS[method])
-            good, size = _followed(
+            false_pass, _ = _followed(np.clip(even - MARGIN, *GAINS), METHODS[method])
+            true_pass, size = _followed(
                 np.clip(even - MARGIN + BETTER, *GAINS)[:, : replications // 3], METHODS[method]
             )
-            yield Cell(use, name, method, bad, good, size, _error(replications))
+            yield Cell(use, name, method, false_pass, true_pass, size, _error(replications))
 
 
 def _followed(values: Floats, terms: Callable[[int], Terms]) -> tuple[float, float]:
@@ -133,19 +142,24 @@ def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     parts = []
     for use in dict.fromkeys(cell.use for cell in cells):
-        own = [cell for cell in cells if cell.use == use]
+        use_cells = [cell for cell in cells if cell.use == use]
         rows = [
-            (c.population, c.method, marked(c.false_pass, c.holds), percent(c.power),
-             f"{c.queries:.0f}")
-            for c in own
-        ]  # fmt: skip
+            (
+                c.population,
+                c.method,
+                marked(c.false_pass, c.holds),
+                percent(c.power),
+                f"{c.queries:.0f}",
+            )
+            for c in use_cells
+        ]
         heads = ("differences", "method", "false pass", "power", "queries")
         parts.append(f"### {use[0].upper()}{use[1:]}\n\n{table(heads, rows)}")
     worst = {
         method: max(c.false_pass for c in cells if c.method == method)
         for method in dict.fromkeys(c.method for c in cells)
     }
-    shown = ", ".join(f"{method} {percent(rate)}" for method, rate in worst.items())
+    rates = ", ".join(f"{method} {percent(rate)}" for method, rate in worst.items())
     return (
         "## Repeated looks\n\nQueries are added until the gate passes, and every look is one of "
         "the gate's own. The candidate is worse by just the margin (0.02), so every pass is false; "
@@ -155,5 +169,5 @@ def section(cells: Sequence[Any]) -> str:
         "effects, a test martingale for normal values (Hendriksen, de Heide and Grünwald 2021; "
         "Wang and Ramdas 2025), each end moved outwards for skew as in a single look. "
         "*guaranteed*: bounds by betting, for every distribution in the range (Waudby-Smith and "
-        f"Ramdas 2024). The highest share of false passes: {shown}.\n\n" + "\n".join(parts)
+        f"Ramdas 2024). The highest share of false passes: {rates}.\n\n" + "\n".join(parts)
     )

@@ -54,23 +54,31 @@ def run(seed: int = 0) -> list[Cell]:
     for name, pairs in _populations():
         for n in SIZES:
             rng = np.random.default_rng([seed, n])
-            t, drawn = np.array([_rejected(pair, n, rng) for pair in pairs]).T
+            t, resampled = np.array([_rejected(pair, n, rng) for pair in pairs]).T
             cells.append(
-                Cell(name, n, len(pairs), float(np.median(t)), float(np.median(drawn)),
-                     float(np.quantile(t, 0.9)), float(np.quantile(drawn, 0.9)), float(t.max()))
-            )  # fmt: skip
+                Cell(
+                    name,
+                    n,
+                    len(pairs),
+                    float(np.median(t)),
+                    float(np.median(resampled)),
+                    float(np.quantile(t, 0.9)),
+                    float(np.quantile(resampled, 0.9)),
+                    float(t.max()),
+                )
+            )
     return cells
 
 
 def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
-    few = [cell for cell in cells if cell.n == SIZES[0]]
+    tiny = [cell for cell in cells if cell.n == SIZES[0]]
     rows = [
         f"| {c.population} | {c.n} | {c.pairs} | {c.t:.1%} | {c.randomization:.1%} | "
         f"{c.t_most:.1%} | {c.randomization_most:.1%} | {c.t_worst:.1%} |"
         for c in cells
     ]
-    words = (
+    text = (
         "The t-test and the randomization test keep their level where signs are exchangeable: "
         "where a difference is as likely as its opposite. They do not keep it for every pair of "
         "systems whose mean difference is 0: many small gains against few large losses have a mean "
@@ -78,13 +86,15 @@ def section(cells: Sequence[Cell]) -> str:
         "pair of neighbouring systems are centred and drawn anew; false alarms for the pair in the "
         "middle, for the one of ten with the most, and for the worst. In the rare losses "
         f"{RARE[0]:.0%} of queries lose {RARE[1]:g} each. With {SIZES[0]} queries the worst pair "
-        f"has from {min(c.t_worst for c in few):.0%} to {max(c.t_worst for c in few):.0%} where "
+        f"has from {min(c.t_worst for c in tiny):.0%} to {max(c.t_worst for c in tiny):.0%} where "
         "5 % are meant."
     )
-    head = ("| differences | n | pairs | t, middle | randomization, middle | t, 90 % | "
-            "randomization, 90 % | t, worst |")  # fmt: skip
+    header = (
+        "| differences | n | pairs | t, middle | randomization, middle | t, 90 % | "
+        "randomization, 90 % | t, worst |"
+    )
     rule = "|:--|:--|:--|:--|:--|:--|:--|:--|"
-    return "\n".join(["### Where only the mean is 0", "", words, "", head, rule, *rows, ""])
+    return "\n".join(["### Where only the mean is 0", "", text, "", header, rule, *rows, ""])
 
 
 def _populations() -> Iterator[tuple[str, list[Floats]]]:
@@ -103,5 +113,5 @@ def _populations() -> Iterator[tuple[str, list[Floats]]]:
 
 def _rejected(pair: Floats, n: int, rng: np.random.Generator) -> tuple[float, float]:
     values = rng.choice(pair, (n, REPLICATIONS))
-    drawn = randomization(values, samples=RESAMPLES).p_value
-    return float((student_test(values).p_value <= ALPHA).mean()), float((drawn <= ALPHA).mean())
+    p_values = randomization(values, samples=RESAMPLES).p_value
+    return float((student_test(values).p_value <= ALPHA).mean()), float((p_values <= ALPHA).mean())

@@ -133,11 +133,15 @@ def slates(
         for slot in range(slots):
             reward[:, slot] = random.random(rows) < factor * rates[action[:, slot]]
             factor = np.where(reward[:, slot] > 0, lowered, factor)
-        return pl.DataFrame({
-            "slate": np.repeat(np.arange(rows), slots), "position": np.tile(np.arange(slots), rows),
-            "action": action.ravel(), "reward": reward.ravel(),
-            "propensity": logged[action].ravel(),
-        })  # fmt: skip
+        return pl.DataFrame(
+            {
+                "slate": np.repeat(np.arange(rows), slots),
+                "position": np.tile(np.arange(slots), rows),
+                "action": action.ravel(),
+                "reward": reward.ravel(),
+                "propensity": logged[action].ravel(),
+            }
+        )
 
     # chance that no slot above was clicked, and mean reward
     mean, clean, truth = float(target @ rates), 1.0, 0.0
@@ -155,10 +159,14 @@ def weights(name: str, rows: int, rate: float, sd: float) -> World:
         weight = np.exp(random.normal(-(sd**2) / 2, sd, rows))
         propensity = np.minimum(1.0, 1 / (1 + weight))
         reward = (random.random(rows) < rate).astype(float)
-        return pl.DataFrame({
-            "action": np.zeros(rows, int), "reward": reward, "propensity": propensity,
-            "new": weight * propensity,
-        })  # fmt: skip
+        return pl.DataFrame(
+            {
+                "action": np.zeros(rows, int),
+                "reward": reward,
+                "propensity": propensity,
+                "new": weight * propensity,
+            }
+        )
 
     return World(name, rows, draw, "new", rate)
 
@@ -168,35 +176,43 @@ FLAT = np.full(6, 0.007)
 WORLDS = (
     decisions("rewards of .7 %, smallest propensity .01", 2000, RARE, UNIFORM, FLAT),
     decisions("the same, target mostly the rarest", 2000, RARE, REVERSED, FLAT),
-    decisions("the same, rewards mostly of the rarest", 2000, RARE, UNIFORM,
-              np.array([0.05, 0.02, 0.01, 0.007, 0.005, 0.005])),
+    decisions(
+        "the same, rewards mostly of the rarest",
+        2000,
+        RARE,
+        UNIFORM,
+        np.array([0.05, 0.02, 0.01, 0.007, 0.005, 0.005]),
+    ),
     decisions("the same, target near the log", 2000, RARE, NEAR, FLAT),
     decisions("rewards of .7 %, uniform target", 10_000, RARE, UNIFORM, FLAT),
-    decisions("rewards of 30 to 80 %, uniform target", 2000, RARE, UNIFORM,
-              np.arange(3, 9) / 10),
+    decisions("rewards of 30 to 80 %, uniform target", 2000, RARE, UNIFORM, np.arange(3, 9) / 10),
     decisions("amounts (lognormal, sd 1) of 10 %", 2000, RARE, NEAR, np.full(6, 0.1), spread=1.0),
     decisions("amounts (lognormal, sd 2) of 10 %", 2000, RARE, NEAR, np.full(6, 0.1), spread=2.0),
     weights("lognormal weights, rewards of 2 %", 2000, 0.02, 1.0),
     decisions("four offers of the manual", 5000, OFFERS, NEW_OFFERS, OFFER_RATES),
-    decisions("the same, sorted by action", 5000, OFFERS, NEW_OFFERS, OFFER_RATES,
-              by_action=True),
-    decisions("four offers of the manual", 5000, OFFERS, NEW_OFFERS, OFFER_RATES,
-              estimators=("dm",)),
+    decisions("the same, sorted by action", 5000, OFFERS, NEW_OFFERS, OFFER_RATES, by_action=True),
+    decisions(
+        "four offers of the manual", 5000, OFFERS, NEW_OFFERS, OFFER_RATES, estimators=("dm",)
+    ),
     decisions("four offers, few rows", 1000, OFFERS, NEW_OFFERS, OFFER_RATES, estimators=("dm",)),
-    decisions("rewards of .7 %, smallest propensity .01", 10_000, RARE, NEAR, FLAT,
-              estimators=("dm",)),
-    *(slates("lists of 3, a click halves later rates", 3000, 3, 0.5, names)
-      for names in ((), ("snips",), ("ips",), ("rips",), ("cascade_dr",), ("iips",))),
+    decisions(
+        "rewards of .7 %, smallest propensity .01", 10_000, RARE, NEAR, FLAT, estimators=("dm",)
+    ),
+    *(
+        slates("lists of 3, a click halves later rates", 3000, 3, 0.5, names)
+        for names in ((), ("snips",), ("ips",), ("rips",), ("cascade_dr",), ("iips",))
+    ),
     *(slates("lists of 3, half the clicks", 1500, 3, 0.5, names, 0.5) for names in ((), ("iips",))),
     slates("lists of 3, independent", 3000, 3, 1.0),
     slates("lists of 3, few clicks, a click halves later rates", 2000, 3, 0.5, (), 0.03),
-)  # fmt: skip
+)
 
 
 def run(logs: int = LOGS, seed: int = 0) -> list[Cell]:
     """All kinds of logs."""
     return [
-        _cell(world, logs, np.random.default_rng([seed, at])) for at, world in enumerate(WORLDS)
+        _cell(world, logs, np.random.default_rng([seed, index]))
+        for index, world in enumerate(WORLDS)
     ]
 
 
@@ -211,12 +227,17 @@ def _cell(world: World, logs: int, random: np.random.Generator) -> Cell:
     value, low, high, reach = np.array(rows).T if rows else np.full((4, 0), np.nan)
     shares = {name: names.count(name) / logs for name in sorted(set(names))}
     return Cell(
-        world.name, " ".join(world.estimators) or "default", world.rows, logs, len(rows) / logs,
+        world.name,
+        " ".join(world.estimators) or "default",
+        world.rows,
+        logs,
+        len(rows) / logs,
         _mean((low <= world.truth) & (world.truth <= high)),
         _mean(np.abs(value - world.truth) <= reach),
-        _median(high - low), _median(2 * reach),
+        _median(high - low),
+        _median(2 * reach),
         ", ".join(f"{name} {share:.0%}" for name, share in shares.items()),
-    )  # fmt: skip
+    )
 
 
 def _mean(values: NDArray[Any]) -> float:
@@ -232,13 +253,27 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.world, c.estimator, f"{c.rows:,}", percent(c.answered),
-         *((marked(c.covered, c.holds), percent(c.student), f"{c.width:.4f}",
-            f"{c.student_width:.4f}") if c.answered else ("",) * 4), c.reported)
+        (
+            c.world,
+            c.estimator,
+            f"{c.rows:,}",
+            percent(c.answered),
+            *(
+                (
+                    marked(c.covered, c.holds),
+                    percent(c.student),
+                    f"{c.width:.4f}",
+                    f"{c.student_width:.4f}",
+                )
+                if c.answered
+                else ("",) * 4
+            ),
+            c.reported,
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     error = percent(np.sqrt(LEVEL * (1 - LEVEL) / cells[0].logs))
-    words = (
+    text = (
         f"{cells[0].logs:,} logs of each kind; `rankgate online ope` with a target whose true "
         "value is known, intervals of 95 %, beside Student's interval of the same estimate and "
         f"error (standard error of a share of 95 % over all logs {error}). `iips` supposes what is "
@@ -246,6 +281,15 @@ def section(cells: Sequence[Any]) -> str:
         "logs: it is reported only where it is named. `dm` with too few rows of the target's "
         "actions has a value and no interval."
     )
-    heads = ("log", "estimator", "rows", "with an interval", "covered", "Student's", "width",
-             "Student's width", "reported")  # fmt: skip
-    return f"## Off-policy estimates\n\n{words}\n\n{table(heads, rows)}"
+    heads = (
+        "log",
+        "estimator",
+        "rows",
+        "with an interval",
+        "covered",
+        "Student's",
+        "width",
+        "Student's width",
+        "reported",
+    )
+    return f"## Off-policy estimates\n\n{text}\n\n{table(heads, rows)}"

@@ -30,8 +30,12 @@ RESAMPLES = 300
 LEVEL = 0.95
 SIZES = (10, 20, 40)
 TRUTHS = (  # correlation, reliability of the metric and of the KPI
-    (0.8, 0.9, 0.8), (0.95, 0.9, 0.9), (0.5, 0.8, 0.5), (0.0, 0.8, 0.5), (0.8, 0.9, 0.15),
-)  # fmt: skip
+    (0.8, 0.9, 0.8),
+    (0.95, 0.9, 0.9),
+    (0.5, 0.8, 0.5),
+    (0.0, 0.8, 0.5),
+    (0.8, 0.9, 0.15),
+)
 _UNRELIABLE = 0.2
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda random, n: random.normal(size=(2, n)),
@@ -105,7 +109,7 @@ def _cell(
     random: np.random.Generator,
 ) -> Cell:
     correlation = truth[0]
-    now, before = [], []
+    now, previous = [], []
     for _ in range(histories):
         metric, kpi, metric_error, kpi_error = _history(SHAPES[shape], size, truth, random)
         seed = int(random.integers(1 << 30))
@@ -119,11 +123,15 @@ def _cell(
         draws = draws[np.isfinite(draws)]
         enough = len(draws) >= RESAMPLES / 2
         tail = (1 - LEVEL) / 2
-        before.append(np.quantile(draws, [tail, 1 - tail]) if enough else (np.nan, np.nan))
+        previous.append(np.quantile(draws, [tail, 1 - tail]) if enough else (np.nan, np.nan))
     return Cell(
-        shape, size, *truth, histories, *_shares(np.array(now), correlation),
-        *_shares(np.array(before), correlation),
-    )  # fmt: skip
+        shape,
+        size,
+        *truth,
+        histories,
+        *_shares(np.array(now), correlation),
+        *_shares(np.array(previous), correlation),
+    )
 
 
 def _history(
@@ -150,8 +158,8 @@ def _shares(ends: Floats, truth: float) -> tuple[float, float, float]:
     low, high = ends[np.isfinite(ends[:, 0])].T
     if not len(low):
         return 0.0, 0.0, 0.0
-    held = (low <= truth) & (truth <= high)
-    return len(low) / len(ends), float(held.mean()), float((high - low).mean())
+    covered = (low <= truth) & (truth <= high)
+    return len(low) / len(ends), float(covered.mean()), float((high - low).mean())
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -159,15 +167,24 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.shape, str(c.experiments), f"{c.correlation:g}", f"{c.metric:g}, {c.kpi:g}",
-         percent(c.answered), marked(c.answered * (1 - c.covered), c.holds), percent(c.covered),
-         f"{c.width:.2f}", percent(c.answered_before), percent(c.covered_before),
-         f"{c.width_before:.2f}")
+        (
+            c.shape,
+            str(c.experiments),
+            f"{c.correlation:g}",
+            f"{c.metric:g}, {c.kpi:g}",
+            percent(c.answered),
+            marked(c.answered * (1 - c.covered), c.holds),
+            percent(c.covered),
+            f"{c.width:.2f}",
+            percent(c.answered_before),
+            percent(c.covered_before),
+            f"{c.width_before:.2f}",
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     lowest = min(c.covered for c in cells if c.kpi > _UNRELIABLE)
     unreliable = [c for c in cells if c.kpi <= _UNRELIABLE]
-    words = (
+    text = (
         f"{cells[0].histories:,} histories of past experiments of each kind, intervals of 95 %. "
         "The interval is of drawn covariances, and there is none where the measured differences "
         "allow every correlation; percentiles of resampled experiments were used before. Of the "
@@ -178,7 +195,17 @@ def section(cells: Sequence[Any]) -> str:
         f"{percent(max(c.answered for c in unreliable))} of these histories have one, those in "
         "which chance makes the KPI look reliable."
     )
-    heads = ("true differences", "experiments", "correlation", "reliabilities", "with an interval",
-             "wrong of all", "covered", "width", "with, before", "covered, before",
-             "width, before")  # fmt: skip
-    return f"## Corrected correlations of offline and online\n\n{words}\n\n{table(heads, rows)}"
+    heads = (
+        "true differences",
+        "experiments",
+        "correlation",
+        "reliabilities",
+        "with an interval",
+        "wrong of all",
+        "covered",
+        "width",
+        "with, before",
+        "covered, before",
+        "width, before",
+    )
+    return f"## Corrected correlations of offline and online\n\n{text}\n\n{table(heads, rows)}"

@@ -80,52 +80,86 @@ def _total_errors(seed: int, replications: int = 2000) -> Iterator[Cell]:
         for _ in range(replications):
             query = rng.normal(0, 0.1 if losses else 0.2, queries)
             query = query - size * (rng.random(queries) < losses) + size * losses
-            common, own = rng.normal(), rng.normal(size=4)
-            bias = correlation**0.5 * common + (1 - correlation) ** 0.5 * own
+            common, rater_bias = rng.normal(), rng.normal(size=4)
+            bias = correlation**0.5 * common + (1 - correlation) ** 0.5 * rater_bias
             values = query[:, None] + (0.01 if losses else 0.03) * bias
             values = values + rng.normal(0, 0.1, values.shape)
-            found = facets(values)
+            variance_facets = facets(values)
             ends = (
-                found.ends(),
-                skewed_interval_ends(values, found),
-                skewed_interval_ends(values, found, other=found.correlated([1], 0.3)),
+                variance_facets.ends(),
+                skewed_interval_ends(values, variance_facets),
+                skewed_interval_ends(
+                    values, variance_facets, other=variance_facets.correlated([1], 0.3)
+                ),
             )
             covered += [low <= 0 <= high for low, high in ends]
             widths += [high - low for low, high in ends]
         share = covered / replications
-        yield Cell("total error covers", name, replications, float(share[0]), float(share[1]),
-                   LEAST, 1.0, float(widths[1] / widths[0]))  # fmt: skip
+        yield Cell(
+            "total error covers",
+            name,
+            replications,
+            float(share[0]),
+            float(share[1]),
+            LEAST,
+            1.0,
+            float(widths[1] / widths[0]),
+        )
         if correlation:
-            yield Cell("the interval named for .3", name, replications, float(share[0]),
-                       float(share[2]), LEAST, 1.0, float(widths[2] / widths[0]))  # fmt: skip
+            yield Cell(
+                "the interval named for .3",
+                name,
+                replications,
+                float(share[0]),
+                float(share[2]),
+                LEAST,
+                1.0,
+                float(widths[2] / widths[0]),
+            )
 
 
 def _lineages(seed: int, replications: int = 600) -> Iterator[Cell]:
     """Intervals of the advantage of a family, by a fair judge; before: all noise is taken out."""
     for systems in (8, 16, 40):
-        rng, own = np.random.default_rng([seed, systems]), np.arange(systems) < systems // 2
+        rng, in_family = np.random.default_rng([seed, systems]), np.arange(systems) < systems // 2
         covered, widths = np.zeros(2), np.zeros(2)
         for _ in range(replications):
-            people = (rng.normal(0.5, 0.15, (50, 1)) + rng.normal(0, 0.05, systems)
-                      + rng.normal(0, 0.1, (50, systems)))  # fmt: skip
-            judge = (0.1 + 0.8 * people + rng.normal(0, 0.02, systems)
-                     + rng.normal(0, 0.07, people.shape))  # fmt: skip
+            people = (
+                rng.normal(0.5, 0.15, (50, 1))
+                + rng.normal(0, 0.05, systems)
+                + rng.normal(0, 0.1, (50, systems))
+            )
+            judge = (
+                0.1
+                + 0.8 * people
+                + rng.normal(0, 0.02, systems)
+                + rng.normal(0, 0.07, people.shape)
+            )
             tables = {"nDCG": (people, judge)}
-            row = family_bias(tables, Lineage({"judge": "a"}), own, 0.05).row(0, named=True)
+            row = family_bias(tables, Lineage({"judge": "a"}), in_family, 0.05).row(0, named=True)
             half = row["high"] - row["advantage"]
-            plain = half * _narrower(people, judge, own)
+            plain = half * _narrower(people, judge, in_family)
             covered += [abs(row["advantage"]) <= plain, abs(row["advantage"]) <= half]
             widths += [plain, half]
         share = covered / replications
-        yield Cell("the family's interval covers", f"{systems} systems, 50 queries, a fair judge",
-                   replications, float(share[0]), float(share[1]), LEAST, 1.0,
-                   float(widths[1] / widths[0]))  # fmt: skip
+        yield Cell(
+            "the family's interval covers",
+            f"{systems} systems, 50 queries, a fair judge",
+            replications,
+            float(share[0]),
+            float(share[1]),
+            LEAST,
+            1.0,
+            float(widths[1] / widths[0]),
+        )
 
 
 def _within(values: Floats, own: NDArray[np.bool_]) -> Floats:
     """Deviations of systems from the mean of the family, or of the others."""
-    mine, others = (values[..., some].mean(axis=-1, keepdims=True) for some in (own, ~own))
-    return np.asarray(values - np.where(own, mine, others), np.float64)
+    family_mean, other_mean = (
+        values[..., mask].mean(axis=-1, keepdims=True) for mask in (own, ~own)
+    )
+    return np.asarray(values - np.where(own, family_mean, other_mean), np.float64)
 
 
 def _contrast(table: Floats, own: NDArray[np.bool_]) -> Floats:
@@ -141,13 +175,16 @@ def _narrower(people: Floats, judge: Floats, own: NDArray[np.bool_]) -> float:
     squares = float(((y - slope * x) ** 2).sum())
     noise = float(_within(judge - slope * people, own).var(axis=0, ddof=1).sum()) / len(people)
     spread = 1 / own.sum() + 1 / (~own).sum()
-    apart = float(_contrast(people, own).mean())
-    others = squares / free * apart**2 / square + float(table.var(ddof=1)) / len(people)
-    taken = noise * max(0.0, 1 - UNDETERMINED / free)
-    before, after = (
-        max(squares - less, 0.0) / free * spread + others for less in (noise, taken)
-    )  # fmt: skip
-    return float(np.sqrt(before / after))
+    mean_contrast = float(_contrast(people, own).mean())
+    other_variance = squares / free * mean_contrast**2 / square + float(table.var(ddof=1)) / len(
+        people
+    )
+    scaled_noise = noise * max(0.0, 1 - UNDETERMINED / free)
+    variance_before, variance_after = (
+        max(squares - removed_noise, 0.0) / free * spread + other_variance
+        for removed_noise in (noise, scaled_noise)
+    )
+    return float(np.sqrt(variance_before / variance_after))
 
 
 def _alarms(seed: int, replications: int = 60) -> Iterator[Cell]:
@@ -155,21 +192,28 @@ def _alarms(seed: int, replications: int = 60) -> Iterator[Cell]:
     from rankgate.judging.agreement import agreement_alarms as code
 
     for queries, pairs in ((3, 60), (8, 80), (20, 100)):
-        for bad, least, most in (("reversed", 0.9, 1.0), ("random", 0.0, 0.05)):
+        for bad, lower_bound, upper_bound in (("reversed", 0.9, 1.0), ("random", 0.0, 0.05)):
             rng = np.random.default_rng([seed, queries, len(bad)])
-            called = np.zeros(2)
+            alarm_counts = np.zeros(2)
             honest = 0
             for _ in range(replications):
                 table = _ratings(rng, queries, pairs, bad)
-                found = [alarm for alarm in rater_alarms(table) if alarm.who == "A"]
-                called[1] += any(alarm.kind == "reversed" for alarm in found)
+                alarms = [alarm for alarm in rater_alarms(table) if alarm.who == "A"]
+                alarm_counts[1] += any(alarm.kind == "reversed" for alarm in alarms)
                 checks = code.rater_checks(table, 1 - code.FALSE_ALARMS / 4)
-                called[0] += checks[0].kappa.high < 0
+                alarm_counts[0] += checks[0].kappa.high < 0
                 honest += any(alarm.who != "A" for alarm in rater_alarms(table))
-            share = called / replications
-            yield Cell("called reversed", f"a {bad} rater of 4, {queries} queries, {pairs} pairs",
-                       replications, float(share[0]), float(share[1]), least, most,
-                       1 - honest / replications)  # fmt: skip
+            share = alarm_counts / replications
+            yield Cell(
+                "called reversed",
+                f"a {bad} rater of 4, {queries} queries, {pairs} pairs",
+                replications,
+                float(share[0]),
+                float(share[1]),
+                lower_bound,
+                upper_bound,
+                1 - honest / replications,
+            )
 
 
 def _ratings(rng: np.random.Generator, queries: int, pairs: int, bad: str) -> Any:  # noqa: ANN401
@@ -178,8 +222,11 @@ def _ratings(rng: np.random.Generator, queries: int, pairs: int, bad: str) -> An
     truth = rng.choice(4, pairs, p=[0.4, 0.25, 0.2, 0.15])
     grades = np.clip(np.rint(truth[:, None] + rng.normal(0, 0.7, (pairs, 4))), 0, 3)
     grades[:, 0] = 3 - grades[:, 0] if bad == "reversed" else rng.permutation(grades[:, 0])
-    rows = [(f"q{i % queries}", f"d{i}", "ABCD"[j], grades[i, j])
-            for i in range(pairs) for j in range(4)]  # fmt: skip
+    rows = [
+        (f"q{i % queries}", f"d{i}", "ABCD"[j], grades[i, j])
+        for i in range(pairs)
+        for j in range(4)
+    ]
     names = ["query_id", "doc_id", "rater", "grade"]
     return rated_pairs(Ratings(pl.DataFrame(rows, schema=names, orient="row")))
 
@@ -207,9 +254,16 @@ def _sweeps(seed: int, replications: int = 400) -> Iterator[Cell]:
                 assert high is not None
                 covered += low <= truth <= high
             share = covered / replications
-            yield Cell("a sweep's held-out interval covers (not mended, named)",
-                       f"{queries} queries, 8 settings that differ by {spread:g} a query",
-                       replications, share, share, LEAST, 1.0, 1.0)  # fmt: skip
+            yield Cell(
+                "a sweep's held-out interval covers (not mended, named)",
+                f"{queries} queries, 8 settings that differ by {spread:g} a query",
+                replications,
+                share,
+                share,
+                LEAST,
+                1.0,
+                1.0,
+            )
 
 
 def section(cells: Sequence[Any]) -> str:

@@ -38,11 +38,11 @@ def differences(folder: Path = FOLDER) -> dict[str, Floats]:
 
 def matrices(folder: Path = FOLDER) -> dict[str, Floats]:
     """The real matrices that are at hand."""
-    place = folder / "score-matrices-trec"
+    matrix_folder = folder / "score-matrices-trec"
     return {
-        name: _matrix(place / f"{file}.csv")
+        name: _matrix(matrix_folder / f"{file}.csv")
         for name, file in REAL.items()
-        if (place / f"{file}.csv").is_file()
+        if (matrix_folder / f"{file}.csv").is_file()
     }
 
 
@@ -55,6 +55,6 @@ def _matrix(path: Path) -> Floats:
 def _pooled(table: Floats) -> Floats:
     """Centred differences of systems that follow each other by their means: alike, not equal."""
     order = np.argsort(-table.mean(axis=0), kind="stable")
-    best = table[:, order[: len(order) * 3 // 4]]
-    delta = np.diff(best, axis=1)
+    top_systems = table[:, order[: len(order) * 3 // 4]]
+    delta = np.diff(top_systems, axis=1)
     return np.asarray((delta - delta.mean(axis=0)).ravel(), np.float64)

@@ -52,24 +52,34 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             values = rng.choice(centred, (n, replications))
             for delta in DELTAS:
                 result = float((student_test(values + delta).p_value <= ALPHA).mean())
-                drawn = randomization(values + delta, samples=RESAMPLES).p_value
+                p_values = randomization(values + delta, samples=RESAMPLES).p_value
                 cells.append(
                     Cell(
-                        name, n, delta, power(delta, float(centred.std()), n), result,
-                        float((drawn <= ALPHA).mean()),
+                        name,
+                        n,
+                        delta,
+                        power(delta, float(centred.std()), n),
+                        result,
+                        float((p_values <= ALPHA).mean()),
                         sqrt(max(result * (1 - result), 1e-9) / replications),
                     )
-                )  # fmt: skip
+                )
     return cells
 
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     rows = [
-        (c.population, str(c.n), f"{c.delta:g}", percent(c.predicted), percent(c.t),
-         percent(c.randomization))
+        (
+            c.population,
+            str(c.n),
+            f"{c.delta:g}",
+            percent(c.predicted),
+            percent(c.t),
+            percent(c.randomization),
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     return (
         "## Power\n\nShare of replications in which a true difference is found at the 5 % level: "
         "as the formula behind every printed detectable difference says, and as it came "

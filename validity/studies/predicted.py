@@ -96,31 +96,40 @@ def _pools(rng: np.random.Generator) -> Iterator[tuple[str, str, Floats]]:
         y = population[rng.integers(0, len(population), 50_000)]
         for judge, sees in JUDGES.items():
             yield name, judge, np.stack([y, sees(y, rng)])
-    place = FOLDER / "rag25-human-vs-llm"
-    if place.exists():
-        yield "TREC RAG 2025, simulated runs", "language model", _rag(place, rng)
+    rag_folder = FOLDER / "rag25-human-vs-llm"
+    if rag_folder.exists():
+        yield "TREC RAG 2025, simulated runs", "language model", _rag(rag_folder, rng)
 
 
 def _cell(name: str, judge: str, pool: Floats, n: int, replications: int, seed: int) -> Cell:
     truth, size = pool[0].mean(), TIMES * n
     rng = np.random.default_rng([seed, n])
-    every, with_model, without = np.ones(size), 0.0, 0.0
-    both, people = np.zeros((n, replications)), np.zeros((n, replications))
+    weights, with_model, without_model = np.ones(size), 0.0, 0.0
+    combined_values, people = np.zeros((n, replications)), np.zeros((n, replications))
     for i in range(replications):
         y, x = pool[:, rng.integers(0, pool.shape[1], size)]
-        found = estimate_population(y[:n], predicted=x[:n], population=Population(x, every))
-        both[:, i], people[:, i] = found.values, y[:n]
-        with_model += found.variance
-        without += found.sampled_error**2
-    covered, alone = (
-        float(((each.low <= truth) & (truth <= each.high)).mean())
-        for each in (guarded_interval(both, LEVEL), guarded_interval(people, LEVEL))
+        estimate = estimate_population(y[:n], predicted=x[:n], population=Population(x, weights))
+        combined_values[:, i], people[:, i] = estimate.values, y[:n]
+        with_model += estimate.variance
+        without_model += estimate.sampled_error**2
+    covered, covered_by_people = (
+        float(((interval.low <= truth) & (truth <= interval.high)).mean())
+        for interval in (guarded_interval(combined_values, LEVEL), guarded_interval(people, LEVEL))
     )
-    passed = float((guarded_interval(both, 1 - 2 * ALPHA).low > truth).mean())
+    passed = float((guarded_interval(combined_values, 1 - 2 * ALPHA).low > truth).mean())
     return Cell(
-        name, judge, n, size, replications, covered, alone, passed,
-        float(np.corrcoef(pool)[0, 1]), _used(pool), 1 - with_model / without,
-    )  # fmt: skip
+        name,
+        judge,
+        n,
+        size,
+        replications,
+        covered,
+        covered_by_people,
+        passed,
+        float(np.corrcoef(pool)[0, 1]),
+        _used(pool),
+        1 - with_model / without_model,
+    )
 
 
 def _used(pool: Floats) -> float:
@@ -136,20 +145,23 @@ _TOPICS, _DEPTH = 20_000, 10
 def _rag(place: Path, rng: np.random.Generator) -> Floats:
     """Differences in nDCG@10 of two runs by people's grades and by the model's."""
     people, model = (
-        read_qrels(place / f"qrels.rag25.{each}.txt.gz").table for each in ("test", "test-umbrela2")
+        read_qrels(place / f"qrels.rag25.{source}.txt.gz").table
+        for source in ("test", "test-umbrela2")
     )
     joined = people.join(model, on=["query_id", "doc_id"])
-    topics = [part.select("grade", "grade_right").to_numpy().T
-              for part in joined.partition_by("query_id", maintain_order=True)]  # fmt: skip
+    topics = [
+        topic_rows.select("grade", "grade_right").to_numpy().T
+        for topic_rows in joined.partition_by("query_id", maintain_order=True)
+    ]
     discount = 1 / np.log2(np.arange(2, _DEPTH + 2))
     result = np.zeros((2, _TOPICS))
     for i in range(_TOPICS):
         grades = topics[rng.integers(len(topics))]
-        best = -np.sort(-grades, axis=1)[:, :_DEPTH] @ discount[: grades.shape[1]]
+        ideal_dcg = -np.sort(-grades, axis=1)[:, :_DEPTH] @ discount[: grades.shape[1]]
         for sign, noise in ((-1, 2.0), (1, 1.6)):
-            seen = grades[0] + rng.normal(0, noise, grades.shape[1])
-            top = grades[:, np.argsort(-seen)[:_DEPTH]]
-            result[:, i] += sign * (top @ discount[: top.shape[1]]) / np.maximum(best, 1e-9)
+            noisy_grades = grades[0] + rng.normal(0, noise, grades.shape[1])
+            top = grades[:, np.argsort(-noisy_grades)[:_DEPTH]]
+            result[:, i] += sign * (top @ discount[: top.shape[1]]) / np.maximum(ideal_dcg, 1e-9)
     return result
 
 
@@ -170,17 +182,26 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.population, c.judge, f"{c.people} of {c.queries}", marked(c.covered, c.holds),
-         percent(c.alone), marked(c.false_pass, _passes(c)), f"{c.correlation:.2f}",
-         percent(c.saving), percent(_theory(c)),
-         percent(c.correlation**2 * (1 - c.people / c.queries)))
+        (
+            c.population,
+            c.judge,
+            f"{c.people} of {c.queries}",
+            marked(c.covered, c.holds),
+            percent(c.alone),
+            marked(c.false_pass, _passes(c)),
+            f"{c.correlation:.2f}",
+            percent(c.saving),
+            percent(_theory(c)),
+            percent(c.correlation**2 * (1 - c.people / c.queries)),
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     missed = [c for c in cells if not c.holds]
     fair = [c for c in cells if "fair" in c.judge and c.people >= QUERIES[1]]
     near = [c for c in fair if abs(c.saving - _theory(c)) <= _NEAR]
-    large = [c for c in fair if abs(c.saving - c.correlation**2 * (1 - c.people / c.queries))
-             <= _NEAR]  # fmt: skip
+    large = [
+        c for c in fair if abs(c.saving - c.correlation**2 * (1 - c.people / c.queries)) <= _NEAR
+    ]
     return (
         "## Judgments of a model, corrected by people\n\nShare of 95 % intervals that hold the "
         f"true mean difference, {cells[0].replications:,} replications a cell: people judge a "
@@ -197,9 +218,22 @@ def section(cells: Sequence[Any]) -> str:
         f"{percent(min(c.saving for c in fair))} to {percent(max(c.saving for c in fair))} are "
         f"saved: {len(near)} of {len(fair)} cells within 5 points of the theory for n queries, "
         f"{len(large)} within 5 points of that for many.\n\n"
-        + table(("differences", "model", "queries", "covered", "people alone", "false pass",
-                 "correlation", "saved", "in theory", "theory, n large"), rows)
-    )  # fmt: skip
+        + table(
+            (
+                "differences",
+                "model",
+                "queries",
+                "covered",
+                "people alone",
+                "false pass",
+                "correlation",
+                "saved",
+                "in theory",
+                "theory, n large",
+            ),
+            rows,
+        )
+    )
 
 
 _NEAR = 0.05

@@ -74,8 +74,8 @@ class World:
 def _ndcg(grades: Floats, order: NDArray[np.int64]) -> Floats:
     discount = 1 / np.log2(np.arange(2, DEPTH + 2))
     top = np.take_along_axis(grades, order[:, :DEPTH], axis=1) @ discount
-    best = -np.sort(-grades, axis=1)[:, :DEPTH] @ discount
-    return np.where(best > 0, top / np.maximum(best, 1e-9), 0.0)
+    ideal = -np.sort(-grades, axis=1)[:, :DEPTH] @ discount
+    return np.where(ideal > 0, top / np.maximum(ideal, 1e-9), 0.0)
 
 
 def _errs(world: World, rng: np.random.Generator, size: float = 0.8) -> Floats:
@@ -84,8 +84,8 @@ def _errs(world: World, rng: np.random.Generator, size: float = 0.8) -> Floats:
 
 def _raised(world: World, rng: np.random.Generator, share: float = 0.3) -> Floats:
     """The same, a grade higher for some of what the candidate shows first."""
-    more = world.first & (rng.random(world.grades.shape) < share)
-    return np.clip(_errs(world, rng) + more, 0, 3)
+    raised = world.first & (rng.random(world.grades.shape) < share)
+    return np.clip(_errs(world, rng) + raised, 0, 3)
 
 
 def _repeated(world: World, rng: np.random.Generator) -> Floats:
@@ -100,9 +100,9 @@ def _exchanged(world: World, rng: np.random.Generator) -> Floats:
     """
     grades = world.grades.copy()
     for i in range(len(grades)):
-        some = np.flatnonzero(rng.random(DOCUMENTS) < 0.3)
-        order = np.argsort(-(world.first[i, some] + rng.normal(0, 1.0, len(some))))
-        grades[i, some[order]] = -np.sort(-grades[i, some])
+        sampled = np.flatnonzero(rng.random(DOCUMENTS) < 0.3)
+        order = np.argsort(-(world.first[i, sampled] + rng.normal(0, 1.0, len(sampled))))
+        grades[i, sampled[order]] = -np.sort(-grades[i, sampled])
     return grades
 
 
@@ -120,18 +120,36 @@ MODELS: dict[str, tuple[bool, str, Callable[[World, np.random.Generator], Floats
     "good": (True, "unknown", lambda w, rng: _errs(w, rng, 0.5)),
     "raises what the candidate shows": (True, "unknown", _raised),
     "saw all": (
-        False, "unknown", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng))),
+        False,
+        "unknown",
+        lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng)),
+    ),
     "saw all, stated to have seen none": (
-        False, "none", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng))),
+        False,
+        "none",
+        lambda w, rng: _mixed(w.judged, _repeated(w, rng), _raised(w, rng)),
+    ),
     "saw half": (
-        False, "unknown", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng))),
+        False,
+        "unknown",
+        lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng)),
+    ),
     "saw half, whose file is given": (
-        True, "file", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng))),
+        True,
+        "file",
+        lambda w, rng: _mixed(_half(w), _repeated(w, rng), _raised(w, rng)),
+    ),
     "saw all, elsewhere grades as often as people": (
-        False, "unknown", lambda w, rng: _mixed(w.judged, _repeated(w, rng), _exchanged(w, rng))),
+        False,
+        "unknown",
+        lambda w, rng: _mixed(w.judged, _repeated(w, rng), _exchanged(w, rng)),
+    ),
     "saw half, elsewhere grades as often as people": (
-        False, "unknown", lambda w, rng: _mixed(_half(w), _repeated(w, rng), _exchanged(w, rng))),
-}  # fmt: skip
+        False,
+        "unknown",
+        lambda w, rng: _mixed(_half(w), _repeated(w, rng), _exchanged(w, rng)),
+    ),
+}
 """Whether an answer is right, what is stated of the model, and its grades."""
 
 
@@ -185,33 +203,48 @@ def _cell(name: str, queries: int, people: int, replications: int, seed: int) ->
     replications = replications if sound else round(replications / UNSOUND)
     rng = np.random.default_rng([seed, queries, *map(ord, name)])
     equal, better = (
-        np.array([_looked_at(World.of(queries, people, noise, rng), judge, stated, rng)
-                  for _ in range(replications)])
-        if sound or noise == 2.0 else np.full((1, 3), np.nan)
+        np.array(
+            [
+                _looked_at(World.of(queries, people, noise, rng), judge, stated, rng)
+                for _ in range(replications)
+            ]
+        )
+        if sound or noise == 2.0
+        else np.full((1, 3), np.nan)
         for noise in (2.0, 1.75)
-    )  # fmt: skip
-    before, after, answered = (equal[:, j] for j in range(3))
-    covered = 1 - after.sum() / answered.sum() if answered.any() else float("nan")
+    )
+    unchecked, checked, answered = (equal[:, j] for j in range(3))
+    covered = 1 - checked.sum() / answered.sum() if answered.any() else float("nan")
     return Cell(
-        name, sound, people, queries, replications, float(before.mean()), float(after.mean()),
-        float(covered), float(answered.mean()), float(better[:, 0].mean()),
+        name,
+        sound,
+        people,
+        queries,
+        replications,
+        float(unchecked.mean()),
+        float(checked.mean()),
+        float(covered),
+        float(answered.mean()),
+        float(better[:, 0].mean()),
         float(better[:, 1].mean()),
-    )  # fmt: skip
+    )
 
 
 def _looked_at(
-    world: World, judge: Callable[[World, np.random.Generator], Floats], stated: str,
+    world: World,
+    judge: Callable[[World, np.random.Generator], Floats],
+    stated: str,
     rng: np.random.Generator,
-) -> tuple[bool, bool, bool]:  # fmt: skip
+) -> tuple[bool, bool, bool]:
     """Whether the interval excludes 0 before and after the checks, and whether it is given."""
     grades = judge(world, rng)
     people, model = world.delta(world.grades), world.delta(grades)
-    before = _excludes(people[world.judged], model[world.judged], model)
-    left = ~_half(world) if stated == "file" else np.ones(len(model), np.bool_)
-    sample = world.judged & left
-    if _seen(world.grades[sample], grades[left], sample[left], stated):
-        return before, False, False
-    return before, _excludes(people[sample], model[sample], model[left]), True
+    unchecked = _excludes(people[world.judged], model[world.judged], model)
+    remaining = ~_half(world) if stated == "file" else np.ones(len(model), np.bool_)
+    sample = world.judged & remaining
+    if _seen(world.grades[sample], grades[remaining], sample[remaining], stated):
+        return unchecked, False, False
+    return unchecked, _excludes(people[sample], model[sample], model[remaining]), True
 
 
 def _excludes(people: Floats, model: Floats, every: Floats) -> bool:
@@ -227,8 +260,12 @@ def _seen(people: Floats, model: Floats, sample: Flags, stated: str) -> bool:
     np.add.at(table[0], (people.astype(int).ravel(), model[sample].astype(int).ravel()), 1.0)
     if stated == "unknown" and cohen_values(table, GRADES)[0] >= AGREEMENT:
         return True
-    columns = (model.mean(axis=1), model.std(axis=1), (model == model.min()).mean(axis=1),
-               (model == model.max()).mean(axis=1))  # fmt: skip
+    columns = (
+        model.mean(axis=1),
+        model.std(axis=1),
+        (model == model.min()).mean(axis=1),
+        (model == model.max()).mean(axis=1),
+    )
     return chance_of_sample(np.stack(columns, axis=1), sample) < CHANCES[stated]
 
 
@@ -237,11 +274,17 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.model, f"{c.people} of {c.queries}", percent(c.excluded_before),
-         marked(c.excluded, c.holds), "–" if c.covered != c.covered else percent(c.covered),
-         percent(c.answered), f"{percent(c.power_before)} / {percent(c.power)}" if c.sound else "–")
+        (
+            c.model,
+            f"{c.people} of {c.queries}",
+            percent(c.excluded_before),
+            marked(c.excluded, c.holds),
+            "–" if c.covered != c.covered else percent(c.covered),
+            percent(c.answered),
+            f"{percent(c.power_before)} / {percent(c.power)}" if c.sound else "–",
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     sound = [c for c in cells if c.sound]
     missed = [c for c in cells if not c.holds]
     names = "; ".join(sorted({c.model for c in missed})) or "none"
@@ -259,6 +302,7 @@ def section(cells: Sequence[Any]) -> str:
         f"before and after. What does not hold: {names}. A model that saw a part of the labels, "
         "and whose grades elsewhere are distributed as people's, is not found: only a true "
         "statement of what it saw helps there.\n\n"
-        + table(("model", "people", "excluded before", "excluded", "covered", "given",
-                 "power"), rows)
-    )  # fmt: skip
+        + table(
+            ("model", "people", "excluded before", "excluded", "covered", "given", "power"), rows
+        )
+    )

@@ -68,27 +68,58 @@ def run(tables: int = TABLES, seed: int = 43) -> list[Cell]:
         for number in range(tables):
             form = FORMS[number % len(FORMS)]
             counts[form].update(_audited(rng, form, Path(folder) / "table"))
-    return [Cell(form, *(counts[form][name] for name in (
-        "tables", "false_impossible", "planted", "numbers", "checked", "unread", "misread",
-    ))) for form in FORMS]  # fmt: skip
+    return [
+        Cell(
+            form,
+            *(
+                counts[form][name]
+                for name in (
+                    "tables",
+                    "false_impossible",
+                    "planted",
+                    "numbers",
+                    "checked",
+                    "unread",
+                    "misread",
+                )
+            ),
+        )
+        for form in FORMS
+    ]
 
 
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page: a row for each form."""
     from tables import percent, table
 
-    rows = [(c.form, f"{c.tables:,}", str(c.false_impossible), f"{c.planted:,}",
-             percent(c.checked / c.numbers), percent(c.unread / c.numbers), str(c.misread))
-            for c in cells]  # fmt: skip
-    heads = ("form", "true tables", "called impossible", "planted numbers found",
-             "numbers checked", "numbers not read", "numbers misread")  # fmt: skip
-    words = (
+    rows = [
+        (
+            c.form,
+            f"{c.tables:,}",
+            str(c.false_impossible),
+            f"{c.planted:,}",
+            percent(c.checked / c.numbers),
+            percent(c.unread / c.numbers),
+            str(c.misread),
+        )
+        for c in cells
+    ]
+    heads = (
+        "form",
+        "true tables",
+        "called impossible",
+        "planted numbers found",
+        "numbers checked",
+        "numbers not read",
+        "numbers misread",
+    )
+    text = (
         "True tables in mixed styles of print (separators of thousands, decimal commas, percent "
         "signs, rows of changes, `n=50`, LaTeX and HTML markup, ±, footnotes), and for each a "
         "copy with one number that no mean over its queries rounds to. A number that can be read "
         "in two ways is reported as not read, and is not checked."
     )
-    return f"## Audits of published tables\n\n{words}\n\n{table(heads, rows)}"
+    return f"## Audits of published tables\n\n{text}\n\n{table(heads, rows)}"
 
 
 @dataclass(frozen=True)
@@ -161,8 +192,15 @@ def _style(
         separators += [r"\,", "." if comma else "{,}"]
     if units != "fraction":
         places = max(1, places - 2)
-    return _Style(form, comma, units, str(rng.choice(_QUERIES)), places,
-                  str(rng.choice(separators)), str(rng.choice(_HEADS)))  # fmt: skip
+    return _Style(
+        form,
+        comma,
+        units,
+        str(rng.choice(_QUERIES)),
+        places,
+        str(rng.choice(separators)),
+        str(rng.choice(_HEADS)),
+    )
 
 
 def _printed(rng: np.random.Generator, style: _Style, means: list[dict[str, float]], n: int) -> str:
@@ -170,26 +208,32 @@ def _printed(rng: np.random.Generator, style: _Style, means: list[dict[str, floa
     count = f"{n:,}".replace(",", style.thousands)
     heads = ["System", *(name + (" (%)" if style.units == "head" else "") for name in METRICS)]
     if style.queries == "heads":
-        heads[1:] = [f"{head} (n={n})" for head in heads[1:]]
-    rows = [[f"System {at}", *(_cell(rng, style, row[name], n) for name in METRICS)]
-            for at, row in enumerate(means)]  # fmt: skip
+        heads[1:] = [f"{heading} (n={n})" for heading in heads[1:]]
+    rows = [
+        [f"System {number}", *(_cell(rng, style, row[name], n) for name in METRICS)]
+        for number, row in enumerate(means)
+    ]
     if rng.random() < 0.3:
         signs = rng.choice(["+", "-", "−"], len(METRICS))
         signs[0] = "+"
         changes = [_decimal(style, f"{rng.uniform(0, 40):.1f}") for _ in METRICS]
         unit = r" \%" if style.form == "latex" else " %"
-        rows.append([str(rng.choice(["best vs. BM25", "improvement", "Δ"])),
-                     *(sign + change + unit
-                       for sign, change in zip(signs, changes, strict=True))])  # fmt: skip
+        rows.append(
+            [
+                str(rng.choice(["best vs. BM25", "improvement", "Δ"])),
+                *(sign + change + unit for sign, change in zip(signs, changes, strict=True)),
+            ]
+        )
     if style.queries == "row":
-        rows.insert(int(rng.integers(len(rows) + 1)),
-                    [str(rng.choice(_HEADS)), *[count] * len(METRICS)])  # fmt: skip
+        rows.insert(
+            int(rng.integers(len(rows) + 1)), [str(rng.choice(_HEADS)), *[count] * len(METRICS)]
+        )
     elif style.queries == "column":
-        at = int(rng.integers(1, len(heads) + 1))
+        position = int(rng.integers(1, len(heads) + 1))
         prefix = "n=" if rng.random() < 0.3 else ""
-        heads.insert(at, style.head)
+        heads.insert(position, style.head)
         for row in rows:
-            row.insert(at, prefix + count)
+            row.insert(position, prefix + count)
     return _table(style.form, heads, rows, comma=style.comma)
 
 
@@ -202,13 +246,27 @@ def _table(form: str, heads: list[str], rows: list[list[str]], *, comma: bool) -
         )
     if form == "markdown":
         return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
-    lines = [" & ".join(cell.replace("#", r"\#") for cell in [row[0]]) + " & "
-             + " & ".join(row[1:]) + r" \\" for row in rows]  # fmt: skip
+    lines = [
+        " & ".join(cell.replace("#", r"\#") for cell in [row[0]])
+        + " & "
+        + " & ".join(row[1:])
+        + r" \\"
+        for row in rows
+    ]
     top = (
-        " & ".join(head.replace("#", r"\#").replace("%", r"\%") for head in heads) + r" \\ \midrule"
+        " & ".join(heading.replace("#", r"\#").replace("%", r"\%") for heading in heads)
+        + r" \\ \midrule"
     )
-    return "\n".join([r"\begin{tabular}{l@{}" + "r" * len(heads) + "}", r"\toprule", top, *lines,
-                      r"\bottomrule", r"\end{tabular}"])  # fmt: skip
+    return "\n".join(
+        [
+            r"\begin{tabular}{l@{}" + "r" * len(heads) + "}",
+            r"\toprule",
+            top,
+            *lines,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+    )
 
 
 def _decimal(style: _Style, number: str) -> str:
@@ -228,23 +286,72 @@ def _cell(rng: np.random.Generator, style: _Style, mean: float, n: int) -> str:
         percent = (r"\," if latex else " ") + percent
     marks = ["", "", ""]
     if latex:
-        marks += ["$^{*}$", r"$^{\dagger}$", r"\textsuperscript{ab}", r"$^{1,2}$", r"\tnote{a}",
-                  r"\footnotemark[1]", r"$\uparrow$", r"~$\pm$ " + spread, f"$_{{\\pm {spread}}}$",
-                  f" ({spread})", r"$^\ddagger$"]  # fmt: skip
-        around = ["{}", "{}", r"\textbf{{{}}}", r"\underline{{{}}}", r"\cellcolor{{gray!20}}{}",
-                  r"\cellcolor[HTML]{{FFCC00}} {}", r"\color{{red}}{}", r"\textcolor{{blue}}{{{}}}",
-                  r"\num{{{}}}", r"\num[round-precision=2]{{{}}}", r"{{\bfseries {}}}", "${}$",
-                  r"$\mathbf{{{}}}$", r"\cellcolor{{red!10}}\textbf{{{}}}", r"\best{{{}}}",
-                  r"\phantom{{0}}{}", r"\multicolumn{{1}}{{c}}{{{}}}"]  # fmt: skip
+        marks += [
+            "$^{*}$",
+            r"$^{\dagger}$",
+            r"\textsuperscript{ab}",
+            r"$^{1,2}$",
+            r"\tnote{a}",
+            r"\footnotemark[1]",
+            r"$\uparrow$",
+            r"~$\pm$ " + spread,
+            f"$_{{\\pm {spread}}}$",
+            f" ({spread})",
+            r"$^\ddagger$",
+        ]
+        templates = [
+            "{}",
+            "{}",
+            r"\textbf{{{}}}",
+            r"\underline{{{}}}",
+            r"\cellcolor{{gray!20}}{}",
+            r"\cellcolor[HTML]{{FFCC00}} {}",
+            r"\color{{red}}{}",
+            r"\textcolor{{blue}}{{{}}}",
+            r"\num{{{}}}",
+            r"\num[round-precision=2]{{{}}}",
+            r"{{\bfseries {}}}",
+            "${}$",
+            r"$\mathbf{{{}}}$",
+            r"\cellcolor{{red!10}}\textbf{{{}}}",
+            r"\best{{{}}}",
+            r"\phantom{{0}}{}",
+            r"\multicolumn{{1}}{{c}}{{{}}}",
+        ]
     else:
-        marks += ["*", "†", "‡ §", "<sup>ab</sup>", "<sup>1</sup>", "²", "ᵃ", "[^1]", " a", "↑",
-                  f" ± {spread}", f"±{spread}", f" +/- {spread}", f" ({spread})",
-                  f" [{number}]" if "," not in number else "", "*"]  # fmt: skip
-        around = ["{}", "{}", "**{}**", "__{}__", "_{}_", "<u>{}</u>", "<b>{}</b>",
-                  '<span style="color:red">{}</span>', "`{}`", "<u>**{}**</u>",
-                  "[{}](#note)"]  # fmt: skip
+        marks += [
+            "*",
+            "†",
+            "‡ §",
+            "<sup>ab</sup>",
+            "<sup>1</sup>",
+            "²",
+            "ᵃ",
+            "[^1]",
+            " a",
+            "↑",
+            f" ± {spread}",
+            f"±{spread}",
+            f" +/- {spread}",
+            f" ({spread})",
+            f" [{number}]" if "," not in number else "",
+            "*",
+        ]
+        templates = [
+            "{}",
+            "{}",
+            "**{}**",
+            "__{}__",
+            "_{}_",
+            "<u>{}</u>",
+            "<b>{}</b>",
+            '<span style="color:red">{}</span>',
+            "`{}`",
+            "<u>**{}**</u>",
+            "[{}](#note)",
+        ]
     mark = str(rng.choice(marks))
-    text = str(rng.choice(around)).format(number)
+    text = str(rng.choice(templates)).format(number)
     if mark and rng.random() < 0.5 and not mark.strip().startswith(("±", "~", "$_", "+")):
         text += percent + mark
     else:

@@ -80,12 +80,12 @@ def populations() -> dict[str, Floats]:
     for name, matrix in matrices().items():
         order = np.argsort(-matrix.mean(axis=0), kind="stable")[:SYSTEMS]
         result[name] = np.diff(matrix[:, order], axis=1).ravel()
-    return {name: each - each.mean() - MARGIN for name, each in result.items()}
+    return {name: gains - gains.mean() - MARGIN for name, gains in result.items()}
 
 
 def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -> Cell:
-    drawn = np.random.default_rng([seed, n, *name.encode()])
-    values = np.clip(drawn.choice(population, (n, replications)), *GAINS)
+    rng = np.random.default_rng([seed, n, *name.encode()])
+    values = np.clip(rng.choice(population, (n, replications)), *GAINS)
     bound = np.full(replications, -MARGIN)
     passed = {
         key: decide_statuses(values, bound, terms, GAINS) == "pass"
@@ -94,21 +94,23 @@ def _cell(name: str, population: Floats, n: int, replications: int, seed: int) -
             "anytime": Terms(anytime=True),
             "guaranteed": Terms(interval="guaranteed"),
         }.items()
-    }  # fmt: skip
+    }
     even = np.clip(values + MARGIN, *GAINS)
     share = unseen_share(n, ALPHA)
     turning = (-MARGIN - (1 - share) * values.mean(axis=0)) / share
     false = passed["t"]
     count = max(int(false.sum()), 1)
     return Cell(
-        name, n, *(float(passed[key].mean()) for key in ("t", "anytime", "guaranteed")),
+        name,
+        n,
+        *(float(passed[key].mean()) for key in ("t", "anytime", "guaranteed")),
         float((skewness(values)[false] < -SKEWED).sum() / count),
         float((turning[false] > GAINS[0]).sum() / count),
         float((decide_statuses(even, bound, Terms(), GAINS) == "pass").mean()),
         float((decide_statuses(even, bound, Terms(interval="guaranteed"), GAINS) == "pass").mean()),
         float((_bernstein_low(even, *GAINS, ALPHA) > -MARGIN).mean()),
         sqrt(ALPHA * (1 - ALPHA) / replications),
-    )  # fmt: skip
+    )
 
 
 def _bernstein_low(values: Floats, low: float, high: float, alpha: float) -> Floats:
@@ -124,26 +126,47 @@ def _bernstein_low(values: Floats, low: float, high: float, alpha: float) -> Flo
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     rows = [
-        (c.population, str(c.n), marked(c.t, cast("bool", c.t <= ALPHA + 3 * c.error)),
-         marked(c.anytime, cast("bool", c.anytime <= ALPHA + 3 * c.error)),
-         marked(c.guaranteed, c.holds), percent(c.warned), percent(c.cautioned),
-         percent(c.true_pass), percent(c.true_guaranteed), percent(c.bernstein))
+        (
+            c.population,
+            str(c.n),
+            marked(c.t, cast("bool", c.t <= ALPHA + 3 * c.error)),
+            marked(c.anytime, cast("bool", c.anytime <= ALPHA + 3 * c.error)),
+            marked(c.guaranteed, c.holds),
+            percent(c.warned),
+            percent(c.cautioned),
+            percent(c.true_pass),
+            percent(c.true_guaranteed),
+            percent(c.bernstein),
+        )
         for c in cells
-    ]  # fmt: skip
-    over = sum(c.t > ALPHA + 3 * c.error for c in cells)
-    kept = sum(c.holds for c in cells)
+    ]
+    exceeding = sum(c.t > ALPHA + 3 * c.error for c in cells)
+    holding = sum(c.holds for c in cells)
     return (
         "## Rare losses\n\nThe candidate is worse by just the margin (0.02), so every pass is "
         "false: because a few of all queries lose much, and as real systems next to each other in "
         "the ranking of TREC differ. A sample that misses the few who lose shows nothing to be "
-        f"careful about. Normal theory exceeds 5 % in {over} of {len(cells)} cells, by up to "
-        f'{max(c.t for c in cells):.1%}; `interval = "guaranteed"` keeps it in {kept} of them. '
+        f"careful about. Normal theory exceeds 5 % in {exceeding} of {len(cells)} cells, by up to "
+        f'{max(c.t for c in cells):.1%}; `interval = "guaranteed"` keeps it in {holding} of them. '
         "*Warned* and *cautioned*: how many false passes of t come with the warning of skew, and "
         "with the sentence that says which share of queries these n cannot exclude, and which loss "
         "of theirs would turn the pass. The price: the last columns are passes where nothing "
         "differs on average, by t, guaranteed, and by empirical Bernstein bounds (Maurer and "
         "Pontil 2009), which are wider than the bounds by betting that the gate uses (Waudby-Smith "
         "and Ramdas 2024).\n\n"
-        + table(("differences", "n", "t", "t, anytime", "guaranteed", "warned", "cautioned",
-                 "no loss: t", "no loss: guaranteed", "no loss: Bernstein"), rows)
-    )  # fmt: skip
+        + table(
+            (
+                "differences",
+                "n",
+                "t",
+                "t, anytime",
+                "guaranteed",
+                "warned",
+                "cautioned",
+                "no loss: t",
+                "no loss: guaranteed",
+                "no loss: Bernstein",
+            ),
+            rows,
+        )
+    )

@@ -67,10 +67,19 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
             for pairs in PAIRS:
                 for bad in BAD:
                     if _possible(raters, bad):
-                        found = [_one(rng, raters, queries, pairs, bad)
-                                 for _ in range(replications)]  # fmt: skip
-                        cells.append(Cell(raters, queries, pairs, bad, replications,
-                                          *map(float, np.mean(found, axis=0))))  # fmt: skip
+                        trial_results = [
+                            _one(rng, raters, queries, pairs, bad) for _ in range(replications)
+                        ]
+                        cells.append(
+                            Cell(
+                                raters,
+                                queries,
+                                pairs,
+                                bad,
+                                replications,
+                                *map(float, np.mean(trial_results, axis=0)),
+                            )
+                        )
     return cells
 
 
@@ -85,18 +94,18 @@ def section(cells: Sequence[Any]) -> str:
     rows = []
     for pairs in sorted({c.pairs for c in cells}):
         for bad in dict.fromkeys(c.bad for c in cells if c.bad != "none"):
-            own = [c for c in cells if (c.pairs, c.bad) == (pairs, bad)]
-            ends = [percent(end([c.any_alarm for c in own])) for end in (min, max)]
+            group_cells = [c for c in cells if (c.pairs, c.bad) == (pairs, bad)]
+            ends = [percent(end([c.any_alarm for c in group_cells])) for end in (min, max)]
             rows.append((str(pairs), bad, *ends))
     worst = max(c.accused for c in cells)
-    words = (
+    introduction = (
         f"{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), {cells[0].replications} "
         f"sets of ratings each. An honest rater has an alarm in at most {percent(worst)} of the "
         "sets; 5 % are allowed. How often every bad rater has one, from the hardest kind of "
         "data to the easiest; one who follows the document in one rating of four is often missed:"
     )
     heads = ("pairs", "what the bad rater does", "found, least", "found, most")
-    return f"## Alarms about raters\n\n{words}\n\n{table(heads, rows)}"
+    return f"## Alarms about raters\n\n{introduction}\n\n{table(heads, rows)}"
 
 
 def _one(
@@ -107,31 +116,42 @@ def _one(
     hard = rng.lognormal(0, 0.4, queries)[query]
     noise = rng.uniform(0.4, 1.0, raters)
     severe = rng.normal(0, 0.2, raters)
-    seen = truth[:, None] + severe + hard[:, None] * noise * rng.normal(size=(pairs, raters))
-    grades = np.clip(np.rint(seen), 0, _GRADES - 1)
+    perceived_grades = (
+        truth[:, None] + severe + hard[:, None] * noise * rng.normal(size=(pairs, raters))
+    )
+    grades = np.clip(np.rint(perceived_grades), 0, _GRADES - 1)
     kinds = [] if bad == "none" else bad.split(" and ")
-    wanted = {f"r{j}": kind for j, kind in enumerate(kinds)}
-    for j, kind in enumerate(wanted.values()):
+    bad_raters = {f"r{j}": kind for j, kind in enumerate(kinds)}
+    for j, kind in enumerate(bad_raters.values()):
         if kind == "reversed":
             grades[:, j] = _GRADES - 1 - grades[:, j]
         else:
             share = 0.0 if kind == "random" else _FOLLOWS
-            drawn = rng.permutation(grades[:, j])
-            grades[:, j] = np.where(rng.random(pairs) < share, grades[:, j], drawn)
+            shuffled_grades = rng.permutation(grades[:, j])
+            grades[:, j] = np.where(rng.random(pairs) < share, grades[:, j], shuffled_grades)
     alarms = rater_alarms(rated_pairs(_ratings(query, grades)))
-    own = {rater: each.kind for each in alarms for rater in each.who.split(", ") if rater in wanted}
+    alarm_kinds = {
+        rater: alarm.kind
+        for alarm in alarms
+        for rater in alarm.who.split(", ")
+        if rater in bad_raters
+    }
     return (
-        bool(wanted) and own == wanted,
-        bool(wanted) and own.keys() == wanted.keys(),
-        any(not wanted.keys() & set(each.who.split(", ")) for each in alarms),
+        bool(bad_raters) and alarm_kinds == bad_raters,
+        bool(bad_raters) and alarm_kinds.keys() == bad_raters.keys(),
+        any(not bad_raters.keys() & set(alarm.who.split(", ")) for alarm in alarms),
     )
 
 
 def _ratings(query: np.ndarray, grades: np.ndarray) -> Ratings:
     pairs, raters = grades.shape
-    return Ratings(pl.DataFrame({
-        "query_id": [f"q{q}" for q in query for _ in range(raters)],
-        "doc_id": [f"d{i}" for i in range(pairs) for _ in range(raters)],
-        "rater": [f"r{j}" for _ in range(pairs) for j in range(raters)],
-        "grade": grades.ravel(),
-    }))  # fmt: skip
+    return Ratings(
+        pl.DataFrame(
+            {
+                "query_id": [f"q{q}" for q in query for _ in range(raters)],
+                "doc_id": [f"d{i}" for i in range(pairs) for _ in range(raters)],
+                "rater": [f"r{j}" for _ in range(pairs) for j in range(raters)],
+                "grade": grades.ravel(),
+            }
+        )
+    )

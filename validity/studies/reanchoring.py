@@ -133,48 +133,62 @@ def _cell(name: str, docs: Documents, judged: Grades, way: Way, seed: int) -> Ce
     rng = np.random.default_rng(seed)
     ids = list(docs)
     grades = {
-        query: {ids[i]: 0 for i in rng.choice(len(ids), IRRELEVANT, replace=False)} | own
-        for query, own in judged.items()
+        query: {ids[i]: 0 for i in rng.choice(len(ids), IRRELEVANT, replace=False)} | query_grades
+        for query, query_grades in judged.items()
     }
-    words: Words = Texts.from_texts(docs).words
-    spans = _cut(words, way, rng)
-    texts = {new: _text(words, own, way, rng) for new, own in spans.items()}
+    words_by_doc: Words = Texts.from_texts(docs).words
+    spans = _cut(words_by_doc, way, rng)
+    texts = {new: _text(words_by_doc, doc_spans, way, rng) for new, doc_spans in spans.items()}
     result = reanchor(grades, docs, {new: _spelled(text, way) for new, text in texts.items()})
-    found = {(query, new): grade for query, new, grade in result.judgments.iter_rows()}
-    known = _recoverable(grades, words, spans, {new: len(text) for new, text in texts.items()})
-    same = sum(found.get(pair) == grade for pair, grade in known.items())
-    wrong = sum(_wrong(grade, grades[query], words, spans[new])
-                for (query, new), grade in found.items())  # fmt: skip
-    return Cell(name, way.name, len(known), same / max(len(known), 1), wrong,
-                result.counts["lost"][0])  # fmt: skip
+    grade_by_pair = {(query, new): grade for query, new, grade in result.judgments.iter_rows()}
+    expected = _recoverable(
+        grades, words_by_doc, spans, {new: len(text) for new, text in texts.items()}
+    )
+    matches = sum(grade_by_pair.get(pair) == grade for pair, grade in expected.items())
+    wrong = sum(
+        _wrong(grade, grades[query], words_by_doc, spans[new])
+        for (query, new), grade in grade_by_pair.items()
+    )
+    return Cell(
+        name,
+        way.name,
+        len(expected),
+        matches / max(len(expected), 1),
+        wrong,
+        result.counts["lost"][0],
+    )
 
 
 def _cut(words: Words, way: Way, rng: np.random.Generator) -> dict[str, Spans]:
     """The words of old documents in each new one, under names in random order."""
-    kept = [doc for doc in words if rng.random() >= way.dropped]
+    doc_ids = [doc for doc in words if rng.random() >= way.dropped]
     if way.stream:
-        flat = [(doc, at) for doc in kept for at in range(len(words[doc]))]
+        flat = [(doc, position) for doc in doc_ids for position in range(len(words[doc]))]
         step = way.stream - way.overlap
         pieces = [_spans(flat[i : i + way.stream]) for i in range(0, len(flat), step)]
     else:
-        pieces = [span for doc in kept for span in _chunks(doc, len(words[doc]), way)]
-        pieces = [list(chain.from_iterable(pieces[i : i + way.joined]))
-                  for i in range(0, len(pieces), way.joined)]  # fmt: skip
-    return {f"n{k}": each for k, each in zip(rng.permutation(len(pieces)), pieces, strict=True)}
+        pieces = [span for doc in doc_ids for span in _chunks(doc, len(words[doc]), way)]
+        pieces = [
+            list(chain.from_iterable(pieces[i : i + way.joined]))
+            for i in range(0, len(pieces), way.joined)
+        ]
+    return {f"n{k}": piece for k, piece in zip(rng.permutation(len(pieces)), pieces, strict=True)}
 
 
 def _chunks(doc: str, length: int, way: Way) -> list[Spans]:
     if not way.chunk:
         return [[(doc, 0, length)]]
     last = max(length - way.overlap, 1)
-    return [[(doc, at, min(length, at + way.chunk))]
-            for at in range(0, last, way.chunk - way.overlap)]  # fmt: skip
+    return [
+        [(doc, start, min(length, start + way.chunk))]
+        for start in range(0, last, way.chunk - way.overlap)
+    ]
 
 
 def _spans(flat: Sequence[tuple[str, int]]) -> Spans:
     ends: dict[str, tuple[int, int]] = {}
-    for doc, at in flat:
-        ends[doc] = (ends.get(doc, (at, at))[0], at + 1)
+    for doc, position in flat:
+        ends[doc] = (ends.get(doc, (position, position))[0], position + 1)
     return [(doc, first, end) for doc, (first, end) in ends.items()]
 
 
@@ -182,16 +196,16 @@ def _text(words: Words, spans: Spans, way: Way, rng: np.random.Generator) -> lis
     text = way.header.split()
     for doc, first, end in spans:
         for word in words[doc][first:end]:
-            drawn = 3 * rng.random() / way.edited if way.edited else 3.0
-            if drawn >= 1:
-                text.append(f"{word}x" if drawn < 2 else word)
-            if 2 <= drawn < 3:
+            draw = 3 * rng.random() / way.edited if way.edited else 3.0
+            if draw >= 1:
+                text.append(f"{word}x" if draw < 2 else word)
+            if 2 <= draw < 3:
                 text.append("also")
     if way.repeated:
-        other = words[list(words)[rng.integers(len(words))]]
-        begin = int(rng.integers(max(len(other) - way.repeated, 0) + 1))
-        times = ceil(1.2 * len(other) / way.repeated)
-        text += [*other[begin : begin + way.repeated]] * times
+        source_words = words[list(words)[rng.integers(len(words))]]
+        begin = int(rng.integers(max(len(source_words) - way.repeated, 0) + 1))
+        times = ceil(1.2 * len(source_words) / way.repeated)
+        text += [*source_words[begin : begin + way.repeated]] * times
     return text
 
 
@@ -207,24 +221,24 @@ def _recoverable(
 ) -> dict[tuple[str, str], int]:
     """Grades that follow from where the words went."""
     places = defaultdict(list)
-    for new, own in spans.items():
-        for doc, first, end in own:
+    for new, doc_spans in spans.items():
+        for doc, first, end in doc_spans:
             size = end - first
             places[doc].append((new, size / max(len(words[doc]), 1), size / max(lengths[new], 1)))
-    known = {}
+    recovered = {}
     for query, own_grades in grades.items():
         parts = defaultdict(list)
         for doc, grade in own_grades.items():
             for new, of_old, of_new in places[doc] if grade >= 0 else ():
                 parts[new].append((grade, of_old, of_new))
         for new, rows in parts.items():
-            whole = max((grade for grade, share, _ in rows if share >= WHOLE), default=0)
+            whole_grade = max((grade for grade, share, _ in rows if share >= WHOLE), default=0)
             partly = max((grade for grade, share, _ in rows if share < WHOLE), default=0)
-            if whole > 0 and partly <= whole:
-                known[query, new] = whole
-            elif not whole and not partly and sum(share for *_, share in rows) >= WHOLE:
-                known[query, new] = 0
-    return known
+            if whole_grade > 0 and partly <= whole_grade:
+                recovered[query, new] = whole_grade
+            elif not whole_grade and not partly and sum(share for *_, share in rows) >= WHOLE:
+                recovered[query, new] = 0
+    return recovered
 
 
 def _wrong(grade: float, grades: Mapping[str, int], words: Words, spans: Spans) -> bool:
@@ -236,9 +250,10 @@ def _wrong(grade: float, grades: Mapping[str, int], words: Words, spans: Spans) 
         return any(grades.get(doc, 0) > 0 and share >= SOME for doc, share in shares.items())
     text = [word for doc, *ends in spans for word in words[doc][slice(*ends)]]
     return not any(
-        own == grade and (shares[doc] >= NEARLY or _within(words[doc], text))
-        for doc, own in grades.items() if words.get(doc)
-    )  # fmt: skip
+        old_grade == grade and (shares[doc] >= NEARLY or _within(words[doc], text))
+        for doc, old_grade in grades.items()
+        if words.get(doc)
+    )
 
 
 def _within(doc: Sequence[str], text: Sequence[str]) -> bool:
@@ -257,9 +272,9 @@ def _cranfield(place: Path) -> tuple[Documents, Grades]:
 def _cacm(place: Path) -> tuple[Documents, Grades]:
     docs = {}
     with tarfile.open(place / "cacm.tar.gz") as archive:
-        for each in archive:
-            if each.name.endswith(".html") and (file := archive.extractfile(each)):
-                docs[Path(each.name).stem] = re.sub("<[^>]+>", " ", file.read().decode("latin1"))
+        for member in archive:
+            if member.name.endswith(".html") and (file := archive.extractfile(member)):
+                docs[Path(member.name).stem] = re.sub("<[^>]+>", " ", file.read().decode("latin1"))
     return docs, _qrels(place / "qrels.cacm.txt")
 
 
@@ -276,10 +291,16 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, table
 
     rows = [
-        (c.collection, c.way, f"{c.recoverable:,}", marked(c.found, c.holds), f"{c.wrong}",
-         f"{c.lost:,}")
+        (
+            c.collection,
+            c.way,
+            f"{c.recoverable:,}",
+            marked(c.found, c.holds),
+            f"{c.wrong}",
+            f"{c.lost:,}",
+        )
         for c in cells
-    ]  # fmt: skip
+    ]
     return (
         "## Judgments of documents that were cut anew\n\n`rankgate reanchor` is given Cranfield "
         "(1,400 documents) and CACM (3,204), changed in 24 ways under new ids. Recoverable are "

@@ -66,8 +66,8 @@ class Cell:
 def run(logs: int = LOGS, seed: int = 0) -> list[Cell]:
     """Both kinds of users, with few and many searches."""
     return [
-        _cell(users, searches, logs, np.random.default_rng([seed, at]))
-        for at, (users, searches) in enumerate(KINDS)
+        _cell(users, searches, logs, np.random.default_rng([seed, index]))
+        for index, (users, searches) in enumerate(KINDS)
     ]
 
 
@@ -78,20 +78,26 @@ def _cell(users: str, searches: int, logs: int, random: np.random.Generator) -> 
         result = replay(candidate, log, k=DEPTH, resamples=RESAMPLES, level=LEVEL)
         if result.verdict:
             continue
-        alone = result
+        single_model = result
         if len(result.models) > 1:
-            alone = replay(
+            single_model = replay(
                 candidate, log, k=DEPTH, resamples=RESAMPLES, level=LEVEL, model=result.model
             )
-        ends = (each.measures.row(0, named=True) for each in (result, alone))
+        ends = (
+            replay_result.measures.row(0, named=True) for replay_result in (result, single_model)
+        )
         rows.append([truth, *(row[end] for row in ends for end in ("low", "high"))])
     truth, low, high, alone_low, alone_high = np.array(rows).T
     return Cell(
-        users, searches, logs, len(rows) / logs,
+        users,
+        searches,
+        logs,
+        len(rows) / logs,
         float(((low <= truth) & (truth <= high)).mean()),
         float(((alone_low <= truth) & (truth <= alone_high)).mean()),
-        float((high - low).mean()), float((alone_high - alone_low).mean()),
-    )  # fmt: skip
+        float((high - low).mean()),
+        float((alone_high - alone_low).mean()),
+    )
 
 
 def _world(
@@ -103,20 +109,25 @@ def _world(
     query, ranker = random.integers(QUERIES, size=searches), random.integers(3, size=searches)
     lists = rankers[ranker, query]
     clicked = _clicks(users, attractive[query[:, None], lists], random)
-    shown = np.zeros(attractive.shape, bool)
+    listed_mask = np.zeros(attractive.shape, bool)
     for ranking in rankers:
-        shown[np.arange(QUERIES)[:, None], ranking] = True
-    candidate = _ranked(np.where(shown, attractive, -9.0), 0.1, random)
+        listed_mask[np.arange(QUERIES)[:, None], ranking] = True
+    candidate = _ranked(np.where(listed_mask, attractive, -9.0), 0.1, random)
     scores = {
         f"q{number}": {f"d{document}": float(DEPTH - rank) for rank, document in enumerate(ranking)}
         for number, ranking in enumerate(candidate)
     }
-    log = PackedSearches.pack(pl.DataFrame({
-        "search": np.repeat(np.arange(searches), DEPTH),
-        "query_id": [f"q{number}" for number in np.repeat(query, DEPTH)],
-        "doc_id": [f"d{number}" for number in lists.ravel()],
-        "rank": np.tile(np.arange(1, DEPTH + 1), searches), "clicked": clicked.ravel(),
-    }))  # fmt: skip
+    log = PackedSearches.pack(
+        pl.DataFrame(
+            {
+                "search": np.repeat(np.arange(searches), DEPTH),
+                "query_id": [f"q{number}" for number in np.repeat(query, DEPTH)],
+                "doc_id": [f"d{number}" for number in lists.ravel()],
+                "rank": np.tile(np.arange(1, DEPTH + 1), searches),
+                "clicked": clicked.ravel(),
+            }
+        )
+    )
     worth = _expected(users, attractive[np.arange(QUERIES)[:, None], candidate])
     return log, scores, float(worth @ np.bincount(query, minlength=QUERIES) / searches)
 
@@ -156,17 +167,31 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (c.users, f"{c.searches:,}", percent(c.answered), marked(c.covered, c.holds),
-         percent(c.alone), f"{c.width:.3f}", f"{c.alone_width:.3f}")
+        (
+            c.users,
+            f"{c.searches:,}",
+            percent(c.answered),
+            marked(c.covered, c.holds),
+            percent(c.alone),
+            f"{c.width:.3f}",
+            f"{c.alone_width:.3f}",
+        )
         for c in cells
-    ]  # fmt: skip
-    words = (
+    ]
+    text = (
         f"{cells[0].logs} logs of each kind with {QUERIES} queries, intervals of 95 % of the "
         "candidate's clicks a search (standard error of a share of 95 % "
         f"{percent(np.sqrt(LEVEL * (1 - LEVEL) / cells[0].logs))}). Which click model users follow "
         "is not known from so few searches; the interval of the chosen model alone, which was "
         "printed before, takes it as known."
     )
-    heads = ("users", "searches", "with an interval", "covered", "chosen model alone", "width",
-             "its width")  # fmt: skip
-    return f"## Replays on logged clicks\n\n{words}\n\n{table(heads, rows)}"
+    heads = (
+        "users",
+        "searches",
+        "with an interval",
+        "covered",
+        "chosen model alone",
+        "width",
+        "its width",
+    )
+    return f"## Replays on logged clicks\n\n{text}\n\n{table(heads, rows)}"

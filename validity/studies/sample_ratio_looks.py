@@ -19,9 +19,15 @@ from rankgate.measurement.stats.sequential_experiments import ANY_LOOK, SampleRa
 RUNS = 10_000
 LOOKS = 28
 PLANS = (  # planned and true share of the control, units a day
-    (0.5, 0.5, 200), (0.5, 0.5, 2000), (0.9, 0.9, 300),
-    (0.5, 0.52, 100), (0.5, 0.52, 300), (0.5, 0.52, 1000), (0.5, 0.55, 50), (0.9, 0.89, 300),
-)  # fmt: skip
+    (0.5, 0.5, 200),
+    (0.5, 0.5, 2000),
+    (0.9, 0.9, 300),
+    (0.5, 0.52, 100),
+    (0.5, 0.52, 300),
+    (0.5, 0.52, 1000),
+    (0.5, 0.55, 50),
+    (0.9, 0.89, 300),
+)
 
 
 @dataclass(frozen=True)
@@ -79,11 +85,17 @@ def section(cells: Sequence[Any]) -> str:
     from tables import marked, percent, table
 
     rows = [
-        (percent(c.planned), percent(c.true), f"{c.units:,}", c.test, marked(c.warned, c.holds),
-         marked(c.blocked, c.holds))
+        (
+            percent(c.planned),
+            percent(c.true),
+            f"{c.units:,}",
+            c.test,
+            marked(c.warned, c.holds),
+            marked(c.blocked, c.holds),
+        )
         for c in sorted(cells, key=lambda cell: cell.planned != cell.true)
-    ]  # fmt: skip
-    words = (
+    ]
+    text = (
         f"{cells[0].runs:,} experiments of each kind with a look at the sample ratio on each of "
         f"{LOOKS} days. The test of one look warns below .01 and blocks below .001; the test of "
         "any look, which `rankgate online ab` and `watch` use where units have days, warns below "
@@ -91,4 +103,4 @@ def section(cells: Sequence[Any]) -> str:
         "seen later than by the test of one look, or not in these four weeks."
     )
     heads = ("planned", "true", "units a day", "test", "warned at some look", "blocked")
-    return f"## Daily looks at the sample ratio\n\n{words}\n\n{table(heads, rows)}"
+    return f"## Daily looks at the sample ratio\n\n{text}\n\n{table(heads, rows)}"

@@ -64,28 +64,36 @@ def run(seed: int = 0) -> list[Cell]:
 
 def _cell(name: str, matrix: Floats, n: int, rng: np.random.Generator) -> Cell:
     order = np.argsort(-matrix.mean(axis=0), kind="stable")
-    best = matrix[:, order[: len(order) * 3 // 4]]
-    delta = -np.diff(best, axis=1)
+    top_systems = matrix[:, order[: len(order) * 3 // 4]]
+    delta = -np.diff(top_systems, axis=1)
     delta = delta - delta.mean(axis=0)
     passes, guarded, skewed = [], [], []
     differing = delta[:, delta.std(axis=0) > 0]
     for column in differing.T:
-        drawn = column[rng.integers(0, len(column), (n, REPLICATIONS))]
-        for table_of_pair in (drawn, -drawn):
+        samples = column[rng.integers(0, len(column), (n, REPLICATIONS))]
+        for table_of_pair in (samples, -samples):
             passes.append(t_interval(table_of_pair, LEVEL).low > 0)
             guarded.append(guarded_interval(table_of_pair, LEVEL).low > 0)
             skewed.append(np.abs(skewness(table_of_pair)) > SKEWED)
-    false, seen = np.array(passes), np.array(skewed)
-    shares, others = false.mean(axis=1), np.array(guarded).mean(axis=1)
-    left = (differing**3).mean(axis=0) < 0
-    losing = shares.reshape(-1, 2)[np.arange(len(left)), np.where(left, 0, 1)]
+    false, is_skewed = np.array(passes), np.array(skewed)
+    shares, guarded_shares = false.mean(axis=1), np.array(guarded).mean(axis=1)
+    negative_skew = (differing**3).mean(axis=0) < 0
+    losing = shares.reshape(-1, 2)[np.arange(len(negative_skew)), np.where(negative_skew, 0, 1)]
     bad = shares > BAD
-    in_bad = seen[bad][false[bad]]
+    in_bad = is_skewed[bad][false[bad]]
     return Cell(
-        name, n, len(shares), float(shares.mean()), float(losing.mean()), float(shares.max()),
-        float(bad.mean()), float(others.mean()), float(others.max()), float(seen[~bad].mean()),
+        name,
+        n,
+        len(shares),
+        float(shares.mean()),
+        float(losing.mean()),
+        float(shares.max()),
+        float(bad.mean()),
+        float(guarded_shares.mean()),
+        float(guarded_shares.max()),
+        float(is_skewed[~bad].mean()),
         float(in_bad.mean()) if in_bad.size else None,
-    )  # fmt: skip
+    )
 
 
 def _matrices() -> Iterator[tuple[str, Floats]]:
@@ -110,7 +118,7 @@ def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
     losing = [cell.losing for cell in cells] or [0.0]
     span = f"{percent(min(losing))} to {percent(max(losing))}"
-    words = (
+    text = (
         "Two systems that are equal, margin 0: how often the candidate passes as better by the "
         "default interval, `t`, and by Student's t with ends moved outwards for skew (*guarded*); "
         "5 % are meant. Differences of each pair of neighbouring systems of the best three "
@@ -127,14 +135,33 @@ def section(cells: Sequence[Cell]) -> str:
         "rare large losses are possible, take `guaranteed` or more queries: [rare "
         "losses](#rare-losses)."
     )
-    head = ("matrix", "n", "pairs", "t", "t, losing", "t, worst pair", f"pairs above {BAD:.0%}",
-            "guarded", "guarded, worst pair", "skewed, other pairs",
-            "skewed, false passes of these pairs")  # fmt: skip
+    header = (
+        "matrix",
+        "n",
+        "pairs",
+        "t",
+        "t, losing",
+        "t, worst pair",
+        f"pairs above {BAD:.0%}",
+        "guarded",
+        "guarded, worst pair",
+        "skewed, other pairs",
+        "skewed, false passes of these pairs",
+    )
     rows = [
-        (cell.matrix, str(cell.n), str(cell.pairs), percent(cell.t), percent(cell.losing),
-         percent(cell.worst), percent(cell.bad), percent(cell.guarded), percent(cell.guarded_worst),
-         percent(cell.skewed),
-         "–" if cell.skewed_passes is None else percent(cell.skewed_passes))
+        (
+            cell.matrix,
+            str(cell.n),
+            str(cell.pairs),
+            percent(cell.t),
+            percent(cell.losing),
+            percent(cell.worst),
+            percent(cell.bad),
+            percent(cell.guarded),
+            percent(cell.guarded_worst),
+            percent(cell.skewed),
+            "–" if cell.skewed_passes is None else percent(cell.skewed_passes),
+        )
         for cell in cells
-    ]  # fmt: skip
-    return f"## Every matrix of scores\n\n{words}\n\n{table(head, rows)}\n"
+    ]
+    return f"## Every matrix of scores\n\n{text}\n\n{table(header, rows)}\n"

@@ -94,17 +94,23 @@ def run(times: int = TIMES, seed: int = 0) -> list[Cell]:
 
 def _cell(order: str, pairs: Sequence[_Pair], rng: np.random.Generator) -> Cell:
     found = np.array([(pair.truth, *_settled(pair, order, rng)) for pair in pairs])
-    fixed = np.array([[_fixed(pair, order, share, rng) == pair.truth for share in BUDGETS]
-                      for pair in pairs])  # fmt: skip
+    fixed = np.array(
+        [[_fixed(pair, order, share, rng) == pair.truth for share in BUDGETS] for pair in pairs]
+    )
     truth, cost, said = found.T
     decided = truth != 0
     return Cell(
-        order, int(decided.sum()), int((~decided).sum()), float(cost[decided].mean()),
-        float((said == truth)[decided].mean()), float((said == -truth)[decided].mean()),
-        float(cost[~decided].mean()), float((said != 0)[~decided].mean()),
+        order,
+        int(decided.sum()),
+        int((~decided).sum()),
+        float(cost[decided].mean()),
+        float((said == truth)[decided].mean()),
+        float((said == -truth)[decided].mean()),
+        float(cost[~decided].mean()),
+        float((said != 0)[~decided].mean()),
         *_chances(pairs, order, rng),
         tuple(fixed[decided].mean(axis=0).round(4).tolist()),
-    )  # fmt: skip
+    )
 
 
 def _chances(pairs: Sequence[_Pair], order: str, rng: np.random.Generator) -> tuple[float, float]:
@@ -231,13 +237,25 @@ def section(cells: Sequence[Any]) -> str:
     from tables import percent, table
 
     rows = [
-        (c.order, percent(c.cost), percent(c.same), percent(c.opposite), percent(c.open_cost),
-         percent(c.false), percent(c.chance), percent(c.all_chance)) for c in cells
-    ]  # fmt: skip
+        (
+            c.order,
+            percent(c.cost),
+            percent(c.same),
+            percent(c.opposite),
+            percent(c.open_cost),
+            percent(c.false),
+            percent(c.chance),
+            percent(c.all_chance),
+        )
+        for c in cells
+    ]
     curve = [(c.order, *(percent(share) for share in c.curve)) for c in cells]
     first = cells[0] if cells else None
-    counts = f"{first.pairs:,} pairs that all judgments decide and {first.others:,} others" if (
-        first) else "no pairs"  # fmt: skip
+    counts = (
+        f"{first.pairs:,} pairs that all judgments decide and {first.others:,} others"
+        if (first)
+        else "no pairs"
+    )
     return (
         "## What a settled comparison costs\n\n`rankgate next` draws documents by their effect on "
         "the difference, in batches, until the interval settles it. All pairs of 16 runs of "
@@ -246,10 +264,20 @@ def section(cells: Sequence[Any]) -> str:
         "ten: what depth pooling judges. Documents in the order of depth have no chances: with the "
         "same looks, and unjudged documents irrelevant or as the model says, nothing keeps their "
         "verdicts right on other pairs; these are here with the same rule of stopping.\n\n"
-        + table(("order", "documents", "same verdict", "opposite", "documents, open pairs",
-                 "settled though open", "settled early without a difference",
-                 "at any look"), rows)
+        + table(
+            (
+                "order",
+                "documents",
+                "same verdict",
+                "opposite",
+                "documents, open pairs",
+                "settled though open",
+                "settled early without a difference",
+                "at any look",
+            ),
+            rows,
+        )
         + "\nShare of decided pairs with the right verdict where a fixed share of the documents is "
         "judged, without looks before.\n\n"
         + table(("order", *(f"{share:.0%}" for share in BUDGETS)), curve)
-    )  # fmt: skip
+    )

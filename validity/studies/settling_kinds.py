@@ -19,9 +19,13 @@ from studies.settling_loop import loop
 
 TIMES, FIRST = 10, 50
 PRICES = (
-    Prices(model=0.001), Prices(query=5, model=0.001), Prices(query=20, model=0.001),
-    Prices(model=0.02), Prices(model=0.2), Prices(query=5, model=0.2),
-)  # fmt: skip
+    Prices(model=0.001),
+    Prices(query=5, model=0.001),
+    Prices(query=20, model=0.001),
+    Prices(model=0.02),
+    Prices(model=0.2),
+    Prices(query=5, model=0.2),
+)
 
 
 @dataclass(frozen=True)
@@ -49,34 +53,51 @@ class Cell:
 
 def run(times: int = TIMES, seed: int = 0) -> list[Cell]:
     """Each list of prices, as next says, and without a choice."""
-    place = FOLDER / "cast2021"
-    if not place.exists():
+    folder = FOLDER / "cast2021"
+    if not folder.exists():
         return []
     rng = np.random.default_rng(seed)
-    runs = [_firsts(path) for path in sorted((place / "runs").glob("*.gz"))]
-    qrels = place / "trec-cast-qrels-docs.2021.qrel.gz"
-    every = [pair for _ in range(times) for pair in pairs_of(qrels, runs, rng)]
-    pairs = [pair for pair in every if pair.truth]
+    runs = [_firsts(path) for path in sorted((folder / "runs").glob("*.gz"))]
+    qrels = folder / "trec-cast-qrels-docs.2021.qrel.gz"
+    all_pairs = [pair for _ in range(times) for pair in pairs_of(qrels, runs, rng)]
+    pairs = [pair for pair in all_pairs if pair.truth]
     return [
-        _cell(pairs, prices, way, np.random.default_rng(seed + 1))
-        for prices in PRICES for way in ("as next says", "documents of all queries")
-    ]  # fmt: skip
+        _cell(pairs, prices, method, np.random.default_rng(seed + 1))
+        for prices in PRICES
+        for method in ("as next says", "documents of all queries")
+    ]
 
 
 def _cell(pairs: Sequence[Any], prices: Prices, way: str, rng: np.random.Generator) -> Cell:
     rows = []
     for pair in pairs:
         choosing = way == "as next says"
-        found = loop(
-            pair, pair.weight, prices if choosing else Prices(human=prices.human),
-            min(FIRST, pair.queries) if choosing else pair.queries, rng,
-        )  # fmt: skip
+        outcome = loop(
+            pair,
+            pair.weight,
+            prices if choosing else Prices(human=prices.human),
+            min(FIRST, pair.queries) if choosing else pair.queries,
+            rng,
+        )
         depth = pair.queries * prices.query + len(pair.query) * prices.human
-        rows.append((found.cost(prices) / depth, found.queries / pair.queries,
-                     found.said == pair.truth))  # fmt: skip
-    cost, queries, same = np.array(rows, np.float64).mean(axis=0)
-    return Cell(prices.human, prices.query, prices.model, way, len(rows), float(cost),
-                float(queries), float(same))  # fmt: skip
+        rows.append(
+            (
+                outcome.cost(prices) / depth,
+                outcome.queries / pair.queries,
+                outcome.said == pair.truth,
+            )
+        )
+    cost, queries, agreement = np.array(rows, np.float64).mean(axis=0)
+    return Cell(
+        prices.human,
+        prices.query,
+        prices.model,
+        way,
+        len(rows),
+        float(cost),
+        float(queries),
+        float(agreement),
+    )
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -103,6 +124,16 @@ def section(cells: Sequence[Any]) -> str:
         f"all of them. Pairs of 5 runs of TREC CAsT 2021 (158 turns, DCG@10), {pairs:,} that all "
         "judgments decide. The cost is a share of depth pooling to its end: all documents that "
         "either run shows among its first ten, by people, with all queries.\n\n"
-        + table(("human", "query", "model", "what is chosen", "cost", "queries people judged",
-                 "same verdict"), rows)
-    )  # fmt: skip
+        + table(
+            (
+                "human",
+                "query",
+                "model",
+                "what is chosen",
+                "cost",
+                "queries people judged",
+                "same verdict",
+            ),
+            rows,
+        )
+    )

@@ -46,8 +46,9 @@ class Spent:
 
     def cost(self, prices: Prices) -> float:
         """Of all."""
-        return (self.documents * prices.human + self.queries * prices.query
-                + self.calls * prices.model)  # fmt: skip
+        return (
+            self.documents * prices.human + self.queries * prices.query + self.calls * prices.model
+        )
 
 
 @dataclass
@@ -73,40 +74,46 @@ def loop(
         predicted: queries that the model judged at the beginning.
         rng: of the drawing.
     """
-    place, number = rng.permutation(pair.queries)[pair.query], rng.random(len(pair.query))
+    position, number = rng.permutation(pair.queries)[pair.query], rng.random(len(pair.query))
     model = np.zeros(pair.queries)
-    np.add.at(model, place, pair.weight * pair.model)
+    np.add.at(model, position, pair.weight * pair.model)
     size = np.maximum(np.abs(weight), FLOOR * np.abs(weight).mean())
     state = _State(predicted, 0, 0.0)
     while True:
-        known = place < state.predicted
-        plan, values = _plan(pair, size, number, place, model, prices, state)
+        is_predicted = position < state.predicted
+        plan, values = _plan(pair, size, number, position, model, prices, state)
         if state.count and not state.joined:
             level = TERMS.level_of(state.look, whole=state.look == TERMS.looks)
             ends = guarded_interval(values, level)
-            said = int(ends.low[0] > 0) - int(ends.high[0] < 0)
-            if said or state.look == TERMS.looks:
-                own = _judged(size[known], number[known], place[known], state)[1]
-                return Spent(int(own.sum()), state.count, int(known.sum()), said)
+            conclusion = int(ends.low[0] > 0) - int(ends.high[0] < 0)
+            if conclusion or state.look == TERMS.looks:
+                judged_mask = _judged(
+                    size[is_predicted], number[is_predicted], position[is_predicted], state
+                )[1]
+                return Spent(
+                    int(judged_mask.sum()), state.count, int(is_predicted.sum()), conclusion
+                )
         last = state.look + 1 == TERMS.looks
         if state.count and plan.waiting and not state.joined and (last or _by_model(plan)):
             factor = float(
-                (inclusion_probabilities(size[known], state.expected) / size[known]).max()
+                (
+                    inclusion_probabilities(size[is_predicted], state.expected) / size[is_predicted]
+                ).max()
             )
             state.predicted += plan.waiting if last else plan.predicted_next()
             state.joined = True
-            now = place < state.predicted
+            now = position < state.predicted
             state.expected = float(np.minimum(1, factor * size[now]).sum())
             continue
-        wanted = plan.next(state.look, TERMS.looks, None)
-        state.count, state.expected = wanted.count, wanted.expected
+        next_plan = plan.next(state.look, TERMS.looks, None)
+        state.count, state.expected = next_plan.count, next_plan.expected
         state.look, state.joined = state.look + 1, False
 
 
 def _by_model(plan: Plan) -> bool:
-    (chosen,) = (row["action"] for row in plan.actions() if row["chosen"])
+    (action,) = (row["action"] for row in plan.actions() if row["chosen"])
     full = plan.bought.count == plan.stages.queries
-    return bool(chosen == "model" or (chosen == "queries" and full))
+    return bool(action == "model" or (action == "queries" and full))
 
 
 def _judged(
@@ -117,38 +124,52 @@ def _judged(
 
 
 def _plan(
-    pair: _Pair, size: Floats, number: Floats, place: NDArray[np.int64], model: Floats,
-    prices: Prices, state: _State,
-) -> tuple[Plan, Floats]:  # fmt: skip
-    known, m = place < state.predicted, state.predicted
-    own, every = size[known], model[:m]
+    pair: _Pair,
+    size: Floats,
+    number: Floats,
+    place: NDArray[np.int64],
+    model: Floats,
+    prices: Prices,
+    state: _State,
+) -> tuple[Plan, Floats]:
+    is_predicted, m = place < state.predicted, state.predicted
+    sizes, predictions = size[is_predicted], model[:m]
     if state.count:
-        chance, judged = _judged(own, number[known], place[known], state)
-        change = (pair.weight * (pair.people - pair.model))[known]
-        values = every[: state.count].copy()
-        np.add.at(values, place[known][judged], (change / chance)[judged])
-        found = estimate_population(values, None, None, every[: state.count],
-                            Population(every, np.ones(m)))  # fmt: skip
-        opened = own[place[known] < state.count]
-        more = DOCUMENTS * float((opened**2).mean())
-        shown = float((change**2 / chance)[judged].sum())
-        squared = (shown + SQUARED * more) / (float((opened**2).sum()) + more)
-        whole = state.count * found.sampled_error**2
-        within = TwoStage(own, m, 0.0, 0.0, squared).within(state.expected)
-        spread = max(whole - within, 0.1 * whole, 1e-12)
-        correlation = 0.0 if np.isnan(found.correlation) else found.correlation
-        square = min(max(correlation * np.sqrt(whole / spread), 0.0), HIGHEST) ** 2
-        values = values if state.count == m else found.values
+        chance, judged = _judged(sizes, number[is_predicted], place[is_predicted], state)
+        change = (pair.weight * (pair.people - pair.model))[is_predicted]
+        values = predictions[: state.count].copy()
+        np.add.at(values, place[is_predicted][judged], (change / chance)[judged])
+        estimate = estimate_population(
+            values, None, None, predictions[: state.count], Population(predictions, np.ones(m))
+        )
+        opened_sizes = sizes[place[is_predicted] < state.count]
+        prior_weight = DOCUMENTS * float((opened_sizes**2).mean())
+        observed_sum = float((change**2 / chance)[judged].sum())
+        squared = (observed_sum + SQUARED * prior_weight) / (
+            float((opened_sizes**2).sum()) + prior_weight
+        )
+        total_variance = state.count * estimate.sampled_error**2
+        within = TwoStage(sizes, m, 0.0, 0.0, squared).within(state.expected)
+        spread = max(total_variance - within, 0.1 * total_variance, 1e-12)
+        correlation = 0.0 if np.isnan(estimate.correlation) else estimate.correlation
+        square = min(max(correlation * np.sqrt(total_variance / spread), 0.0), HIGHEST) ** 2
+        values = values if state.count == m else estimate.values
     else:
-        values, squared, square = every, SQUARED, EXPLAINED
-        spread = max(float(every.var(ddof=1)), 1e-12)
-    stages = TwoStage(own, m, (1 - square) * spread, square * spread, squared)
+        values, squared, square = predictions, SQUARED, EXPLAINED
+        spread = max(float(predictions.var(ddof=1)), 1e-12)
+    stages = TwoStage(sizes, m, (1 - square) * spread, square * spread, squared)
     waiting = pair.queries - m
     plan = Plan(
-        stages, prices, SamplingPlan(state.count, state.expected),
-        int((number[known] < inclusion_probabilities(own, state.expected)).sum())
-        if state.count else 0,
-        abs(float(values.mean())), TERMS.half_width(state.look + 1, m), TERMS.power, waiting,
-        float((~known).sum()) / max(waiting, 1),
-    )  # fmt: skip
+        stages,
+        prices,
+        SamplingPlan(state.count, state.expected),
+        int((number[is_predicted] < inclusion_probabilities(sizes, state.expected)).sum())
+        if state.count
+        else 0,
+        abs(float(values.mean())),
+        TERMS.half_width(state.look + 1, m),
+        TERMS.power,
+        waiting,
+        float((~is_predicted).sum()) / max(waiting, 1),
+    )
     return plan, values

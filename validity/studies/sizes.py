@@ -100,14 +100,23 @@ def _cell(data: str, decision: str, some: list[Floats], rng: np.random.Generator
         plain.append(_power(whole, first, decide(mean), rng))
         simulated.append(_power(whole, sized, decide(mean), rng))
     low, high = np.quantile(simulated, [0.1, 0.9])
-    return Cell(data, decision, len(simulated), float(np.mean(plain)), float(np.mean(simulated)),
-                float(low), float(high))  # fmt: skip
+    return Cell(
+        data,
+        decision,
+        len(simulated),
+        float(np.mean(plain)),
+        float(np.mean(simulated)),
+        float(low),
+        float(high),
+    )
 
 
 def _power(
-    whole: Floats, n: float, decide: Callable[[Samples], NDArray[np.bool_]],
+    whole: Floats,
+    n: float,
+    decide: Callable[[Samples], NDArray[np.bool_]],
     rng: np.random.Generator,
-) -> float:  # fmt: skip
+) -> float:
     """The share of fresh samples of the population in which the decision comes out."""
     size = max(int(np.ceil(n)), 3)
     hits = []
@@ -137,8 +146,13 @@ def _passes(_: Floats) -> Callable[[Samples], NDArray[np.bool_]]:
     def decide(samples: Samples) -> NDArray[np.bool_]:
         few = samples.n < 10
         with np.errstate(divide="ignore", invalid="ignore"):
-            low, _ = guarded_ends(samples.mean, samples.error, samples.skewness,
-                                  np.maximum(samples.n, 3), 1 - 2 * ALPHA)  # fmt: skip
+            low, _ = guarded_ends(
+                samples.mean,
+                samples.error,
+                samples.skewness,
+                np.maximum(samples.n, 3),
+                1 - 2 * ALPHA,
+            )
         return np.asarray(((low > 0) & ~few).all(axis=1)[:, None])
 
     return decide

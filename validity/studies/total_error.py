@@ -73,10 +73,11 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
                     values = values + rng.normal(0, sd, shape)
                 low, high = facets(values).ends(LEVEL)
                 covered += int(low <= 0 <= high)
-                alone = t_interval(values.reshape(sizes[0], -1).mean(axis=1), LEVEL)
-                naive += bool(alone.low[0] <= 0 <= alone.high[0])
-            cells.append(Cell(design, world, replications, covered / replications,
-                              naive / replications))  # fmt: skip
+                naive_interval = t_interval(values.reshape(sizes[0], -1).mean(axis=1), LEVEL)
+                naive += bool(naive_interval.low[0] <= 0 <= naive_interval.high[0])
+            cells.append(
+                Cell(design, world, replications, covered / replications, naive / replications)
+            )
     return cells
 
 

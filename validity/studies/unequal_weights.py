@@ -135,32 +135,51 @@ def run(replications: int = REPLICATIONS, seed: int = 43) -> list[Any]:
 
 
 def _cell(name: str, design: tuple[Any, ...], replications: int, seed: int) -> Cell:
-    weigh, size, n, head, by_traffic = design
+    weigh, size, n, head_loss, by_traffic = design
     rng = np.random.default_rng([seed, *name.encode()])
     rows = []
     for _ in range(POPULATIONS):
         weights = weigh(size, rng)
         values = rng.normal(0, SD, size)
-        values[:20] -= head
+        values[:20] -= head_loss
         values -= weights @ values / weights.sum()  # the truth is 0
         chance = inclusion_probabilities(weights, n) if by_traffic else np.full(size, n / size)
         for _ in range(replications // POPULATIONS):
-            drawn = (
+            sample_indices = (
                 np.flatnonzero(rng.random(size) < chance)
                 if by_traffic
                 else rng.choice(size, n, replace=False)
             )
-            rows.append(_one(values[drawn], weights[drawn] / chance[drawn], chance[drawn]))
+            rows.append(
+                _one(
+                    values[sample_indices],
+                    weights[sample_indices] / chance[sample_indices],
+                    chance[sample_indices],
+                )
+            )
     result = {key: np.array([row[key] for row in rows]) for key in rows[0]}
     decided = result["decided"] > 0
     mean = {key: float(result[key].mean()) for key in result}
     return Cell(
-        name, n, float(np.median(result["effective"])), float(decided.mean()),
+        name,
+        n,
+        float(np.median(result["effective"])),
+        float(decided.mean()),
         float(result["covers"][decided].mean()) if decided.any() else float("nan"),
-        *(mean[key] for key in ("covers_before", "false_pass", "false_pass_before", "false_fail",
-                                "false_fail_before", "power", "power_before")),
+        *(
+            mean[key]
+            for key in (
+                "covers_before",
+                "false_pass",
+                "false_pass_before",
+                "false_fail",
+                "false_fail_before",
+                "power",
+                "power_before",
+            )
+        ),
         mean["false_pass"] <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / len(rows)) ** 0.5,
-    )  # fmt: skip
+    )
 
 
 def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
@@ -182,7 +201,8 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
     reach = student_quantile(n - 1, 1 - ALPHA / 2) * error
     low, high = guarded_ends(np.array([mean]), np.array([error]), skewness(old), n, 1 - 2 * ALPHA)
     return {
-        "effective": weighing.worth(now), "decided": float(decided),
+        "effective": weighing.worth(now),
+        "decided": float(decided),
         "covers": float(ends.low[0] <= 0 <= ends.high[0]),
         "covers_before": float(abs(mean) <= reach),
         "false_pass": float(decided and verdicts[0] == "pass"),
@@ -191,7 +211,7 @@ def _one(values: Floats, weights: Floats, chance: Floats) -> dict[str, float]:
         "false_fail_before": float(high[0] < 0),
         "power": float(decided and verdicts[1] == "pass"),
         "power_before": float(low[0] > -MARGIN * 4),
-    }  # fmt: skip
+    }
 
 
 def _dominated(share: float, seed: int) -> Dominated:
@@ -209,9 +229,12 @@ def _dominated(share: float, seed: int) -> Dominated:
         for column in values.T[:LOOKED_AT]
     )
     return Dominated(
-        share, weighing.effective, float((low > -MARGIN).mean()), float((high < -MARGIN).mean()),
+        share,
+        weighing.effective,
+        float((low > -MARGIN).mean()),
+        float((high < -MARGIN).mean()),
         decided / LOOKED_AT,
-    )  # fmt: skip
+    )
 
 
 def section(cells: Sequence[Any]) -> str:
@@ -219,22 +242,38 @@ def section(cells: Sequence[Any]) -> str:
     designs = [cell for cell in cells if hasattr(cell, "design")]
     rows = [
         (
-            cell.design, str(cell.n), f"{cell.effective:.0f}", percent(cell.decided),
+            cell.design,
+            str(cell.n),
+            f"{cell.effective:.0f}",
+            percent(cell.decided),
             f"{_share(cell.covers)} ({percent(cell.covers_before)})",
             f"{marked(cell.false_pass, cell.holds)} ({percent(cell.false_pass_before)})",
             f"{percent(cell.false_fail)} ({percent(cell.false_fail_before)})",
             f"{percent(cell.power)} ({percent(cell.power_before)})",
         )
         for cell in designs
-    ]  # fmt: skip
-    head = ("weights", "queries", "effective", "decided", "95 % intervals cover", "false pass",
-            "false fail", "pass, no loss")  # fmt: skip
-    one = [
-        (f"{cell.share:.2%}", f"{cell.effective:.1f}", percent(cell.passed_before),
-         percent(cell.failed_before), percent(cell.decided))
+    ]
+    headings = (
+        "weights",
+        "queries",
+        "effective",
+        "decided",
+        "95 % intervals cover",
+        "false pass",
+        "false fail",
+        "pass, no loss",
+    )
+    share_rows = [
+        (
+            f"{cell.share:.2%}",
+            f"{cell.effective:.1f}",
+            percent(cell.passed_before),
+            percent(cell.failed_before),
+            percent(cell.decided),
+        )
         for cell in cells
         if not hasattr(cell, "design")
-    ]  # fmt: skip
+    ]
     shares = ("traffic of one query", "effective", "pass, before", "fail, before", "decided now")
     return f"""\
 ## Queries of unequal weights
@@ -250,11 +289,11 @@ covers less often than stated, and each pass says the share of the weight that t
 show. Drawn by traffic (`rankgate pool --query-sampling pps`), the head is there, and queries that
 were certain to be drawn add no error.
 
-{table(head, rows)}
+{table(headings, rows)}
 
 Two equal systems, 40 queries, a margin of {MARGIN:g}:
 
-{table(shares, one)}
+{table(shares, share_rows)}
 """
 
 

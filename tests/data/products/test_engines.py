@@ -51,9 +51,9 @@ def test_rre_ids_as_numbers_and_gains_as_texts(held, grades):
 
 
 def test_rre_calls_a_query_by_its_placeholder(held):
-    other = {"placeholders": {"$q": "a"}, "relevant_documents": GAIN}
-    both = {"placeholders": {"$q": "a", "$f": "b"}, "relevant_documents": GAIN}
-    assert {*held({"queries": [other, both]}).qrels.table["query_id"]} == {
+    one_placeholder = {"placeholders": {"$q": "a"}, "relevant_documents": GAIN}
+    two_placeholders = {"placeholders": {"$q": "a", "$f": "b"}, "relevant_documents": GAIN}
+    assert {*held({"queries": [one_placeholder, two_placeholders]}).qrels.table["query_id"]} == {
         "a",
         '{"$q": "a", "$f": "b"}',
     }
@@ -118,9 +118,9 @@ def test_rank_eval_null_is_unrated_and_is_reported_where_it_is_lost(
     contents = held(document)
     assert grades(contents) == {("a", "d1"): 3.0}
     assert result(contents)["documents without a grade, which are unrated"] == (1, ("a d2",))
-    back, losses = rewritten(contents, "rank-eval")
+    output, losses = rewritten(contents, "rank-eval")
     assert losses == {"pairs without a grade": 1}
-    assert len(back["requests"][0]["ratings"]) == 1
+    assert len(output["requests"][0]["ratings"]) == 1
 
 
 def test_rank_eval_takes_whole_grades_from_zero(held, rewritten):
@@ -132,19 +132,19 @@ def test_rank_eval_takes_whole_grades_from_zero(held, rewritten):
 def test_rank_eval_for_queries_from_elsewhere(held, rewritten):
     document, losses = rewritten(held(b"query,docid,rating\nred shoes,1,2\n"), "rank-eval")
     assert losses == {}
-    (asked_,) = document["requests"]
-    assert asked_["params"] == {"query": "red shoes"}
-    assert asked_["template_id"] == document["templates"][0]["id"]
+    (rated_request,) = document["requests"]
+    assert rated_request["params"] == {"query": "red shoes"}
+    assert rated_request["template_id"] == document["templates"][0]["id"]
     assert document["metric"]
 
 
 def test_rank_eval_an_id_twice(held):
     with raises("duplicate-query", InputError):
         held({"requests": [request("a", {"d": 1}), request("a", {"d": 2})]}, "rank-eval")
-    twice = request("a", {"d": 1})
-    twice["ratings"].append({"_index": "i", "_id": "d", "rating": 2})
+    repeated_request = request("a", {"d": 1})
+    repeated_request["ratings"].append({"_index": "i", "_id": "d", "rating": 2})
     with raises("duplicate-document", DuplicateError):
-        held({"requests": [twice]}, "rank-eval")
+        held({"requests": [repeated_request]}, "rank-eval")
 
 
 @pytest.mark.parametrize("old", [False, True])

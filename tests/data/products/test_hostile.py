@@ -22,13 +22,53 @@ DOCUMENTS = [path for path in SAMPLES if path.suffix == ".json"]
 SHEETS = [path for path in SAMPLES if path.suffix != ".json"]
 
 VALUES = [
-    None, True, False, 0, -1, 2.5, 10**30, "", " ", "x", "3", "1e999", "\x00", "2024-13-45", [],
-    {}, [[]], [None], [1, "a"], {"": None}, {"a": {"b": []}}, {"gain": "x"}, "Ã©\n\"'",
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2.5,
+    10**30,
+    "",
+    " ",
+    "x",
+    "3",
+    "1e999",
+    "\x00",
+    "2024-13-45",
+    [],
+    {},
+    [[]],
+    [None],
+    [1, "a"],
+    {"": None},
+    {"a": {"b": []}},
+    {"gain": "x"},
+    "Ã©\n\"'",
+]
 CELLS = [
-    "", " ", '"', '""', "x", "-1", "=1+1", " =1", "1e999", "nan", "1_0", "\x00", "\r", '"a\nb"',
-    "a,b", "é", "0x1", "\ufeff", "'", "٣", "9" * 400,
-]  # fmt: skip
+    "",
+    " ",
+    '"',
+    '""',
+    "x",
+    "-1",
+    "=1+1",
+    " =1",
+    "1e999",
+    "nan",
+    "1_0",
+    "\x00",
+    "\r",
+    '"a\nb"',
+    "a,b",
+    "é",
+    "0x1",
+    "\ufeff",
+    "'",
+    "٣",
+    "9" * 400,
+]
 
 
 def name_of(path):
@@ -57,21 +97,21 @@ def places(value, path=()):
     """The paths of all values."""
     yield path
     if isinstance(value, dict | list):
-        every = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, inside in every:
-            yield from places(inside, (*path, key))
+        children = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, child in children:
+            yield from places(child, (*path, key))
 
 
 def changed(value, path, new):
     """The document with another value at a path; without it where that is ``...``."""
     if not path:
         return None if new is ... else new
-    whole = value.copy()
+    document_copy = value.copy()
     if len(path) == 1 and new is ...:
-        del whole[path[0]]
+        del document_copy[path[0]]
     else:
-        whole[path[0]] = changed(value[path[0]], path[1:], new)
-    return whole
+        document_copy[path[0]] = changed(value[path[0]], path[1:], new)
+    return document_copy
 
 
 @pytest.mark.slow
@@ -79,9 +119,9 @@ def changed(value, path, new):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_any_value_of_a_document_may_be_wrong_or_missing(path, several):
     document = json.loads(path.read_bytes())
-    for count, where in enumerate(places(document)):
+    for count, value_path in enumerate(places(document)):
         for new in (*several(VALUES, count), ...):
-            data = json.dumps(changed(document, where, new)).encode()
+            data = json.dumps(changed(document, value_path, new)).encode()
             endured(name_of(path), data)
 
 
@@ -101,8 +141,8 @@ def test_two_values_of_a_document_may_be_wrong(path, data):
     """`HYPOTHESIS_PROFILE=thorough` tries more of them."""
     document = json.loads(path.read_bytes())
     for _ in range(2):
-        where = data.draw(st.sampled_from(list(places(document))))
-        document = changed(document, where, data.draw(st.sampled_from([*VALUES, ...])))
+        value_path = data.draw(st.sampled_from(list(places(document))))
+        document = changed(document, value_path, data.draw(st.sampled_from([*VALUES, ...])))
         if not isinstance(document, dict | list):
             break
     endured(name_of(path), json.dumps(document).encode())
@@ -112,14 +152,16 @@ def test_two_values_of_a_document_may_be_wrong(path, data):
 def test_a_key_twice_is_an_error_with_its_line(path):
     """Nobody can say which of the two was meant."""
     lines = path.read_text().split("\n")
-    keyed = [at for at, line in enumerate(lines) if line.strip().endswith(",") and '": ' in line]
-    twice = [at for at in keyed if not line_of_bracket(lines[at])][:20]
-    assert twice
-    for at in twice:
-        text = "\n".join([*lines[: at + 1], lines[at], *lines[at + 1 :]])
+    keyed = [
+        index for index, line in enumerate(lines) if line.strip().endswith(",") and '": ' in line
+    ]
+    repeated_indexes = [index for index in keyed if not line_of_bracket(lines[index])][:20]
+    assert repeated_indexes
+    for index in repeated_indexes:
+        text = "\n".join([*lines[: index + 1], lines[index], *lines[index + 1 :]])
         with raises("duplicate-key") as error:
             find_format(name_of(path)).read(InputFile(None, text.encode()))
-        assert error.value.line == at + 2
+        assert error.value.line == index + 2
 
 
 def line_of_bracket(line):
@@ -148,14 +190,14 @@ def test_any_cell_may_be_wrong(path, several):
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 @given(data=st.data())
 def test_files_may_be_cut_off_anywhere(path, data):
-    whole = path.read_bytes()
-    endured(name_of(path), whole[: data.draw(st.integers(0, len(whole)))])
+    content = path.read_bytes()
+    endured(name_of(path), content[: data.draw(st.integers(0, len(content)))])
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_half_a_document_is_an_error_with_its_line(path):
-    whole = path.read_bytes()
-    half = whole[: len(whole) // 2]
+    content = path.read_bytes()
+    half = content[: len(content) // 2]
     with raises("invalid-json") as error:
         contents_of(InputFile(None, half), name_of(path))
     assert error.value.line
@@ -184,16 +226,16 @@ def test_a_document_may_not_be_too_deep(path):
 def test_very_many_columns_are_an_error_that_names_the_way_out(name, tmp_path):
     names = ",".join(["query", "docid", *(f"c{i}" for i in range(100_000)), "rating"])
     row = ",".join(["q", "d", *["0"] * 100_000, "2"])
-    place = tmp_path / "wide.csv"
-    place.write_text(f"{names}\n{row}\n")
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{names}\n{row}\n")
     with raises("too-large", line=1):
-        contents_of(place, name)
-    assert contents_of(place).qrels.table.rows() == [("q", "d", 2.0)]
+        contents_of(path, name)
+    assert contents_of(path).qrels.table.rows() == [("q", "d", 2.0)]
 
 
 def test_many_columns_are_fields(tmp_path):
     names = ",".join(["query", "docid", *(f"c{i}" for i in range(900)), "rating"])
     row = ",".join(["q", "d", *["0"] * 900, "2"])
-    place = tmp_path / "wide.csv"
-    place.write_text(f"{names}\n{row}\n")
-    assert contents_of(place).documents.shape == (1, 902)
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{names}\n{row}\n")
+    assert contents_of(path).documents.shape == (1, 902)

@@ -15,8 +15,8 @@ from support.wording import raises
 
 def judgments(*entries, **more):
     ratings = [
-        {"query": query, "ratings": [{"docId": d, "rating": g} for d, g in found.items()]}
-        for query, found in entries
+        {"query": query, "ratings": [{"docId": d, "rating": g} for d, g in grades.items()]}
+        for query, grades in entries
     ]
     return {"name": "n", "type": "IMPORT_JUDGMENT", **more, "judgmentRatings": ratings}
 
@@ -26,9 +26,9 @@ def test_ratings_are_texts_and_entries_are_merged(held, grades, result, rewritte
     contents = held(document)
     assert grades(contents) == {("a", "x"): 3.0, ("b", "y"): 0.25, ("a", "z"): 1.0}
     assert result(contents)["entries of a query that has one before, merged"] == (1, ("a",))
-    back, losses = rewritten(contents, "opensearch-judgments")
+    exported, losses = rewritten(contents, "opensearch-judgments")
     assert losses == {}
-    assert back == judgments(("a", {"x": "3.000", "z": "1.000"}), ("b", {"y": "0.250"}))
+    assert exported == judgments(("a", {"x": "3.000", "z": "1.000"}), ("b", {"y": "0.250"}))
     exact = held(judgments(("a", {"x": "0.12345"})))
     assert rewritten(exact, "opensearch-judgments")[0] == judgments(("a", {"x": "0.12345"}))
     with raises("duplicate-document", DuplicateError):
@@ -137,9 +137,9 @@ def test_metric_stores(held, time, bulk):
     lines = ([{"index": {"_id": "1"}}] if bulk else []) + [row]
     data = "".join(json.dumps(line) + "\n" for line in lines).encode()
     contents = held(data)
-    at = datetime(2024, 9, 1, tzinfo=UTC)
+    timestamp = datetime(2024, 9, 1, tzinfo=UTC)
     assert contents.values.select("run", "query_id", "metric", "value", "at").rows() == [
-        ("r", "q", "prec@10", 0.5, at)
+        ("r", "q", "prec@10", 0.5, timestamp)
     ]
     out = io.BytesIO()
     assert find_format("opensearch-metrics").write(contents, out) == ()

@@ -62,7 +62,7 @@ def test_searchtweak_in_columns(kind, held, grades, written):
 
 
 def case(id_, context, *ratings):
-    rated = [{"documentId": doc, "rating": grade, **more} for doc, grade, more in ratings]
+    rated = [{"documentId": doc, "rating": grade, **extra} for doc, grade, extra in ratings]
     return {"id": id_, "searchContext": context, "ratings": rated}
 
 
@@ -80,10 +80,10 @@ def test_rankquest_contexts_labels_and_comments(held, grades, result, written):
     assert result(contents)["documents without a grade, which are unrated"] == (1, ("b= 1",))
     data, losses = written(contents, "rankquest")
     assert losses == {}
-    order = {each["id"]: each for each in json.loads(data)}
-    for before in cases:
-        rated = {rating["documentId"]: rating for rating in before["ratings"]}
-        assert {r["documentId"]: r for r in order[before["id"]]["ratings"]} == rated
+    order = {written_case["id"]: written_case for written_case in json.loads(data)}
+    for original in cases:
+        rated = {rating["documentId"]: rating for rating in original["ratings"]}
+        assert {r["documentId"]: r for r in order[original["id"]]["ratings"]} == rated
     with raises("duplicate-query", InputError):
         held([cases[0], cases[0]])
 

@@ -20,9 +20,9 @@ def carry(tmp_path):
         losses = []
         for count, name in enumerate(names):
             target = tmp_path / f"{count}.{name}"
-            done = convert(source, target, to=name)
-            assert done.to_format == name
-            losses.append({loss.what: (loss.count, loss.examples) for loss in done.losses})
+            conversion = convert(source, target, to=name)
+            assert conversion.to_format == name
+            losses.append({loss.what: (loss.count, loss.examples) for loss in conversion.losses})
             source = target
         return source, losses
 
@@ -32,21 +32,22 @@ def carry(tmp_path):
 @pytest.fixture
 def ratings(tmp_path):
     """Quepid's basic ratings, with an unrated document and a query without any."""
-    place = tmp_path / "ratings.csv"
-    place.write_text(
+    path = tmp_path / "ratings.csv"
+    path.write_text(
         "query,docid,rating\nstar wars,11,3\nstar wars,12180,0\nstar wars,9,\nstar trek,,\n"
     )
-    return place
+    return path
 
 
 def test_quepid_to_rre_and_back(carry, ratings):
     """Array mode is the one that Quepid reads; a document without a rating has no gain there."""
-    back, losses = carry(ratings, "rre-array", "quepid-csv")
+    quepid_path, losses = carry(ratings, "rre-array", "quepid-csv")
     assert losses[0] == {"pairs without a grade": (1, ("star wars 9",))}
-    own = {"fields that only rre knows": (3, ("head", "groups", "shape"))}
-    assert losses[1] == own
+    rre_losses = {"fields that only rre knows": (3, ("head", "groups", "shape"))}
+    assert losses[1] == rre_losses
     assert (
-        back.read_bytes() == b"query,docid,rating\nstar wars,12180,0\nstar wars,11,3\nstar trek,,"
+        quepid_path.read_bytes()
+        == b"query,docid,rating\nstar wars,12180,0\nstar wars,11,3\nstar trek,,"
     )
     gain, _ = carry(ratings, "rre")
     assert json.loads(gain.read_bytes())["queries"][0]["relevant_documents"] == {
@@ -57,11 +58,11 @@ def test_quepid_to_rre_and_back(carry, ratings):
 
 def test_elasticsearch_to_opensearch_to_trec(carry, tmp_path):
     """TREC holds no texts, no templates and no blanks in ids, and says so."""
-    place = tmp_path / "request.json"
+    path = tmp_path / "request.json"
     rated = [{"_index": "i", "_id": "B07", "rating": 3}]
-    asked = {"template_id": "t", "params": {"q": "red dress"}, "ratings": rated}
-    place.write_text(json.dumps({"requests": [{"id": "r1", **asked}], "metric": {"dcg": {}}}))
-    end, losses = carry(place, "opensearch-judgments", "trec")
+    request = {"template_id": "t", "params": {"q": "red dress"}, "ratings": rated}
+    path.write_text(json.dumps({"requests": [{"id": "r1", **request}], "metric": {"dcg": {}}}))
+    end, losses = carry(path, "opensearch-judgments", "trec")
     assert losses[0] == {
         "fields that only rank-eval knows": (3, ("request", "requests", "indices")),
         "ids of queries; their texts are the ids": (1, ("r1",)),
@@ -74,7 +75,7 @@ def test_elasticsearch_to_opensearch_to_trec(carry, tmp_path):
         ),
     }
     assert end.read_text() == "red_dress 0 B07 3\n"
-    direct, losses = carry(place, "trec")
+    direct, losses = carry(path, "trec")
     assert direct.read_text() == "r1 0 B07 3\n"
     assert losses[0]["queries with their texts"] == (1, ("r1",))
 
@@ -94,9 +95,9 @@ def test_a_book_to_basic_ratings(carry, tmp_path):
     ann = {"rating": 3.0, "user_email": "ann@example.org", "explanation": "fits"}
     bob = {"rating": None, "unrateable": True, "user_email": "bob@example.org"}
     book = {"scale": [0, 3], "query_doc_pairs": [pair("1", ann, bob), pair("2", bob), pair("3")]}
-    place = tmp_path / "book.json"
-    place.write_text(json.dumps(book))
-    end, losses = carry(place, "quepid-csv")
+    path = tmp_path / "book.json"
+    path.write_text(json.dumps(book))
+    end, losses = carry(path, "quepid-csv")
     assert end.read_bytes() == b"query,docid,rating\nlaptop,1,3"
     assert losses[0] == {
         "ratings": (3, ("laptop 1", "laptop 1", "laptop 2")),
@@ -104,32 +105,32 @@ def test_a_book_to_basic_ratings(carry, tmp_path):
         "scale of the grades": (1, ("0 to 3",)),
         "fields that only quepid-book knows": (3, ("book", "pairs", "explained")),
     }
-    columns, losses = carry(place, "quepid-book-csv")
+    columns, losses = carry(path, "quepid-book-csv")
     assert "columns of ratings" in losses[0]
     assert columns.read_text().splitlines()[:2] == [
         "query,docid,ann@example.org,bob@example.org",
         "laptop,1,3,",
     ]
     book["query_doc_pairs"][0]["judgements"][1] = {"rating": 1.0, "user_email": "bob@example.org"}
-    place.write_text(json.dumps(book))
+    path.write_text(json.dumps(book))
     with raises("format-cannot-hold"):
-        carry(place, "quepid-csv")
+        carry(path, "quepid-csv")
 
 
 def test_searchtweaks_fractions_and_elasticsearch(carry, tmp_path):
-    place = tmp_path / "answer.json"
-    place.write_text(json.dumps([{"grade": 2.67, "keyword": "a", "position": 1, "doc": "x"}]))
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps([{"grade": 2.67, "keyword": "a", "position": 1, "doc": "x"}]))
     with raises("grade-outside-scale"):
-        carry(place, "rank-eval")
-    end, _ = carry(place, "opensearch-judgments", "rankquest", "govuk", "searchtweak")
+        carry(path, "rank-eval")
+    end, _ = carry(path, "opensearch-judgments", "rankquest", "govuk", "searchtweak")
     assert json.loads(end.read_bytes()) == [{"grade": 2.67, "keyword": "a", "doc": "x"}]
 
 
 def test_the_scale_of_esci_survives_texts_and_numbers(carry, shared):
     """0, 1, 10 and 100, written as strings with three decimals."""
-    place = shared / "products" / "opensearch-srw" / "esci_us_judgments.json"
-    end, _ = carry(place, "quaerite", "rre-array", "opensearch-judgments")
-    assert read_qrels(end).sha256 == read_qrels(place).sha256
+    path = shared / "products" / "opensearch-srw" / "esci_us_judgments.json"
+    end, _ = carry(path, "quaerite", "rre-array", "opensearch-judgments")
+    assert read_qrels(end).sha256 == read_qrels(path).sha256
     assert {*read_qrels(end).table["grade"]} == {0, 1, 10, 100}
 
 
@@ -138,10 +139,10 @@ def test_a_case_and_its_snapshot_through_everything(carry, shared):
     folder = shared / "products" / "quepid"
     case = folder / "haystack_rating_party_case.json"
     snapshot = folder / "haystack_rating_party_snapshot_no-vector.json"
-    same = read_qrels(case).sha256
+    digest = read_qrels(case).sha256
     names = ("quepid-csv", "rre", "rank-eval", "opensearch-judgments", "govuk", "quepid-ratings")
     end, _ = carry(case, *names)
-    assert read_qrels(end).sha256 == same
+    assert read_qrels(end).sha256 == digest
     run, losses = carry(snapshot, "quepid-detail", "quepid-snapshot", "quepid-snapshot-csv")
     assert read_run(run).sha256 == read_run(snapshot).sha256
     assert "judgments" not in losses[0]
@@ -153,11 +154,11 @@ def test_a_case_and_its_snapshot_through_everything(carry, shared):
 )
 def test_a_product_of_a_run_and_judgments_of_trec(carry, tmp_path, name):
     """What was never in a product gets what it needs there, and comes back."""
-    place = tmp_path / "qrels.txt"
-    place.write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n")
-    end, losses = carry(place, name, "trec")
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n")
+    end, losses = carry(path, name, "trec")
     assert losses[0] == {}
-    assert sorted(end.read_text().splitlines()) == sorted(place.read_text().splitlines())
+    assert sorted(end.read_text().splitlines()) == sorted(path.read_text().splitlines())
 
 
 def test_grades_stay_what_they_are(carry, tmp_path):
@@ -165,8 +166,8 @@ def test_grades_stay_what_they_are(carry, tmp_path):
     table = pl.DataFrame(
         {"query_id": ["1"] * 4, "doc_id": [*"abcd"], "grade": [-2.0, 0.1, 1e300, 2.0**60]}
     )
-    place = tmp_path / "q.csv"
-    table.write_csv(place)
+    path = tmp_path / "q.csv"
+    table.write_csv(path)
     for name in ("quepid-csv", "rre", "rre-array", "opensearch-judgments", "quepid-case", "govuk"):
-        end, _ = carry(place, name)
-        assert read_qrels(end).sha256 == read_qrels(place).sha256, name
+        end, _ = carry(path, name)
+        assert read_qrels(end).sha256 == read_qrels(path).sha256, name

@@ -77,8 +77,8 @@ def test_cells_with_commas_quotes_and_newlines(held, grades, written):
     names = ["a,b", 'say "x"', "two\nlines", "cr\rhere", " blanks "]
     contents = held({"queries": [{"query": n, "ratings": {n: 1}} for n in names]})
     for name in ("quepid-csv", "quepid-detail", "quepid-book-csv", "quaerite", "govuk"):
-        back = held(written(contents, name)[0], name)
-        assert grades(back) == {(n, n): 1.0 for n in names}, name
+        reread = held(written(contents, name)[0], name)
+        assert grades(reread) == {(n, n): 1.0 for n in names}, name
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_numbers_of_queries_become_their_texts_again(held, written):
     data, losses = written(contents, "quepid-csv")
     assert data == b"query,docid,rating\nstar trek,1370,3"
     assert losses == {"ids of queries; their texts are the ids": 1}
-    same = held("3 qid:1 # 1 jaguar\n2 qid:2 # 1 jaguar\n")
-    data, losses = written(same, "quepid-csv")
+    duplicate_texts = held("3 qid:1 # 1 jaguar\n2 qid:2 # 1 jaguar\n")
+    data, losses = written(duplicate_texts, "quepid-csv")
     assert data == b"query,docid,rating\n1,1,3\n2,1,2"
     assert losses == {"queries with their texts": 2}
 
@@ -157,8 +157,8 @@ def test_documents_that_are_rated_only_were_not_retrieved(held, grades, result, 
     assert contents.values.select("query_id", "metric", "value").rows() == [
         ("star wars", "score", 0.5)
     ]
-    only = result(contents)["documents that are rated only, which were not retrieved"]
-    assert only == (1, ("star wars 13",))
+    unretrieved = result(contents)["documents that are rated only, which were not retrieved"]
+    assert unretrieved == (1, ("star wars 13",))
     data, losses = written(contents, "quepid-snapshot")
     assert losses == {}
     flags = {doc["id"]: doc["rated_only"] for doc in json.loads(data)["docs"]["5"]}
@@ -169,9 +169,9 @@ def test_documents_that_are_rated_only_were_not_retrieved(held, grades, result, 
 
 def test_queries_with_one_text_are_called_by_their_numbers(held):
     """Two queries with the same text cannot be distinguished by it."""
-    again = json.loads(json.dumps(SNAPSHOT))
-    again["queries"][1]["query_text"] = "star wars"
-    contents = held(again)
+    snapshot = json.loads(json.dumps(SNAPSHOT))
+    snapshot["queries"][1]["query_text"] = "star wars"
+    contents = held(snapshot)
     assert {*contents.runs[0].table["query_id"]} == {"5"}
     assert contents.queries.select("query_id", "text").rows()[:2] == [
         ("5", "star wars"),
@@ -182,8 +182,8 @@ def test_queries_with_one_text_are_called_by_their_numbers(held):
 def test_a_run_becomes_a_snapshot(held, written):
     run = held("1 Q0 b 1 2.5 bm25\n1 Q0 a 2 1.5 bm25\n")
     data, losses = written(run, "quepid-snapshot")
-    found = json.loads(data)
-    assert (found["name"], [doc["id"] for doc in found["docs"]["1"]]) == ("bm25", ["b", "a"])
+    snapshot = json.loads(data)
+    assert (snapshot["name"], [doc["id"] for doc in snapshot["docs"]["1"]]) == ("bm25", ["b", "a"])
     assert losses == {"scores (ranks are kept)": 2}
     with raises("no-rankings", InputError):
         written(held("query,docid,rating\na,1,2\n"), "quepid-snapshot")
@@ -191,24 +191,24 @@ def test_a_run_becomes_a_snapshot(held, written):
 
 def test_exports_of_a_case_in_rows(held, grades):
     """A row without a position was not retrieved; one without a rating is unrated."""
-    head = "Team Name,Case Name,Case ID,Query Text,Doc ID,Doc Position,Title,Rating"
-    contents = held(f"{head}\nT,C,7,a,1,2,x,3\nT,C,7,a,2,1,y,\nT,C,7,a,3,,z,0\nT,C,7,b,,,,\n")
+    header = "Team Name,Case Name,Case ID,Query Text,Doc ID,Doc Position,Title,Rating"
+    contents = held(f"{header}\nT,C,7,a,1,2,x,3\nT,C,7,a,2,1,y,\nT,C,7,a,3,,z,0\nT,C,7,b,,,,\n")
     assert contents.runs[0].table.rows() == [("a", "1", -2.0), ("a", "2", -1.0)]
     assert contents.runs[0].queries.rows() == [("b", "zero")]
     assert grades(contents) == {("a", "1"): 3.0, ("a", "3"): 0.0}
     assert contents.qrels.unjudged == ("b",)
     assert contents.documents.rows() == [("1", "x"), ("2", "y"), ("3", "z")]
     with raises("duplicate-position", InputError):
-        held(f"{head}\nT,C,7,a,1,1,x,3\nT,C,7,a,2,1,y,\n")
+        held(f"{header}\nT,C,7,a,1,1,x,3\nT,C,7,a,2,1,y,\n")
 
 
 def test_a_snapshot_as_csv_has_windows_line_ends(held, written):
-    head = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position"
-    contents = held(f"{head}\r\nnew,2024-04-23,7,a,1,1\r\nold,2024-04-22,7,a,2,1\r\n")
+    header = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position"
+    contents = held(f"{header}\r\nnew,2024-04-23,7,a,1,1\r\nold,2024-04-22,7,a,2,1\r\n")
     assert [run.name for run in contents.runs] == ["new", "old"]
     data, losses = written(contents, "quepid-snapshot-csv")
     assert losses == {}
-    assert data == (f"{head}\r\nnew,2024-04-23,7,a,1,1\r\nold,2024-04-22,7,a,2,1\r\n".encode())
+    assert data == (f"{header}\r\nnew,2024-04-23,7,a,1,1\r\nold,2024-04-22,7,a,2,1\r\n".encode())
 
 
 def test_a_book_is_ratings_until_it_is_resolved(held, grades):

@@ -49,8 +49,8 @@ KNOWN = {
 
 @pytest.mark.parametrize("file", KNOWN)
 def test_real_files_are_known(shared, file):
-    found, reason = detect_format(open_source(shared / file))
-    assert found.name == KNOWN[file]
+    detected_format, reason = detect_format(open_source(shared / file))
+    assert detected_format.name == KNOWN[file]
     assert reason
 
 
@@ -60,18 +60,18 @@ def test_real_files_come_back_as_they_were(shared, file):
     contents = contents_of(shared / file)
     out = io.BytesIO()
     assert find_format(KNOWN[file]).write(contents, out) == ()
-    back = contents_of(InputFile(shared / file, out.getvalue()), KNOWN[file])
+    restored_contents = contents_of(InputFile(shared / file, out.getvalue()), KNOWN[file])
     for name in ("queries", "documents", "values"):
-        before, after = getattr(contents, name), getattr(back, name)
-        assert (before is None) == (after is None)
-        assert before is None or before.equals(after)
-    assert (contents.qrels is None) == (back.qrels is None)
+        original_table, restored_table = getattr(contents, name), getattr(restored_contents, name)
+        assert (original_table is None) == (restored_table is None)
+        assert original_table is None or original_table.equals(restored_table)
+    assert (contents.qrels is None) == (restored_contents.qrels is None)
     if contents.qrels:
-        assert back.qrels.sha256 == contents.qrels.sha256
-        assert sorted(back.qrels.unjudged) == sorted(contents.qrels.unjudged)
+        assert restored_contents.qrels.sha256 == contents.qrels.sha256
+        assert sorted(restored_contents.qrels.unjudged) == sorted(contents.qrels.unjudged)
     if contents.ratings:
-        assert back.ratings.table.equals(contents.ratings.table)
-    assert [run.sha256 for run in back.runs] == [run.sha256 for run in contents.runs]
+        assert restored_contents.ratings.table.equals(contents.ratings.table)
+    assert [run.sha256 for run in restored_contents.runs] == [run.sha256 for run in contents.runs]
 
 
 JUDGED = {
@@ -111,8 +111,10 @@ def test_quepids_book(shared):
         "judgements that are unrateable": table["grade"].null_count(),
     }
     graded = table.filter(pl.col("grade").is_not_null()).group_by("query_id", "doc_id")
-    twice = graded.agg(pl.len().alias("n"), pl.col("grade").n_unique()).filter(pl.col("n") > 1)
-    assert (len(twice), twice["grade"].max()) == (562, 1)
+    repeated_pairs = graded.agg(pl.len().alias("n"), pl.col("grade").n_unique()).filter(
+        pl.col("n") > 1
+    )
+    assert (len(repeated_pairs), repeated_pairs["grade"].max()) == (562, 1)
     assert book.qrels is None
     with raises("no-judgments", InputError):
         read_qrels(file)
@@ -126,7 +128,7 @@ def test_quepids_case_and_snapshot(shared):
     assert len(case.table) == sum(len(query["ratings"]) for query in raw)
     file = shared / f"{QUEPID}snapshot_no-vector.json"
     docs = json.loads(file.read_bytes())["docs"]
-    retrieved = [doc for found in docs.values() for doc in found if not doc["rated_only"]]
+    retrieved = [doc for query_docs in docs.values() for doc in query_docs if not doc["rated_only"]]
     run = read_run(file)
     assert len(run.table) == len(retrieved)
     assert {*run.table["query_id"]} <= {*case.table["query_id"]}
@@ -140,10 +142,10 @@ def test_unrated_documents_come_back_without_a_grade(shared):
     contents = contents_of(file)
     out = io.BytesIO()
     assert find_format("quepid-csv").write(contents, out) == ()
-    back = [tuple(row) for row in csv.reader(io.StringIO(out.getvalue().decode()))]
-    assert back[0] == rows[0]
-    assert {*back} == {*rows}
-    assert sum(not grade for *_, grade in back) == 3182
+    restored_rows = [tuple(row) for row in csv.reader(io.StringIO(out.getvalue().decode()))]
+    assert restored_rows[0] == rows[0]
+    assert {*restored_rows} == {*rows}
+    assert sum(not grade for *_, grade in restored_rows) == 3182
     assert not out.getvalue().endswith(b"\n")
 
 

@@ -49,8 +49,8 @@ def tables(contents):
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
 def test_samples_are_known_by_what_they_hold(path):
     """Whatever the file is called."""
-    found, reason = detect_format(InputFile(None, path.read_bytes()))
-    assert found.name == format_of(path)
+    file_format, reason = detect_format(InputFile(None, path.read_bytes()))
+    assert file_format.name == format_of(path)
     assert reason
 
 
@@ -66,10 +66,10 @@ def test_marks_and_line_ends_change_nothing(path, change, tmp_path):
         "cr at the end": data.rstrip(b"\n"),
         "gzip": gzip.compress(data),
     }[change]
-    place = tmp_path / (path.name + (".gz" if change == "gzip" else ""))
-    place.write_bytes(changed)
-    assert detect_format(open_source(place))[0].name == format_of(path)
-    assert tables(contents_of(place)) == tables(contents_of(path))
+    target = tmp_path / (path.name + (".gz" if change == "gzip" else ""))
+    target.write_bytes(changed)
+    assert detect_format(open_source(target))[0].name == format_of(path)
+    assert tables(contents_of(target)) == tables(contents_of(path))
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
@@ -81,9 +81,9 @@ def test_what_is_written_in_the_same_format_is_read_as_before(path):
         return
     data, losses = written(contents, name)
     assert losses == (), path.name
-    back = contents_of(InputFile(path, data), name)
-    assert tables(back) == tables(contents)
-    assert written(back, name)[0] == data
+    reread_contents = contents_of(InputFile(path, data), name)
+    assert tables(reread_contents) == tables(contents)
+    assert written(reread_contents, name)[0] == data
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_documents_come_back_with_all_that_is_theirs(path):
 def keys(value, path=()):
     """The paths of all values, with those values that are no objects or lists."""
     if isinstance(value, dict):
-        return {each for key, inside in value.items() for each in keys(inside, (*path, key))}
+        return {key_path for key, child in value.items() for key_path in keys(child, (*path, key))}
     if isinstance(value, list):
-        return {each for inside in value for each in keys(inside, (*path, "[]"))}
+        return {key_path for child in value for key_path in keys(child, (*path, "[]"))}
     try:
         return {(*path, str(float(value)))}  # 3 is 3.0 and "3.000"
     except (TypeError, ValueError):

@@ -30,26 +30,29 @@ TASK = {
     "query": "who?",
     "calls": [
         {"query": "a", "documents": ["x", "y"], "tokens": 400, "seconds": 0.5},
-        {"documents": [{"doc_id": "e", "score": 2}, {"id": "y", "score": 9}], "tokens": 300,
-         "seconds": 0.75},
+        {
+            "documents": [{"doc_id": "e", "score": 2}, {"id": "y", "score": 9}],
+            "tokens": 300,
+            "seconds": 0.75,
+        },
     ],
     "cited": ["e", "x"],
     "answered": True,
     "evidence": ["e", "f"],
-}  # fmt: skip
+}
 REFUSED = {"query_id": "q2", "calls": [{"documents": ["x"]}], "answered": False, "evidence": []}
 ANSWERED = REFUSED | {"query_id": "q3", "answered": True, "cited": ["x"]}
 
 
 def data(rows):
-    return "".join(json.dumps(each) + "\n" for each in rows).encode()
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 @pytest.fixture
 def trajectories(tmp_path):
-    place = tmp_path / "agent.jsonl"
-    place.write_bytes(data([TASK, REFUSED, ANSWERED]))
-    return str(place)
+    path = tmp_path / "agent.jsonl"
+    path.write_bytes(data([TASK, REFUSED, ANSWERED]))
+    return str(path)
 
 
 def test_by_hand(trajectories):
@@ -71,33 +74,36 @@ def test_by_hand(trajectories):
         "CitationR": 1 / 2,
         "RR": (0 + 1 / 2) / 2,  # the mean over its calls
     }
-    found = rankgate.evaluate(trajectories, trajectories, list(expected)).runs[0]
-    assert {each: found.per_query(each)["q1"] for each in expected} == pytest.approx(expected)
-    assert found.means["EvidenceR"] == 1 / 2  # questions without evidence do not count
+    scores = rankgate.evaluate(trajectories, trajectories, list(expected)).runs[0]
+    assert {metric: scores.per_query(metric)["q1"] for metric in expected} == pytest.approx(
+        expected
+    )
+    assert scores.means["EvidenceR"] == 1 / 2  # questions without evidence do not count
 
 
 def test_refusals(trajectories):
-    found = rankgate.evaluate(trajectories, trajectories, ["RefusalP", "RefusalR"]).runs[0]
-    assert found.per_query("RefusalP") == {"q1": None, "q2": 1, "q3": None}
-    assert found.per_query("RefusalR") == {"q1": None, "q2": 1, "q3": 0}
-    assert found.means == {"RefusalP": 1, "RefusalR": 1 / 2}
+    scores = rankgate.evaluate(trajectories, trajectories, ["RefusalP", "RefusalR"]).runs[0]
+    assert scores.per_query("RefusalP") == {"q1": None, "q2": 1, "q3": None}
+    assert scores.per_query("RefusalR") == {"q1": None, "q2": 1, "q3": 0}
+    assert scores.means == {"RefusalP": 1, "RefusalR": 1 / 2}
 
 
 def test_judgments_of_their_own_and_a_question_that_was_not_asked(trajectories, tmp_path):
     qrels = {"q1": {"e": 2, "f": 1}, "q2": {"x": 0}, "q4": {"z": 1}}
-    found = rankgate.evaluate(qrels, trajectories, ["EvidenceR", "EvidenceR(rel=2)", "RefusalR"])
-    assert found.runs[0].per_query("EvidenceR") == {"q1": 1 / 2, "q2": None, "q4": 0}
-    assert found.runs[0].per_query("EvidenceR(rel=2)") == {"q1": 1, "q2": None, "q4": None}
-    assert found.runs[0].counts.missing == 1
-    other = tmp_path / "other.jsonl"
+    scores = rankgate.evaluate(qrels, trajectories, ["EvidenceR", "EvidenceR(rel=2)", "RefusalR"])
+    assert scores.runs[0].per_query("EvidenceR") == {"q1": 1 / 2, "q2": None, "q4": 0}
+    assert scores.runs[0].per_query("EvidenceR(rel=2)") == {"q1": 1, "q2": None, "q4": None}
+    assert scores.runs[0].counts.missing == 1
+    other_path = tmp_path / "other.jsonl"
     better = TASK | {"calls": [{"documents": ["e", "f"]}]}
-    other.write_bytes(data([better, REFUSED | {"query_id": "q4"}]))
+    other_path.write_bytes(data([better, REFUSED | {"query_id": "q4"}]))
     result = rankgate.compare(
-        qrels, trajectories, str(other), ["EvidenceR"], test=Test(unequal="zero")
+        qrels, trajectories, str(other_path), ["EvidenceR"], test=Test(unequal="zero")
     )
     assert dict(result.only.queries.select("query_id", "delta").iter_rows()) == {
-        "q1": 1 / 2, "q4": 0
-    }  # fmt: skip
+        "q1": 1 / 2,
+        "q4": 0,
+    }
 
 
 def test_a_run_that_does_not_know_is_one_error(tmp_path):
@@ -144,8 +150,8 @@ def test_a_call_without_its_cost_is_not_free(tmp_path):
 
 
 def test_a_document_or_question_twice():
-    twice = data([TASK | {"calls": [{"documents": ["a", "a"]}]}])
-    (run,) = find_format("trajectories").read(InputFile(None, twice)).runs
+    repeated = data([TASK | {"calls": [{"documents": ["a", "a"]}]}])
+    (run,) = find_format("trajectories").read(InputFile(None, repeated)).runs
     with raises("duplicate-document", DuplicateError, line=1):
         _ = run.table  # a convention says what such a document is
     with raises("duplicate-query", InputError, line=2):
@@ -158,16 +164,26 @@ CALL = st.lists(st.sampled_from("abcdef"), unique=True, min_size=1, max_size=5)
 @given(st.lists(CALL, min_size=1, max_size=4), st.data())
 def test_splitting_a_call_changes_nothing_but_what_counts_calls(calls, drawn):
     grades = {"a": 2, "b": 1, "c": 0, "d": None, "e": 1, "f": None}
-    which = drawn.draw(st.integers(0, len(calls) - 1))
-    cut = drawn.draw(st.integers(0, len(calls[which])))
+    call_index = drawn.draw(st.integers(0, len(calls) - 1))
+    split_point = drawn.draw(st.integers(0, len(calls[call_index])))
     tokens = [float(drawn.draw(st.integers(1, 500))) for _ in calls]
-    part = float(drawn.draw(st.integers(0, int(tokens[which]))))
-    parts = [*calls[:which], calls[which][:cut], calls[which][cut:], *calls[which + 1 :]]
-    spent = [*tokens[:which], part, tokens[which] - part, *tokens[which + 1 :]]
+    first_tokens = float(drawn.draw(st.integers(0, int(tokens[call_index]))))
+    parts = [
+        *calls[:call_index],
+        calls[call_index][:split_point],
+        calls[call_index][split_point:],
+        *calls[call_index + 1 :],
+    ]
+    spent = [
+        *tokens[:call_index],
+        first_tokens,
+        tokens[call_index] - first_tokens,
+        *tokens[call_index + 1 :],
+    ]
 
     def task(rankings, costs):
         return sequences(
-            [[[(doc, grades[doc]) for doc in each] for each in rankings]],
+            [[[(doc, grades[doc]) for doc in ranking] for ranking in rankings]],
             [[2, 1, 1, 0]],
             spent=np.array([costs]),
             seconds=np.array([costs]) / 128,
@@ -176,7 +192,7 @@ def test_splitting_a_call_changes_nothing_but_what_counts_calls(calls, drawn):
             answered=np.ones(1),
         )
 
-    whole, split = task(calls, tokens), task(parts, spent)
+    unsplit, split = task(calls, tokens), task(parts, spent)
     for value in (
         agent_metrics.evidence_recall,
         agent_metrics.evidence_precision,
@@ -188,33 +204,33 @@ def test_splitting_a_call_changes_nothing_but_what_counts_calls(calls, drawn):
         agent_metrics.refusal_precision,
         agent_metrics.refusal_recall,
     ):
-        assert np.array_equal(value(whole), value(split), equal_nan=True)
-    assert agent_metrics.evidence_rate(split) <= agent_metrics.evidence_rate(whole)
+        assert np.array_equal(value(unsplit), value(split), equal_nan=True)
+    assert agent_metrics.evidence_rate(split) <= agent_metrics.evidence_rate(unsplit)
 
 
 def test_depth_of_conversations(shared):
     """Means of each turn, against trec_eval's values of single queries."""
-    place = shared / "cast2021"
+    folder = shared / "cast2021"
     name = "org_manual_ance"
     result = rankgate.evaluate(
         Collection(
-            place / "trec-cast-qrels-docs.2021.qrel.gz", tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)"
+            folder / "trec-cast-qrels-docs.2021.qrel.gz", tags=r"ids:(?P<talk>\d+)_(?P<turn>\d+)"
         ),
-        place / f"runs/{name}.run.gz",
+        folder / f"runs/{name}.run.gz",
         ["nDCG@3"],
         slices=["turn"],
     )
-    lines = gzip.decompress((place / f"expected/{name}.trec_eval.gz").read_bytes()).decode()
+    lines = gzip.decompress((folder / f"expected/{name}.trec_eval.gz").read_bytes()).decode()
     rows = [line.split() for line in lines.splitlines() if line.startswith("ndcg_cut_3 ")]
     first = [float(value) for _, query, value in rows if query.endswith("_1") and "_" in query]
     assert first
-    found = result.slices.filter(pl.col("value") == "1")
-    assert found["n"].item() == len(first)
-    assert found["mean"].item() == pytest.approx(sum(first) / len(first), abs=1e-4)
-    turns = [int(each) for each in result.slices["value"]]
+    first_turn = result.slices.filter(pl.col("value") == "1")
+    assert first_turn["n"].item() == len(first)
+    assert first_turn["mean"].item() == pytest.approx(sum(first) / len(first), abs=1e-4)
+    turns = [int(turn) for turn in result.slices["value"]]
     assert turns == sorted(turns)
-    again = Scores.from_dict(result.to_dict())
-    assert again.slices.equals(result.slices)
+    restored = Scores.from_dict(result.to_dict())
+    assert restored.slices.equals(result.slices)
 
 
 def test_slices_need_tags():

@@ -42,8 +42,8 @@ def values(result, metric):
 
 def test_a_budget_ends_the_context_at_the_first_passage_that_does_not_fit():
     metrics = [f"Context{x}(tokens={b})" for x in "PR" for b in (200, 800, 1200)]
-    found = rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, length="tokens")), RUN, metrics)
-    assert [values(found, each) for each in metrics] == [
+    result = rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, length="tokens")), RUN, metrics)
+    assert [values(result, metric) for metric in metrics] == [
         {"1": 0, "2": 0},
         {"1": 1 / 2, "2": 0},
         {"1": 2 / 3, "2": 1 / 2},
@@ -68,14 +68,16 @@ def test_a_document_ranked_twice_is_what_the_convention_says(rule, tmp_path):
     rows = "".join(f"1 Q0 {doc} 1 {9 - row} x\n" for row, doc in enumerate("aabc"))
     (tmp_path / "twice.run").write_text(rows)
     qrels = {"1": {"a": 1, "b": 0, "c": 1}}
-    how = rankgate.convention("trec", {"duplicates": rule})
-    result = rankgate.evaluate(qrels, tmp_path / "twice.run", _OF_CONTEXTS, how)
+    convention = rankgate.convention("trec", {"duplicates": rule})
+    result = rankgate.evaluate(qrels, tmp_path / "twice.run", _OF_CONTEXTS, convention)
     *shares, useful = TWICE[rule]
     assert list(result.runs[0].means.values()) == pytest.approx(
         [*shares, 1 / (1 + math.exp(-useful))]
     )
-    alone = replace(rankgate.convention("ranx"), special={"ContextP": {"duplicates": rule}})
-    result = rankgate.evaluate(qrels, tmp_path / "twice.run", "ContextP", alone)
+    special_convention = replace(
+        rankgate.convention("ranx"), special={"ContextP": {"duplicates": rule}}
+    )
+    result = rankgate.evaluate(qrels, tmp_path / "twice.run", "ContextP", special_convention)
     assert result.runs[0].means["ContextP"] == pytest.approx(TWICE[rule][0])
 
 
@@ -86,8 +88,8 @@ def test_contexts_of_a_file_obey_the_rule_for_duplicates(tmp_path):
     with raises("duplicate-document", DuplicateError, line=1):
         rankgate.evaluate(path, path, "ContextP")
     for rule, value in (("last", 1 / 2), ("each", 2 / 3), ("place", 1 / 3)):
-        how = rankgate.convention("trec", {"duplicates": rule})
-        (mean,) = rankgate.evaluate(path, path, "ContextP", how).runs[0].means.values()
+        convention = rankgate.convention("trec", {"duplicates": rule})
+        (mean,) = rankgate.evaluate(path, path, "ContextP", convention).runs[0].means.values()
         assert mean == pytest.approx(value)
 
 
@@ -96,9 +98,9 @@ def test_passages_ranked_twice_have_the_rule_before_they_become_documents():
         {"query_id": ["1"] * 3, "doc_id": ["a1", "c1", "a1"], "score": [9.0, 8.0, 7.0]}
     )
     for rule, reciprocal in (("first", 1), ("last", 1 / 2)):
-        how = rankgate.convention("trec", {"duplicates": rule})
+        convention = rankgate.convention("trec", {"duplicates": rule})
         result = rankgate.evaluate(
-            Collection({"1": {"a": 1}}, items=Items(ITEMS, document="doc")), run, "RR", how
+            Collection({"1": {"a": 1}}, items=Items(ITEMS, document="doc")), run, "RR", convention
         )
         assert result.runs[0].means["RR"] == reciprocal
 
@@ -111,8 +113,12 @@ def test_without_a_budget_they_are_precision_and_recall():
 
 
 def test_a_budget_without_lengths_is_one_error():
-    for metric in ("ContextP(tokens=100)", "ContextR(tokens=100)", "UDCG(tokens=9)",
-                   "ContextP(unit='tokens')"):  # fmt: skip
+    for metric in (
+        "ContextP(tokens=100)",
+        "ContextR(tokens=100)",
+        "UDCG(tokens=9)",
+        "ContextP(unit='tokens')",
+    ):
         with raises("missing-lengths", UsageError):
             rankgate.evaluate(QRELS, RUN, [metric])
     with raises("missing-lengths", InputError):
@@ -155,18 +161,18 @@ def test_redundancy_by_documents_needs_the_documents():
 def test_rankings_of_passages_become_rankings_of_documents():
     qrels = {"1": {"a": 1, "c": 1}, "2": {"d": 2}}
     metrics = ["P@2", "RR", "ContextR(tokens=800)", "Redundancy(by='documents')"]
-    found = rankgate.evaluate(
+    result = rankgate.evaluate(
         Collection(qrels, items=Items(ITEMS, length="tokens", document="doc")), RUN, metrics
     )
-    assert values(found, "P@2") == {"1": 1, "2": 1 / 2}  # a, c; x, d
-    assert values(found, "RR") == {"1": 1, "2": 1 / 2}
-    assert values(found, "ContextR(tokens=800)") == {"1": 1 / 2, "2": 0}  # a1 and a2 are one
-    assert values(found, "Redundancy(by='documents')") == {"1": 1 - 2 / 3, "2": 0}
+    assert values(result, "P@2") == {"1": 1, "2": 1 / 2}  # a, c; x, d
+    assert values(result, "RR") == {"1": 1, "2": 1 / 2}
+    assert values(result, "ContextR(tokens=800)") == {"1": 1 / 2, "2": 0}  # a1 and a2 are one
+    assert values(result, "Redundancy(by='documents')") == {"1": 1 - 2 / 3, "2": 0}
 
 
 def test_judgments_of_passages_stay_so():
-    found = rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, document="doc")), RUN, ["P@2"])
-    assert values(found, "P@2") == {"1": 1 / 2, "2": 1 / 2}
+    result = rankgate.evaluate(Collection(QRELS, items=Items(ITEMS, document="doc")), RUN, ["P@2"])
+    assert values(result, "P@2") == {"1": 1 / 2, "2": 1 / 2}
 
 
 def test_compare_and_gate_take_them(tmp_path):
@@ -175,10 +181,10 @@ def test_compare_and_gate_take_them(tmp_path):
     new = {q: {"a": 2.0, "c": 1.0} for q in qrels}
     items = pl.DataFrame({"doc_id": ["a", "b", "c"], "tokens": [10, 10, 10]})
     metric = "ContextR(tokens=10)"
-    found = rankgate.compare(
+    comparison = rankgate.compare(
         Collection(qrels, items=Items(items, length="tokens")), old, new, [metric]
     )
-    assert found.only.metrics["delta"].to_list() == [1.0]
+    assert comparison.only.metrics["delta"].to_list() == [1.0]
     policy = tmp_path / "rankgate.toml"
     policy.write_text(
         '[gate]\nholes = "ignore"\n[lists]\nlength = "tokens"\n'
@@ -201,8 +207,8 @@ def test_utility_is_that_of_its_authors_code():
 
 def test_a_discount_takes_from_lower_ranks():
     tasks = sequences([[[("a", 1), ("b", -1)]]])
-    found = utility(tasks, discount="log2", form="plain", distraction=1)
-    assert found == pytest.approx([1 - 1 / math.log2(3)])
+    utilities = utility(tasks, discount="log2", form="plain", distraction=1)
+    assert utilities == pytest.approx([1 - 1 / math.log2(3)])
 
 
 GRADES = st.lists(st.sampled_from([None, 0, 1, 2]), max_size=8)
@@ -216,12 +222,12 @@ def test_the_naive_way(grades, lengths, budget):
         [[1, *(g for g in grades if g is not None)]],
         tokens={f"d{i}": n for i, n in enumerate(lengths)},
     )
-    used, left = [], budget
+    used, remaining = [], budget
     for grade, length in zip(grades, lengths, strict=False):
-        if length > left:
+        if length > remaining:
             break
         used.append(grade)
-        left -= length
+        remaining -= length
     hits = sum(grade is not None and grade >= 1 for grade in used)
     relevant = 1 + sum(grade is not None and grade >= 1 for grade in grades)
     assert context_precision(tasks, tokens=budget) == [hits / len(used) if used else 0]
@@ -229,19 +235,19 @@ def test_the_naive_way(grades, lengths, budget):
     assert position_gain(tasks, tokens=budget, dip=0) == pytest.approx(
         context_precision(tasks, tokens=budget)
     )
-    more = context_recall(tasks, tokens=budget + 1)
-    assert more >= context_recall(tasks, tokens=budget)
+    larger_recall = context_recall(tasks, tokens=budget + 1)
+    assert larger_recall >= context_recall(tasks, tokens=budget)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), unique=True, max_size=4), min_size=1, max_size=4))
 def test_redundancy_is_the_share_of_repeats(calls):
     tasks = sequences([[[(doc, None) for doc in call] for call in calls]])
-    every = [doc for call in calls for doc in call]
-    expected = 1 - len(set(every)) / len(every) if every else math.nan
+    documents = [doc for call in calls for doc in call]
+    expected = 1 - len(set(documents)) / len(documents) if documents else math.nan
     assert redundancy(tasks) == pytest.approx([expected], nan_ok=True)
-    split = [[doc] for doc in every] or [[]]
-    other = sequences([[[(doc, None) for doc in call] for call in split]])
-    assert np.array_equal(redundancy(other), redundancy(tasks), equal_nan=True)
+    split = [[doc] for doc in documents] or [[]]
+    split_tasks = sequences([[[(doc, None) for doc in call] for call in split]])
+    assert np.array_equal(redundancy(split_tasks), redundancy(tasks), equal_nan=True)
 
 
 def test_an_explicit_parameter_changes_the_value():
@@ -257,5 +263,5 @@ def test_an_explicit_parameter_changes_the_value():
         position_gain: [{"cutoff": 2}, {"tokens": 15}, {"rel": 2}, {"dip": 1}],
         utility: [{"cutoff": 2}, {"distraction": 1}, {"discount": "log2"}, {"form": "plain"}],
     }.items():
-        for given_ in changes:
-            assert kernel(tasks, **given_) != kernel(tasks), (kernel, given_)
+        for parameters in changes:
+            assert kernel(tasks, **parameters) != kernel(tasks), (kernel, parameters)

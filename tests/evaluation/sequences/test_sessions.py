@@ -86,10 +86,10 @@ def task(grades):
 @given(GRADES, st.floats(0.1, 0.9), st.floats(0.1, 0.9))
 def test_expectations_are_those_of_drawn_paths(grades, down, reformulate):
     """The sampler of Jiang & Allan: read, perhaps go on; perhaps ask again."""
-    found = session_metrics.expected_session_ndcg(task(grades), down=down, reformulate=reformulate)
+    result = session_metrics.expected_session_ndcg(task(grades), down=down, reformulate=reformulate)
     pool = sorted((g for row in grades for g in row), reverse=True)
     if not pool[0]:
-        assert np.isnan(found)
+        assert np.isnan(result)
         return
     rng, values = random.Random(7), []
     for _ in range(1500):
@@ -102,36 +102,36 @@ def test_expectations_are_those_of_drawn_paths(grades, down, reformulate):
             if rng.random() >= reformulate:
                 break
         dcg, ideal = (
-            sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(each[: len(path)]))
-            for each in (path, pool)
+            sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(gains[: len(path)]))
+            for gains in (path, pool)
         )
         values.append(dcg / ideal)
     spread = np.std(values) / math.sqrt(len(values))
-    assert abs(found[0] - np.mean(values)) <= 6 * spread + 1e-9
+    assert abs(result[0] - np.mean(values)) <= 6 * spread + 1e-9
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.floats(0.1, 0.9))
 def test_a_session_of_one_query_is_a_query(grades, p):
-    one = task([grades])
+    session = task([grades])
     if not any(grades):
         return
     plain = block([grades])
-    assert session_metrics.session_rbp(one, p=p, b=1) == pytest.approx(
+    assert session_metrics.session_rbp(session, p=p, b=1) == pytest.approx(
         RBP(p=p, rel=1).compute(plain, {"gain": "binary"})
     )
     dcg = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(grades))
-    assert session_metrics.session_dcg(one) == pytest.approx([dcg])
+    assert session_metrics.session_dcg(session) == pytest.approx([dcg])
     ideal = sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(sorted(grades, reverse=True)))
-    assert session_metrics.normalised_session_dcg(one) == pytest.approx([dcg / ideal])
-    assert session_metrics.expected_session_ndcg(one, down=1) == pytest.approx([dcg / ideal])
+    assert session_metrics.normalised_session_dcg(session) == pytest.approx([dcg / ideal])
+    assert session_metrics.expected_session_ndcg(session, down=1) == pytest.approx([dcg / ideal])
 
 
 @given(GRADES, st.floats(0.05, 0.95), st.floats(0, 1))
 def test_bounds(grades, p, b):
     value = session_metrics.session_rbp(task(grades), p=p, b=b)
     assert np.isnan(value) or 0 <= value <= 1 + 1e-12
-    every = task([[1] * 40] * 40)
-    assert session_metrics.session_rbp(every, p=0.5, b=b) == pytest.approx([1.0], abs=1e-6)
+    all_relevant = task([[1] * 40] * 40)
+    assert session_metrics.session_rbp(all_relevant, p=0.5, b=b) == pytest.approx([1.0], abs=1e-6)
     for kernel in (session_metrics.normalised_session_dcg, session_metrics.expected_session_ndcg):
         value = kernel(task(grades))
         assert np.isnan(value) or 0 <= value <= 1 + 1e-12
@@ -177,9 +177,9 @@ def test_comparisons_are_of_topics(tmp_path):
     new = {f"{t}-{i}": {"a": 2.0 * i, "b": 3.0} for t in qrels for i in (1, 2)}
     ids = "ids:(?P<topic>.+)-[0-9]+"
     metrics = ["RR", "Worst(of='RR')", "Best(of='RR')"]
-    found = rankgate.compare(Collection(qrels, sequences=ids), old, new, metrics).only.metrics
-    assert found["n"].to_list() == [20, 20, 20]
-    assert found["delta"].to_list() == [0.25, 0, 0.5]
+    comparison = rankgate.compare(Collection(qrels, sequences=ids), old, new, metrics).only.metrics
+    assert comparison["n"].to_list() == [20, 20, 20]
+    assert comparison["delta"].to_list() == [0.25, 0, 0.5]
     new |= {f"t{i}-2": old["t0-1"] for i in (3, 8)}
     policy = tmp_path / "rankgate.toml"
     policy.write_text(
@@ -205,16 +205,16 @@ def test_verbs_of_single_rankings_say_where_metrics_of_tasks_are(run, tmp_path):
     qrels, ranking = tmp_path / "q.txt", tmp_path / "r.run"
     qrels.write_text("1 0 a 1\n")
     ranking.write_text("1 Q0 a 1 1 r\n")
-    place = [str(qrels), str(ranking)]
-    assert_refused(run("reconcile", *place, "-m", "ContextP@3"), "unsupported-metric")
-    assert_refused(run("explain", *place, "--query", "1", "-m", "ContextP@3"), "unknown-metric")
+    paths = [str(qrels), str(ranking)]
+    assert_refused(run("reconcile", *paths, "-m", "ContextP@3"), "unsupported-metric")
+    assert_refused(run("explain", *paths, "--query", "1", "-m", "ContextP@3"), "unknown-metric")
     with raises("unsupported-metric", UsageError):
         rankgate.Accumulator(["ContextP@3"])
 
 
 def test_files_of_tasks_are_described_and_valid(run, tmp_path):
-    place = tmp_path / "agent.jsonl"
-    place.write_text(
+    agent_path = tmp_path / "agent.jsonl"
+    agent_path.write_text(
         '{"query_id": "q", "calls": [{"documents": ["a"]}], "cited": ["a"], "answered": true, '
         '"evidence": ["a"]}\n'
     )
@@ -222,9 +222,9 @@ def test_files_of_tasks_are_described_and_valid(run, tmp_path):
     answers.write_text(
         '{"topic_id": 1, "references": ["a"], "answer": [{"citations": [0], "support": [2]}]}\n'
     )
-    for each in (place, answers):
-        assert run("describe", str(each)).code == 0
-        assert "nothing can be scored" not in run("validate", str(each)).out
+    for path in (agent_path, answers):
+        assert run("describe", str(path)).code == 0
+        assert "nothing can be scored" not in run("validate", str(path)).out
 
 
 def test_every_parameter_changes_a_value():
@@ -273,21 +273,24 @@ def test_every_parameter_changes_a_value():
         agent_metrics.citation_recall: [{"rel": 3}],
         agent_metrics.refusal_precision: [{"rel": 4}],
     }.items():
-        for given_ in changes:
-            assert kernel(tasks, **given_) != kernel(tasks), (kernel, given_)
+        for parameters in changes:
+            assert kernel(tasks, **parameters) != kernel(tasks), (kernel, parameters)
 
 
 def test_matrices_and_companions_of_runs(tmp_path):
     grades, scores = np.array([[1.0, 0, 2], [0, 1, 0]]), np.array([[3.0, 2, 1], [1, 2, 3]])
-    found = rankgate.evaluate(grades, scores, ["ContextP@1", "ContextR@2"]).runs[0]
-    assert found.means == {"ContextP@1": 1 / 2, "ContextR@2": (1 / 2 + 1) / 2}
-    place = tmp_path / "old.run"
-    place.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, own in RUN.items()
-                             for d, s in own.items()))  # fmt: skip
+    result = rankgate.evaluate(grades, scores, ["ContextP@1", "ContextR@2"]).runs[0]
+    assert result.means == {"ContextP@1": 1 / 2, "ContextR@2": (1 / 2 + 1) / 2}
+    run_path = tmp_path / "old.run"
+    run_path.write_text(
+        "".join(
+            f"{q} Q0 {d} 1 {s} x\n" for q, documents in RUN.items() for d, s in documents.items()
+        )
+    )
     (tmp_path / "old.run.meta.jsonl").write_text(
         "".join(f'{{"query_id": "{q}", "sequence": "{q[:2]}", "position": {q[-1]}}}\n' for q in RUN)
     )
-    found = rankgate.evaluate(QRELS, place, ["sRBP"])
-    assert of(found, "sRBP") == of(
+    result = rankgate.evaluate(QRELS, run_path, ["sRBP"])
+    assert of(result, "sRBP") == of(
         rankgate.evaluate(Collection(QRELS, sequences=IDS), RUN, ["sRBP"]), "sRBP"
     )

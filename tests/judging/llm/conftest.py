@@ -14,8 +14,8 @@ KEY = "sk-very/secret+0123456789"
 @pytest.fixture
 def server():
     """The server, running."""
-    with model_server() as found:
-        yield found
+    with model_server() as running_server:
+        yield running_server
 
 
 @pytest.fixture
@@ -60,11 +60,16 @@ def rate(server, files):
         pool, queries, documents, out = files(n)
         protocol = judge.get("protocol", "openai")
         base = server.url + ("/v1" if protocol == "openai" else "")
-        given = {"url": base, "backoff": 0.01, "retries": 2, "timeout": 60.0, **judge}
+        settings = {"url": base, "backoff": 0.01, "retries": 2, "timeout": 60.0, **judge}
         with LLMRating(
-            pool, out, Judge("m", **given), queries=queries, documents=documents, scale=scale,
+            pool,
+            out,
+            Judge("m", **settings),
+            queries=queries,
+            documents=documents,
+            scale=scale,
             rater=rater,
-        ) as work:  # fmt: skip
+        ) as work:
             return work.run(), out
 
     return call

@@ -26,16 +26,16 @@ def under(attack):
     return attack_document(attack, "how fast", DOCUMENT, "3")
 
 
-@pytest.mark.parametrize("attack", [each for each in get_args(Attack) if each != "none"])
+@pytest.mark.parametrize("attack", [attack for attack in get_args(Attack) if attack != "none"])
 def test_an_attack_keeps_what_the_document_says(attack):
-    shown = under(attack)
-    assert shown.keys() == DOCUMENT.keys()
-    assert shown["title"] == "Jaguar"
-    assert sorted(DOCUMENT["text"].split()) == sorted(shown["text"].split()) or all(
-        each in shown["text"] for each in DOCUMENT["text"].split()
+    changed_document = under(attack)
+    assert changed_document.keys() == DOCUMENT.keys()
+    assert changed_document["title"] == "Jaguar"
+    assert sorted(DOCUMENT["text"].split()) == sorted(changed_document["text"].split()) or all(
+        word in changed_document["text"] for word in DOCUMENT["text"].split()
     )
-    assert (shown, list(shown)) != (DOCUMENT, list(DOCUMENT))
-    assert under(attack) == shown
+    assert (changed_document, list(changed_document)) != (DOCUMENT, list(DOCUMENT))
+    assert under(attack) == changed_document
     assert attack_document(attack, "how fast", {}, "3") == {}
 
 
@@ -49,8 +49,8 @@ def test_what_attacks_add():
 
 
 def test_braces_in_a_text_are_text():
-    shown = attack_document("keywords", "{query}", {"text": "{text} {0} {highest}"}, "3")
-    assert shown["text"] == "{text} {0} {highest}" + " {query}" * 5
+    changed_document = attack_document("keywords", "{query}", {"text": "{text} {0} {highest}"}, "3")
+    assert changed_document["text"] == "{text} {0} {highest}" + " {query}" * 5
 
 
 @pytest.fixture
@@ -84,7 +84,9 @@ def test_a_judge_that_falls_for_keywords_is_refused(grades):
     assert (row["raised"], row["lowered"]) == (pytest.approx(raised), 0)
     assert row["shift"] == pytest.approx((fooled - grades).mean())
     assert row["low"] < raised < row["high"]
-    assert {each.name: each.status for each in result.demands}["attack m under keywords"] == "fail"
+    assert {demand.name: demand.status for demand in result.demands}[
+        "attack m under keywords"
+    ] == "fail"
     assert result.status == 1
     lenient = admit(
         people, JudgeGrades(people, attacked=[rated(fooled, "m")]), demands=Demands(raised=0.5)
@@ -111,9 +113,9 @@ def test_who_is_not_fooled_is_admitted_and_comes_back_from_json(grades):
     result = admit(people, JudgeGrades(people, attacked=files))
     assert result.status == 0
     assert result.attacks["attack"].to_list() == ["m under longer", "m under praise"]
-    again = JudgeAdmission.from_dict(result.to_dict())
-    assert again.attacks.equals(result.attacks)
-    assert again.demands == result.demands
+    restored = JudgeAdmission.from_dict(result.to_dict())
+    assert restored.attacks.equals(result.attacks)
+    assert restored.demands == result.demands
 
 
 def test_other_pairs_and_few_queries_decide_nothing(grades):
@@ -123,9 +125,9 @@ def test_other_pairs_and_few_queries_decide_nothing(grades):
     )
     with raises("no-common-pairs", InputError):
         admit(people, JudgeGrades(people, attacked=[strange]))
-    few = rated(grades, "m").table.filter(pl.col("query_id") < "q10")
-    result = admit(people, JudgeGrades(people, attacked=[Ratings(few)]))
-    assert {each.name: each.status for each in result.demands}["attack m"] == "inconclusive"
+    small_table = rated(grades, "m").table.filter(pl.col("query_id") < "q10")
+    result = admit(people, JudgeGrades(people, attacked=[Ratings(small_table)]))
+    assert {demand.name: demand.status for demand in result.demands}["attack m"] == "inconclusive"
 
 
 def test_a_model_that_obeys_documents_is_found_from_files_to_verdict(server, tmp_path, run):
@@ -142,13 +144,25 @@ def test_a_model_that_obeys_documents_is_found_from_files_to_verdict(server, tmp
     files = {}
     for attack in ("none", "instruction"):
         files[attack] = tmp_path / f"{attack}.jsonl"
-        done = run(
-            "rate", pool, "--queries", queries, "--documents", documents, "--llm", "m",
-            "--url", f"{server.url}/v1", "--attack", attack, "-o", files[attack],
-        )  # fmt: skip
-        assert done.code == 0, done.err
-    asked = ("admit", files["none"], files["none"], "--attacked", files["instruction"])
-    found = run(*asked, "--format", "json")
-    assert found.code == 1
-    (row,) = json.loads(found.out)["attacks"]
+        result = run(
+            "rate",
+            pool,
+            "--queries",
+            queries,
+            "--documents",
+            documents,
+            "--llm",
+            "m",
+            "--url",
+            f"{server.url}/v1",
+            "--attack",
+            attack,
+            "-o",
+            files[attack],
+        )
+        assert result.code == 0, result.err
+    arguments = ("admit", files["none"], files["none"], "--attacked", files["instruction"])
+    admission = run(*arguments, "--format", "json")
+    assert admission.code == 1
+    (row,) = json.loads(admission.out)["attacks"]
     assert (row["attack"], row["pairs"], row["raised"]) == ("m under instruction", 128, 1.0)

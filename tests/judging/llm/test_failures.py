@@ -33,8 +33,9 @@ def test_a_failure_is_tried_again_and_then_answered(rate, server, rows, steps):
     result, out = rate(2)
     assert server.asked == {"d0": 3, "d1": 1}
     assert {row["doc_id"]: (row["grade"], row["attempts"]) for row in rows(out)} == {
-        "d0": (1.0, 3), "d1": (2.0, 1),
-    }  # fmt: skip
+        "d0": (1.0, 3),
+        "d1": (2.0, 1),
+    }
     assert result.status == 0
 
 

@@ -16,19 +16,19 @@ def test_the_ceiling_is_never_passed(rate, server):
     assert result.stopped
     assert result.status == 3
     assert result.left == 60 - result.asked
-    each = (100 * 1 + 10 * 10) / 1e6
-    assert result.spent == pytest.approx(each * result.asked)
+    cost = (100 * 1 + 10 * 10) / 1e6
+    assert result.spent == pytest.approx(cost * result.asked)
     assert result.spent <= 0.015
-    body = max(len(json.dumps(sent[2], ensure_ascii=False).encode()) for sent in server.sent)
-    most = (body + 1000 + 10 * 512) / 1e6
-    assert result.spent + most > 0.015  # and it did not stop before it had to
+    body = max(len(json.dumps(request[2], ensure_ascii=False).encode()) for request in server.sent)
+    max_cost = (body + 1000 + 10 * 512) / 1e6
+    assert result.spent + max_cost > 0.015  # and it did not stop before it had to
     assert sum(server.asked.values()) == result.asked
-    before = result.spent
+    spent_before = result.spent
     result, _ = rate(60, prices=prices, ceiling=0.015)
-    assert (result.asked, result.spent) == (0, pytest.approx(before))
+    assert (result.asked, result.spent) == (0, pytest.approx(spent_before))
     result, _ = rate(60, prices=prices, ceiling=0.04)
     assert (result.graded, result.left) == (60, 0)
-    assert result.spent == pytest.approx(each * 60)
+    assert result.spent == pytest.approx(cost * 60)
 
 
 def test_what_nobody_counts_costs_the_most_it_can(rate, server):
@@ -109,9 +109,15 @@ def test_one_limit_of_tokens_is_sent_and_reserved(rate, server, parameters, sent
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"temperature": float("nan")}, {"stop": ["\udc80"]}, {"max_tokens": "many"},
-     {"max_completion_tokens": 0}, {"max_tokens": True}, {"x": [float("inf")]}],
-)  # fmt: skip
+    [
+        {"temperature": float("nan")},
+        {"stop": ["\udc80"]},
+        {"max_tokens": "many"},
+        {"max_completion_tokens": 0},
+        {"max_tokens": True},
+        {"x": [float("inf")]},
+    ],
+)
 def test_parameters_that_cannot_be_are_refused(rate, server, parameters):
     with raises("out-of-range", UsageError):
         rate(1, parameters=parameters)
@@ -129,8 +135,8 @@ def test_a_key_in_escapes_of_json_is_not_kept(rate, server, key, rows):
     upper = "".join(f"\\u{ord(sign):04X}" for sign in key)
     mixed = key[:5] + escaped[30:-12] + key[-2:]
     server.plan = {
-        f"d{i}": [("says", f'{{"grade": 1, "reason": "the key is {words}"}}')]
-        for i, words in enumerate([escaped, upper, mixed, key.replace("/", "\\/")])
+        f"d{i}": [("says", f'{{"grade": 1, "reason": "the key is {key_text}"}}')]
+        for i, key_text in enumerate([escaped, upper, mixed, key.replace("/", "\\/")])
     }
     _, out = rate(4, key_from="RANKGATE_TEST_KEY")
     text = out.read_text()

@@ -26,23 +26,25 @@ def test_a_pool_becomes_ratings_that_others_read(rate, rows, protocol):
     assert result.input_tokens == 600
     assert result.output_tokens == 60
     assert {row["grade"] for row in rows(out)} == {2.0}
-    made = resolve(out).qrels.table
-    assert sorted(made.rows()) == sorted((f"q{i % 2}", f"d{i}", 2.0) for i in range(6))
+    judgments = resolve(out).qrels.table
+    assert sorted(judgments.rows()) == sorted((f"q{i % 2}", f"d{i}", 2.0) for i in range(6))
     assert agree(out)
-    people = made.with_columns(grade=pl.Series([2.0, 1, 0, 2, 2, 3]))
+    people = judgments.with_columns(grade=pl.Series([2.0, 1, 0, 2, 2, 3]))
     assert admit(people, out, demands=Demands(pairs=2)).status in {0, 1, 3}
 
 
 def test_the_same_from_python(server, files):
     pool, queries, documents, out = files(3)
-    seen = []
-    with rankgate.progress(seen.append):
+    progress_steps = []
+    with rankgate.progress(progress_steps.append):
         result = rankgate.rate(
-            pl.read_csv(pool).rename({"query": "query_id", "document": "doc_id"}), out,
+            pl.read_csv(pool).rename({"query": "query_id", "document": "doc_id"}),
+            out,
             rankgate.Judge("m", url=f"{server.url}/v1", prices=rankgate.Prices(1, 10)),
-            queries=pl.read_csv(queries), documents=documents,
-        )  # fmt: skip
-    assert sorted(seen) == ["q0 d0", "q0 d2", "q1 d1"]
+            queries=pl.read_csv(queries),
+            documents=documents,
+        )
+    assert sorted(progress_steps) == ["q0 d0", "q0 d2", "q1 d1"]
     assert result.graded == 3
     assert "m graded 3 of 3 pairs" in result._repr_html_()
     assert result.to_dict()["template"]["name"] == "graded"
@@ -101,18 +103,23 @@ def test_parameters_replace_and_remove(rate, server):
         ('{"grade": null, "reason": "withdrawn"}', None, "the model cannot tell"),
         ('{"grade": 2} or {"grade": 1}', None, "several grades in one answer: 2, 1"),
         ('{"grade": 2, "detail": {"grade": 1}}', None, "several grades in one answer: 1, 2"),
-        ('{"all": [{"grade": 1}, {"x": {"grade": 3}}]}', None,
-         "several grades in one answer: 1, 3"),
+        (
+            '{"all": [{"grade": 1}, {"x": {"grade": 3}}]}',
+            None,
+            "several grades in one answer: 1, 3",
+        ),
         ('{"grade": 2, "detail": {"grade": 2}}', 2.0, None),
-        ('{"a": ' * 5_000, None,
-         "the answer has too many objects that are not JSON, or too deep ones"),
+        (
+            '{"a": ' * 5_000,
+            None,
+            "the answer has too many objects that are not JSON, or too deep ones",
+        ),
         ('{"a":' * 30 + "!" + '{"grade": 2}', 2.0, None),
-        ("The grade is 2.", None,
-         "no JSON object with a grade in the answer: The grade is 2."),
+        ("The grade is 2.", None, "no JSON object with a grade in the answer: The grade is 2."),
         ('{"grade": 2', None, 'no JSON object with a grade in the answer: {"grade": 2'),
         ("", None, "the answer is empty"),
     ],
-)  # fmt: skip
+)
 def test_what_the_model_says_is_a_grade_or_a_reason(rate, server, rows, says, grade, reason):
     server.plan = {"d0": [("says", says)]}
     result, out = rate(1)
@@ -168,21 +175,22 @@ def test_the_same_command_again_asks_nothing(rate, server):
 
 def test_another_prompt_model_or_scale_is_another_question(rate, server, rows, tmp_path):
     rate(2)
-    other = tmp_path / "other.txt"
-    other.write_text("Grades:\n{{grades}}\nQuery {{query}}, document {{document.text}}\n")
+    template = tmp_path / "other.txt"
+    template.write_text("Grades:\n{{grades}}\nQuery {{query}}, document {{document.text}}\n")
     server.plan = {"d0": [("says", '{"grade": 0}')]}
-    result, out = rate(2, template=other)
+    result, out = rate(2, template=template)
     assert (result.known, result.asked) == (0, 2)
     assert "0  poor\n1  fair\n2  good\n3  perfect" in server.sent[-1][2]["messages"][0]["content"]
-    result, out = rate(2, template=other, scale="binary")
+    result, out = rate(2, template=template, scale="binary")
     assert result.asked == 2
     # back to the first prompt: nothing is asked, and its answers are the last word again
     result, out = rate(2)
     assert (result.known, result.asked) == (2, 0)
     assert rows(out)[-1]["guideline"].startswith("graded ")
     assert dict(resolve(out).qrels.table.select("doc_id", "grade").iter_rows()) == {
-        "d0": 2.0, "d1": 2.0,
-    }  # fmt: skip
+        "d0": 2.0,
+        "d1": 2.0,
+    }
     assert sum(server.asked.values()) == 6
 
 
