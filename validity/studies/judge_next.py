@@ -131,8 +131,10 @@ def section(cells: Sequence[Any]) -> str:
                 str(len(collection_cells)),
                 f"{np.mean([c.hidden for c in collection_cells]):.0f}",
                 *(f"{mean_ratings:.0f}" for mean_ratings in ratings.mean(axis=0)),
-                f"{(difference_sign > 0).sum()} / {(difference_sign == 0).sum()} / "
-                f"{(difference_sign < 0).sum()}",
+                (
+                    f"{(difference_sign > 0).sum()} / {(difference_sign == 0).sum()} / "
+                    f"{(difference_sign < 0).sum()}"
+                ),
                 *(percent(share) for share in right.mean(axis=0)),
             )
         )
