@@ -29,7 +29,7 @@ def test_each_pair_is_reported_once_whatever_the_pieces(monkeypatch, size):
         assert set(rows) == PAIRS
         assert (np.diff(result.owner) >= 0).all()
         assert result.people == len({user for user, _ in PAIRS})
-        assert set(result.shown) == {item for _, item in PAIRS}
+        assert set(result.all_items) == {item for _, item in PAIRS}
         users = [*map(str, range(42)), "x"]  # some are not in the log
         all_pairs = pl.DataFrame({"user": users}).join(
             pl.DataFrame({"item": [f"i{item}" for item in range(32)]}), how="cross"
