@@ -45,7 +45,7 @@ def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
         assert won == [saved_name]
         result = [err.decode() for (_, err), status in outcomes if status == 2]
         assert len(result) == 5
-        assert all("already" in message or "meanwhile" in message for message in result)
+        assert all("already" in message or "in the meantime" in message for message in result)
     assert not list(file.parent.glob(".*"))
 
 

@@ -81,11 +81,11 @@ def test_what_an_executor_cannot_write_is_an_error(tmp_path):
     pl.DataFrame({"query_id": ["u"], "doc_id": ["i"], "grade": [1.0]}).write_ipc_stream(out)
     batch = pa.RecordBatch.from_pydict({"fold": [0], "part": [JUDGMENTS], "rows": [out.getvalue()]})
     table = PartTable(0, JUDGMENTS, "test.qrels.csv", "csv", "date", whole=True)
-    (output_batch,) = _Writing(str(tmp_path), (table,)).over([batch])
+    (output_batch,) = _Writing(str(tmp_path), (table,)).process_batches([batch])
     (file_entry,) = json.loads(output_batch["totals"][0])
     assert (tmp_path / file_entry["file"]).read_text() == "query_id,doc_id,grade\nu,i,1\n"
     with raises("cannot-write", UsageError):
-        [*_Writing(str(tmp_path / "nowhere"), (table,)).over([batch])]
+        [*_Writing(str(tmp_path / "nowhere"), (table,)).process_batches([batch])]
 
 
 def test_a_file_that_is_not_whole_is_not_taken(tmp_path):

@@ -191,5 +191,5 @@ def test_intervals_under_crossed_effects_cover():
 
 
 def test_a_factor_of_one_level_is_refused():
-    with pytest.raises(ValueError, match="2 or more"):
+    with pytest.raises(ValueError, match="at least 2"):
         crossed(RATED[:, :1])

@@ -72,7 +72,7 @@ def test_the_worth_of_weights():
     assert precision.effective == pytest.approx(1 / (0.61**2 + 39 * 0.01**2))
     code, reason = precision.problem(estimate_population(np.arange(40.0)))
     assert code == "few-effective-queries"
-    assert "as much as 2.7 of equal weight" in reason
+    assert "worth 2.7 of equal weight" in reason
     strata = np.repeat([0, 1], 30)
     assert WeightPrecision.from_weights(np.repeat([9.0, 1.0], 30), strata).spread == pytest.approx(
         1

@@ -2,8 +2,8 @@
 
 from rankgate.data.input_types import SparkTable as SparkTable
 from rankgate.data.input_types import SparkTable as table
-from rankgate.spark.spark_events import click_counts as click_counts
 from rankgate.spark.sessions import session as session
+from rankgate.spark.spark_events import click_counts as click_counts
 
 __all__ = [
     "SparkTable",

@@ -8,9 +8,9 @@ from rankgate.core.declare.registries import using as using
 from rankgate.core.errors import InputError as InputError
 from rankgate.core.errors import UsageError as UsageError
 from rankgate.core.present.document_model import Chart as Chart
+from rankgate.core.present.document_model import Grid as Grid
 from rankgate.core.present.document_model import Points as Points
 from rankgate.core.present.document_model import Table as Table
-from rankgate.core.present.document_model import Grid as Grid
 from rankgate.data.answers.engine_answers import Answer as Answer
 from rankgate.data.answers.engine_answers import Failure as Failure
 from rankgate.data.file_contents import FileContents as FileContents
