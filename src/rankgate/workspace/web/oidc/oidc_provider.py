@@ -204,7 +204,9 @@ class Provider:
             content = answer.read(_MAX_ANSWER_BYTES)
             answer.release_conn()
             document = json.loads(content)
-        except (urllib3.exceptions.HTTPError, ValueError):
+        except urllib3.exceptions.HTTPError:
+            raise _unreachable("it does not answer") from None
+        except ValueError:
             raise _unreachable("it sent an unexpected answer") from None
         if not isinstance(document, dict):
             raise _unreachable("it sent an unexpected answer")
