@@ -16,7 +16,7 @@ from typing import Any
 
 from rankgate.core.frozen import dataclass
 
-SOFT = "\N{SOFT HYPHEN}"
+SOFT = "\u00ad"  # the soft hyphen; its name would load a table of names while modules are compiled
 """Placed before a newline in a column name where a word without a hyphen is broken."""
 
 

@@ -122,7 +122,7 @@ _SIGNS = {
     },
     "Φ": r"$\Phi$",
     "…": r"\ldots{}",
-    "\N{REPLACEMENT CHARACTER}": "?",
+    "\ufffd": "?",  # the replacement character
     **{
         mark: rf"\textsuperscript{{{letter}}}"
         for mark, letter in zip(
