@@ -125,7 +125,7 @@ def _texts(app, exception):  # noqa: ANN001, ANN202 - Sphinx's event
 
 def setup(app):  # noqa: ANN001, ANN201 - Sphinx's hook
     """Make the pages before Sphinx looks for them."""
-    app.add_config_value("search_words", SEARCH_WORDS, "env")  # pages are read anew if they change
+    app.add_config_value("search_words", SEARCH_WORDS, "env")  # pages are read again if they change
     app.connect("builder-inited", lambda app: _pages.write(Path(app.srcdir)))
     app.connect("source-read", _turned)
     app.connect("html-page-context", _navigated, priority=400)  # before the theme

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rankgate.workspace.records.record import Recorded
 
 
-_REVISION_LENGTH = 12
+_RECORD_LENGTH = 12  # of a revision beside a new record
 
 
 def recorded_document(result: Recorded) -> Document:
@@ -41,7 +41,7 @@ def recorded_document(result: Recorded) -> Document:
             row["evaluated_at"][:16].replace("T", " "),
             row["kind"],
             make_printable(row["system"]),
-            _short_revision(row["revision"]),
+            _short_revision(row["revision"], _RECORD_LENGTH),
             row["verdict"] or "",
             f"{row['figures']:,}",
             f"{row['queries']:,}",
@@ -68,13 +68,13 @@ def recorded_document(result: Recorded) -> Document:
     )
 
 
-def _short_revision(revision: str) -> str:
+def _short_revision(revision: str, length: int) -> str:
     end = "+" if revision.endswith("+") else ""
-    return revision.rstrip("+")[:_REVISION_LENGTH] + end
+    return revision.rstrip("+")[:length] + end
 
 
 _MAX_EVALUATIONS = 30
-_SHORT_REVISION_LENGTH = 10
+_HISTORY_LENGTH = 10  # of a revision in the history
 
 
 def history_document(result: History) -> Document:
@@ -154,7 +154,7 @@ def _evaluation_grid(result: History) -> Grid:
             make_printable(row["system"]),
             f"{row['value']:.4f}",
             _interval_text(row),
-            _shorter_revision(row["revision"]),
+            _short_revision(row["revision"], _HISTORY_LENGTH),
             ", ".join(filter(None, (row["verdict"], marks.get((row["system"], row["record"]))))),
         )
         for row in latest.iter_rows(named=True)
@@ -169,7 +169,9 @@ def _interval_text(row: dict[str, Any]) -> str:
 
 def _change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     direction = "better" if row["gain"] > 0 else "worse"
-    revision = f", revision {_shorter_revision(row['revision'])}" if row["revision"] else ""
+    revision = (
+        f", revision {_short_revision(row['revision'], _HISTORY_LENGTH)}" if row["revision"] else ""
+    )
     detection_note = "" if row["found_at"] == row["at"] else f"; found on {row['found_at'][:10]}"
     return (
         row["at"],
@@ -204,17 +206,12 @@ def _break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _annotation_entry(row: dict[str, Any]) -> Entry:
-    revision = f" {_shorter_revision(row['revision'])}" if row["revision"] else ""
+    revision = f" {_short_revision(row['revision'], _HISTORY_LENGTH)}" if row["revision"] else ""
     text = f"{row['kind']}{revision}: {make_printable(row['text'])}"
     return Entry(row["at"][:16].replace("T", " "), (text,))
 
 
 _TOLERANCE = 1e-12
-
-
-def _shorter_revision(revision: str) -> str:
-    end = "+" if revision.endswith("+") else ""
-    return revision.rstrip("+")[:_SHORT_REVISION_LENGTH] + end
 
 
 _ANSWERS = {
