@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankgate.measurement.metrics.faceted import FacetMetric
-from rankgate.measurement.metrics.faceted import block as faceted
+from rankgate.measurement.metrics.facet_input import FacetMetric
+from rankgate.measurement.metrics.facet_input import block as faceted
 from rankgate.measurement.metrics.graded.dcg import nDCG
 from rankgate.measurement.metrics.judged_block import block
 from rankgate.measurement.metrics.lists import ListMetric
-from rankgate.measurement.metrics.lists.listed import Listed
+from rankgate.measurement.metrics.lists.list_input import Listed
 from rankgate.measurement.metrics.metric_declaration import SAMPLED_POOLS, SEQUENCES
-from rankgate.measurement.metrics.preferred import PREFERENCES, Group, Preferred, Query
+from rankgate.measurement.metrics.preference_input import PREFERENCES, Group, Preferred, Query
 from rankgate.measurement.metrics.sequences.sequence import Sequences, sequences
 from rankgate.measurement.metrics.stratified_samples import SampledPool
 from rankgate.measurement.scoring import CONVENTIONS

@@ -310,14 +310,14 @@ def test_duplicates_in_long_runs_have_their_line(tmp_path):
 
 def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
     """A few bytes can declare any number of rows; they are counted before they are read."""
-    from rankgate.data.formats.tables import arrow
+    from rankgate.data.formats.tables import parquet_arrow
 
     rows = [("1", str(i % 7), 1.0) for i in range(1000)]
     path = saved(tmp_path, parquet(rows))
-    monkeypatch.setattr(arrow, "MAX_VALUES", 2999)
+    monkeypatch.setattr(parquet_arrow, "MAX_VALUES", 2999)
     with raises("too-large", InputError):
         read_qrels(path)
-    monkeypatch.setattr(arrow, "MAX_VALUES", 3000)
+    monkeypatch.setattr(parquet_arrow, "MAX_VALUES", 3000)
     with raises("duplicate-document", DuplicateError):
         read_qrels(path)
 

@@ -62,7 +62,7 @@ def test_good_files_are_taken(how):
 
 
 def read_qrels_of(data):
-    from rankgate.data.formats.tables.arrow import read_qrels as read
+    from rankgate.data.formats.tables.parquet_arrow import read_qrels as read
 
     return read(InputFile(None, data)).table
 

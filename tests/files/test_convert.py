@@ -17,7 +17,7 @@ import rankgate
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data import Qrels, contents_of, read_qrels, read_run
 from rankgate.data.files.conversion import convert
-from rankgate.data.formats.tables import arrow as parquet
+from rankgate.data.formats.tables import parquet_arrow as parquet
 from rankgate.data.streams.source import InputFile
 from support.waiting import until
 from support.wording import raises

@@ -14,8 +14,8 @@ import pytest
 
 from rankgate.data import read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.facet_input import block
 from rankgate.measurement.metrics.facet_metrics import alpha_ndcg
-from rankgate.measurement.metrics.faceted import block
 from rankgate.measurement.metrics.lists.coverage_evenness import (
     coverage,
     entropy,

@@ -12,9 +12,9 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.data.qrels import Ratings, Scale, parse_scale
 from rankgate.data.table_rows import RowLocation
+from rankgate.judging.grade_transformers import TRANSFORMERS, Transformer, find_transformer
 from rankgate.judging.resolution.resolution import RULES, ResolvedJudgments, resolve_ratings
 from rankgate.judging.resolution.resolve import resolve as verb
-from rankgate.judging.transformers import TRANSFORMERS, Transformer, find_transformer
 from support.wording import assert_wording, raises
 
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.facet_input import block, gains, ideal_gains
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS, alpha_dcg, alpha_ndcg
-from rankgate.measurement.metrics.faceted import block, gains, ideal_gains
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.metrics import parse
 from support.wording import raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, listed
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, list_input
 
 T, K, ITEMS = 23, 6, 15
 
@@ -42,24 +42,24 @@ def lists():
 @pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
 def test_blocks_of_any_size_give_the_same(metric, monkeypatch):
     result = lists()
-    monkeypatch.setattr(listed, "_TABLES", 0)
+    monkeypatch.setattr(list_input, "_TABLES", 0)
     expected, values = (
         metric.value(result),
         None if metric.merge == "items" else metric.values(result),
     )
     for size in (1, 2 * K, 7 * K):
-        monkeypatch.setattr(listed, "_BLOCK", size)
+        monkeypatch.setattr(list_input, "_BLOCK", size)
         assert metric.value(result) == pytest.approx(expected, rel=1e-12, nan_ok=True)
         if values is not None:
             np.testing.assert_allclose(metric.values(result), values, rtol=1e-12)
 
 
 def test_blocks_cover_every_list_once(monkeypatch):
-    monkeypatch.setattr(listed, "_TABLES", 0)
-    monkeypatch.setattr(listed, "_BLOCK", 4 * K)
+    monkeypatch.setattr(list_input, "_TABLES", 0)
+    monkeypatch.setattr(list_input, "_BLOCK", 4 * K)
     rows = np.arange(T)
-    parts = [rows[block] for block in listed.blocks(lists())]
+    parts = [rows[block] for block in list_input.blocks(lists())]
     assert [len(block_rows) for block_rows in parts] == [4, 4, 4, 4, 4, 3]
     assert np.concatenate(parts).tolist() == rows.tolist()
     empty_lists = Listed(np.zeros((0, K), np.int64), ITEMS)
-    assert len(list(listed.blocks(empty_lists))) == 1
+    assert len(list(list_input.blocks(empty_lists))) == 1

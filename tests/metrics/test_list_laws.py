@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankgate.measurement.metrics.facet_input import block
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
-from rankgate.measurement.metrics.faceted import block
 from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed
 
 ITEMS = 7

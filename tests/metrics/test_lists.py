@@ -30,7 +30,7 @@ from rankgate.measurement.metrics.lists.diversity import (
     miscalibration,
 )
 from rankgate.measurement.metrics.lists.exposure import EED, EEL, EER
-from rankgate.measurement.metrics.lists.listed import is_in_row
+from rankgate.measurement.metrics.lists.list_input import is_in_row
 from rankgate.measurement.metrics.lists.novelty_surprise import (
     EFD,
     EPC,

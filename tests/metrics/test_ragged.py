@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from metrics.test_list_blocks import ITEMS, lists
-from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, listed
-from rankgate.measurement.metrics.lists.listed import (
+from rankgate.measurement.metrics.lists import LIST_METRICS, NONE, Listed, list_input
+from rankgate.measurement.metrics.lists.list_input import (
     Ragged,
     count_shared,
     is_in_row,
@@ -41,7 +41,7 @@ def both():
 @pytest.mark.parametrize("cells", [1 << 22, 12])
 @pytest.mark.parametrize("metric", LIST_METRICS, ids=str)
 def test_metrics_give_the_same(metric, cells, both, monkeypatch):
-    monkeypatch.setattr(listed, "_CELLS", cells)
+    monkeypatch.setattr(list_input, "_CELLS", cells)
     matrices, rows = both
     kept = np.arange(ITEMS) % 3 > 0
     for one, other in (
@@ -55,7 +55,7 @@ def test_metrics_give_the_same(metric, cells, both, monkeypatch):
 
 @pytest.mark.parametrize("cells", [1 << 22, 12])
 def test_shared_items_are_counted(cells, both, monkeypatch):
-    monkeypatch.setattr(listed, "_CELLS", cells)
+    monkeypatch.setattr(list_input, "_CELLS", cells)
     matrices, rows = both
     assert (
         count_shared(rows.relevant, rows.history)

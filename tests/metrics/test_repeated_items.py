@@ -11,7 +11,7 @@ import rankgate
 from rankgate.measurement.evaluation.lists.list_resamples import resample_users
 from rankgate.measurement.metrics.lists import Listed
 from rankgate.measurement.metrics.lists.coverage_evenness import Personalization
-from rankgate.measurement.metrics.lists.listed import NONE, is_first
+from rankgate.measurement.metrics.lists.list_input import NONE, is_first
 
 REPEATING = np.array([[1, 1, 1], [2, 2, 2], [1, 2, NONE], [3, 1, 3]])
 

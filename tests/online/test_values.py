@@ -13,7 +13,7 @@ from online.logs import event, honest, search, written
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
-from rankgate.interface.cli.online import online_command as group
+from rankgate.interface.cli.online_group import online_command as group
 from support.wording import raises
 
 VERBS = [name for name in online.__all__ if inspect.isfunction(getattr(online, name))]

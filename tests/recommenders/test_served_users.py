@@ -171,7 +171,7 @@ def test_commands_agree_on_items_outside_of_the_catalogue():
 
 def test_every_similarity_takes_a_repeated_item_for_similar_to_itself():
     from rankgate.measurement.metrics.lists.diversity import intra_list_diversity
-    from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.metrics.lists.list_input import Listed
 
     item_lists = Listed(np.array([[0, 0, 1]]), 2, features=np.eye(2), similarities=np.eye(2))
     for similarity in ("cosine", "jaccard", "given"):

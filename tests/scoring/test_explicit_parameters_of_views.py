@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankgate.measurement.metrics.facet_input import block
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
-from rankgate.measurement.metrics.faceted import block
+from rankgate.measurement.metrics.preference_input import Preferred
+from rankgate.measurement.metrics.preference_input import block as preferred
 from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
-from rankgate.measurement.metrics.preferred import Preferred
-from rankgate.measurement.metrics.preferred import block as preferred
 from rankgate.measurement.metrics.stratified_samples import SAMPLE_METRICS, SampledPool
 from rankgate.measurement.scoring import CONVENTIONS
 

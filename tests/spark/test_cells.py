@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.spark import cells as module
-from rankgate.spark.cells import Cells, Packing, unpack_cells
+from rankgate.spark import shuffle as module
 from rankgate.spark.file_pieces import PieceReading, list_pieces
+from rankgate.spark.shuffle import Cells, Packing, unpack_cells
 from support.spark import spark  # noqa: F401 - a fixture
 from support.wording import raises
 

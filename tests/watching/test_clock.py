@@ -14,7 +14,7 @@ from rankgate.store import rows
 from rankgate.store.records import alerts, scheduled_jobs
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts.alert_rules import QuietHours
-from rankgate.workspace.records.moments import last_due, parse_schedule
+from rankgate.workspace.records.cron_times import last_due, parse_schedule
 from rankgate.workspace.records.schedule import scheduler as scheduler_module
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.scheduler import Scheduler

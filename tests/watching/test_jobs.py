@@ -12,8 +12,8 @@ from rankgate.store import rows
 from rankgate.store.backup import hashes
 from rankgate.store.records import alerts, scheduled_jobs
 from rankgate.store.rows import now
-from rankgate.workspace.records import moments
-from rankgate.workspace.records.moments import last_due, next_due
+from rankgate.workspace.records import cron_times
+from rankgate.workspace.records.cron_times import last_due, next_due
 from rankgate.workspace.records.schedule.job_kinds import JOBS, JobKind
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.scheduler import RETRY_DELAYS, Scheduler, run_job_now
@@ -81,9 +81,9 @@ def test_of_many_moments_the_last_counts():
     assert last_due("0 0 1 1 *", "UTC", at(2025, 6, 1), at(2026, 5, 1)) == at(2026, 1, 1)
     for wrong in ("0 3 * *", "61 * * * *", "0 3 * * * *", "x * * * *"):
         with raises("invalid-schedule"):
-            moments.parse_schedule(wrong, "UTC")
+            cron_times.parse_schedule(wrong, "UTC")
     with raises("invalid-schedule"):
-        moments.parse_schedule("0 3 * * *", "Mars")
+        cron_times.parse_schedule("0 3 * * *", "Mars")
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats import registry
-from rankgate.data.streams.input_parts import is_folder, list_part_files
-from rankgate.data.streams.source import InputFile, open_source
-from rankgate.data.table_columns import (
+from rankgate.data.foreign_frames import (
     ALIASES,
     NAME_SEPARATOR,
     is_frame,
@@ -30,6 +27,9 @@ from rankgate.data.table_columns import (
     polars_frame,
     rename_columns,
 )
+from rankgate.data.formats import registry
+from rankgate.data.streams.input_parts import is_folder, list_part_files
+from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def _rename_columns(
             new_names = dict(
                 zip(names, _renamed_header(column_indexes, names, fields), strict=True)
             )
-            from rankgate.data.formats.tables.arrow import file_of
+            from rankgate.data.formats.tables.parquet_arrow import file_of
 
             return file_of(frame.rename(new_names).collect(), input_file)
         separator, data = ",", frame.collect().write_csv().encode()

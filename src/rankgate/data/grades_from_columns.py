@@ -14,8 +14,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.foreign_frames import match_columns, missing_column_message
 from rankgate.data.formats import registry
-from rankgate.data.table_columns import match_columns, missing_column_message
 from rankgate.data.text.text_values import decode_utf8, number_fault
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def map_labels(
     has_lines = format_.name in {"csv", "tsv"}
     graded = map_label_column(frame.collect(), grades, input_file.label, lines=has_lines)
     if not has_lines:
-        from rankgate.data.formats.tables.arrow import file_of
+        from rankgate.data.formats.tables.parquet_arrow import file_of
 
         return file_of(graded, input_file)
     return replace(input_file, content=graded.write_csv().encode())  # with its lines, for errors

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import InputError
 from rankgate.data import memory_tables
 from rankgate.data.column_map import ColumnMap, map_columns
+from rankgate.data.foreign_frames import is_frame, polars_frame, rename_columns
 from rankgate.data.grades_from_columns import label_grade, map_label_column
-from rankgate.data.table_columns import is_frame, polars_frame, rename_columns
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import ColumnsLike, QrelsLike

@@ -15,6 +15,16 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.data.foreign_frames import (
+    document_columns,
+    frames_by_system,
+    is_frame,
+    lazy_frame,
+    match_columns,
+    refuse_series,
+    shape_table,
+    unnest_lists,
+)
 from rankgate.data.library_objects import read_rankings, unknown_object_error
 from rankgate.data.memory.ids import Ids
 from rankgate.data.memory.matrices import (
@@ -28,16 +38,6 @@ from rankgate.data.memory.matrices import (
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, check_rows, drop_empty
 from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.run import Rankings, Run, lengths_and_values
-from rankgate.data.table_columns import (
-    document_columns,
-    frames_by_system,
-    is_frame,
-    lazy_frame,
-    match_columns,
-    refuse_series,
-    shape_table,
-    unnest_lists,
-)
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import refuse_surrogates
 

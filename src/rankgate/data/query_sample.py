@@ -10,9 +10,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.query_tags import read_tag_table, read_tags_file
 from rankgate.data.streams.source import open_source
-from rankgate.data.table_columns import polars_frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

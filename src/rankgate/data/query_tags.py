@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.run_companions import read
 from rankgate.data.streams.source import open_source
-from rankgate.data.table_columns import polars_frame
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import is_frame, lazy_frame, match_columns, one_document_column
 from rankgate.data.formats import registry
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.qrels import RATINGS_SCHEMA, Qrels, Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, limit_judgments
-from rankgate.data.table_columns import is_frame, lazy_frame, match_columns, one_document_column
 from rankgate.data.table_rows import RowLocation
 
 if TYPE_CHECKING:
@@ -228,8 +228,8 @@ def _from_memory(
     Raises:
         InputError: as of the reader.
     """
+    from rankgate.data.foreign_frames import is_frame, lazy_frame
     from rankgate.data.library_objects import read_rankings
-    from rankgate.data.table_columns import is_frame, lazy_frame
 
     rankings = read_rankings(table, input_kind)
     try:

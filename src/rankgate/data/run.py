@@ -16,8 +16,8 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
+from rankgate.data.foreign_frames import one_document_column
 from rankgate.data.streams.source import read_ahead
-from rankgate.data.table_columns import one_document_column
 from rankgate.data.table_rows import (
     RowLocation,
     hash_pairs,

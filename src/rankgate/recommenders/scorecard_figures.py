@@ -16,14 +16,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.evaluation.lists.list_resamples import resample_users
 from rankgate.measurement.evaluation.tradeoff import dominators
+from rankgate.measurement.metrics.lists.list_input import restrict_lists
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
-from rankgate.measurement.metrics.lists.listed import restrict_lists
 from rankgate.measurement.scoring.first_items import measure_lists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.metrics.lists.listed import Floats, Listed
+    from rankgate.measurement.metrics.lists.list_input import Floats, Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.recommenders.scorecard_slices import Segment
 

@@ -28,8 +28,8 @@ from rankgate.measurement.evaluation.lists.list_inputs import (
 )
 from rankgate.measurement.evaluation.lists.list_resamples import relevant_judgments
 from rankgate.measurement.evaluation.rankings import read_named_runs, restrict_run
+from rankgate.measurement.metrics.lists.list_input import count_shared
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
-from rankgate.measurement.metrics.lists.listed import count_shared
 from rankgate.measurement.metrics.metric_declaration import SUBTOPICS
 from rankgate.measurement.metrics.ranking.reciprocal_rank import RR
 from rankgate.measurement.metrics.sampled_ranks import OF_RANK, estimates
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rankgate.data.collection import Collection
     from rankgate.data.input_types import RunsLike
     from rankgate.data.logs.item_tables import DescribedTable
-    from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.item_catalogue import Catalogue

@@ -16,8 +16,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Qrels, check_rows, drop_empty
 from rankgate.data.table_rows import RowLocation
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.spark.cells import encode_rows
 from rankgate.spark.partition_scores import JUDGED, locate_errors, rows_in
+from rankgate.spark.shuffle import encode_rows
 
 if TYPE_CHECKING:
     from rankgate.measurement.evaluation.accumulator import Accumulator

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.item_tables import DescribedTable, TableKind
     from rankgate.data.logs.large_logs import UserItems
     from rankgate.measurement.evaluation.accumulator import Accumulator
-    from rankgate.spark.prepared import SparkMeasurement
+    from rankgate.spark.spark_inputs import SparkMeasurement
 
 
 @dataclass(frozen=True)

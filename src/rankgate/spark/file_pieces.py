@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.tables.arrow import collect_frame, scan_file
+from rankgate.data.foreign_frames import rename_columns, shape_table
+from rankgate.data.formats.tables.parquet_arrow import collect_frame, scan_file
 from rankgate.data.streams.source import InputFile
-from rankgate.data.table_columns import rename_columns, shape_table
-from rankgate.spark.cells import ORDER, QUERY, read_numbers
+from rankgate.spark.shuffle import ORDER, QUERY, read_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rankgate.spark.cells import Cells
+    from rankgate.spark.shuffle import Cells
 
 
 _ROWS = 1 << 20  # rows that are read at once

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.spark.cells import (
+from rankgate.spark.shuffle import (
     QUERY,
     encode_rows,
     map_partitions,

@@ -26,7 +26,9 @@ from rankgate.decisions.comparison.pairs import metric_rows
 from rankgate.measurement.evaluation.scored_system import DEPTH
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 from rankgate.measurement.scoring.scoring_facts import with_run_name
-from rankgate.spark.prepared import (
+from rankgate.spark.run_totals import ALL, PairSums, slice_values, sum_pair_totals, sum_totals
+from rankgate.spark.spark_evaluation import refuse_by_convention, refuse_without_tags
+from rankgate.spark.spark_inputs import (
     COLLECTION_FIELDS,
     LEFT_OUT,
     LIST_FIELDS,
@@ -35,8 +37,6 @@ from rankgate.spark.prepared import (
     prepare,
     refuse_others,
 )
-from rankgate.spark.run_totals import ALL, PairSums, slice_values, sum_pair_totals, sum_totals
-from rankgate.spark.spark_evaluation import refuse_by_convention, refuse_without_tags
 from rankgate.spark.task_results import run_task
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.inference import Test
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.spark.prepared import SparkMeasurement
     from rankgate.spark.run_totals import PairTotals, RunTotals, Slice
+    from rankgate.spark.spark_inputs import SparkMeasurement
 
 
 _ROUNDING = 1e-9  # equal differences of unequal values differ by less, as in comparison.paired

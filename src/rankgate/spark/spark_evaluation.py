@@ -18,7 +18,9 @@ from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.evaluation.sampled_means import interval_of_mean, no_plain_mean, table_of
 from rankgate.measurement.evaluation.scores import Scores
-from rankgate.spark.prepared import (
+from rankgate.spark.run_totals import sum_totals
+from rankgate.spark.sessions import keeps_values
+from rankgate.spark.spark_inputs import (
     COLLECTION_FIELDS,
     LEFT_OUT,
     LIST_FIELDS,
@@ -26,8 +28,6 @@ from rankgate.spark.prepared import (
     prepare,
     refuse_others,
 )
-from rankgate.spark.run_totals import sum_totals
-from rankgate.spark.sessions import keeps_values
 from rankgate.spark.task_results import run_task
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.spark.prepared import SparkMeasurement
     from rankgate.spark.run_totals import Moments, RunTotals
+    from rankgate.spark.spark_inputs import SparkMeasurement
 
 
 def _remedy(need: Need) -> str:

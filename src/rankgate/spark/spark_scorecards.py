@@ -40,7 +40,7 @@ from rankgate.recommenders.scorecard_figures import (
 from rankgate.recommenders.scorecard_systems import catalogue_warnings
 from rankgate.spark.accumulated_users import GroupResults, UserAccumulation
 from rankgate.spark.card_slices import SliceTables
-from rankgate.spark.prepared import COLLECTION_FIELDS, named_runs, prepare, refuse_others
+from rankgate.spark.spark_inputs import COLLECTION_FIELDS, named_runs, prepare, refuse_others
 from rankgate.spark.task_results import run_task
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.judged_block import ExactMean
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-    from rankgate.spark.prepared import SparkMeasurement
+    from rankgate.spark.spark_inputs import SparkMeasurement
 
     Floats = NDArray[np.float64]
     Rows = list[tuple[Any, ...]]

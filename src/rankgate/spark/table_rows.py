@@ -17,13 +17,13 @@ from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels, read_run
 from rankgate.data.collection import Collection
 from rankgate.data.column_map import ColumnMap
+from rankgate.data.foreign_frames import match_columns, missing_column_message, one_document_column
 from rankgate.data.input_types import SparkTable
 from rankgate.data.qrels import OPTIONAL
-from rankgate.data.table_columns import match_columns, missing_column_message, one_document_column
 from rankgate.data.text import json_text
-from rankgate.spark.cells import ORDER
 from rankgate.spark.file_pieces import column_names, list_pieces
 from rankgate.spark.sessions import translate_errors
+from rankgate.spark.shuffle import ORDER
 
 if TYPE_CHECKING:
     import polars as pl

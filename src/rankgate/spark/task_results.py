@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rankgate.core import errors
 from rankgate.core.errors import DuplicateError, InputError, RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.spark.cells import map_partitions
 from rankgate.spark.sessions import translate_errors
+from rankgate.spark.shuffle import map_partitions
 from rankgate.spark.table_rows import local_path
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.data.files.checks.subject import count_noun
+from rankgate.data.files.checks.check_declarations import count_noun
 
 if TYPE_CHECKING:
     from rankgate.data.files.conversion import Conversion

@@ -16,7 +16,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.data.file_contents import FileContents
-from rankgate.data.files.checks.subject import count_noun
+from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.document_anchors import (
     NEAR_SHARE,

@@ -19,13 +19,13 @@ from rankgate.core.present.codec import encode_fields
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
 from rankgate.data.files.checks import CHECKS, SEVERITIES, Needs, Severity
+from rankgate.data.files.checks.check_declarations import RawQueries, ScoredRun
 from rankgate.data.files.checks.open_file import open_subject, parse_input_kind
-from rankgate.data.files.checks.subject import RawQueries, ScoredRun
 from rankgate.data.qrels import parse_scale
 
 if TYPE_CHECKING:
     from rankgate.data.files.checks import Check, Found
-    from rankgate.data.files.checks.subject import Outline, RawQrels, Subject
+    from rankgate.data.files.checks.check_declarations import Outline, RawQrels, Subject
     from rankgate.data.input_types import ColumnsLike, FileLike
     from rankgate.data.qrels import Scale
     from rankgate.data.table_rows import Part, RowLocation

@@ -19,8 +19,8 @@ from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import column_losses, find_losses
-from rankgate.data.formats.tables import arrow, jsonl, schemas
 from rankgate.data.formats.tables import csv_tables as delimited
+from rankgate.data.formats.tables import jsonl, parquet_arrow, schemas
 from rankgate.data.streams.source import open_source as source_of
 from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import json_text
@@ -167,10 +167,10 @@ def _read_judgments(files: Sequence[Path]) -> Qrels:
     if not files[0].name.endswith(".parquet"):
         return delimited.read_qrels(input_files[0])
     if len(input_files) == 1:
-        return arrow.read_qrels(input_files[0])
-    rows = pl.concat([arrow.scan_file(input_file) for input_file in input_files])
-    all_rows = arrow.collect_frame(rows, input_files[0])
-    return arrow.read_qrels(arrow.file_of(all_rows, input_files[0]))
+        return parquet_arrow.read_qrels(input_files[0])
+    rows = pl.concat([parquet_arrow.scan_file(input_file) for input_file in input_files])
+    all_rows = parquet_arrow.collect_frame(rows, input_files[0])
+    return parquet_arrow.read_qrels(parquet_arrow.file_of(all_rows, input_files[0]))
 
 
 def _read_folder(folder: Path) -> FileContents:
@@ -204,7 +204,7 @@ def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
     files = sorted(table.glob("*.parquet")) if table.is_dir() else [table]
     input_files = [source_of(file) for file in files]
     rows = pl.concat(
-        [arrow.scan_file(input_file) for input_file in input_files], how="diagonal_relaxed"
+        [parquet_arrow.scan_file(input_file) for input_file in input_files], how="diagonal_relaxed"
     )
     names = rows.collect_schema().names()
     id_column = next((name for name in ("_id", "id", _IDS[part_name]) if name in names), None)
@@ -217,7 +217,7 @@ def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
         for name in other_columns
         if not rows.collect_schema()[name].is_nested()
     ]
-    frame = arrow.collect_frame(
+    frame = parquet_arrow.collect_frame(
         rows.select(pl.col(id_column).cast(pl.String).alias(_IDS[part_name]), *text_columns),
         input_files[0],
     )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import DuplicateError
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.format import Note
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, Ratings
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RANKED
 from rankgate.data.run import Run
-from rankgate.data.table_columns import string_table
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import identifier, number
 

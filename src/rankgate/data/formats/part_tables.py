@@ -10,8 +10,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.tables import arrow
 from rankgate.data.formats.tables import csv_tables as delimited
+from rankgate.data.formats.tables import parquet_arrow
 from rankgate.data.streams.input_parts import PartRows, list_part_files
 from rankgate.data.text.delimited_records import first_fields
 
@@ -180,7 +180,7 @@ class _PartReader:
     def _columns(self, part_file: InputFile) -> tuple[str, ...]:
         """The columns that a file names for all its rows."""
         if self._form.name in {"parquet", "arrow"}:
-            return tuple(arrow.scan_file(part_file).collect_schema().names())
+            return tuple(parquet_arrow.scan_file(part_file).collect_schema().names())
         if self._form.name in {"csv", "tsv"}:
             first_bytes = part_file.head()
             return first_fields(first_bytes, delimited.separator_of(first_bytes) or ",")

@@ -9,9 +9,9 @@ import polars.selectors as cs
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.present.csv_form import unguard_cell
+from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.formats import registry
 from rankgate.data.streams.source import open_source
-from rankgate.data.table_columns import is_frame, polars_frame
 from rankgate.data.text import spreadsheet_cells
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Loss
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import (
     GrowingQrels,
     collect_document_rows,
@@ -29,7 +30,6 @@ from rankgate.data.formats.format_writing import (
 )
 from rankgate.data.formats.tables.schemas import run_losses
 from rankgate.data.run import RUN_SCHEMA, Run
-from rankgate.data.table_columns import string_table
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import (
     describe_type,

@@ -52,7 +52,7 @@ _HALVES = {0: "be", 1: "le"}
 def unsupported_problem(first_bytes: bytes) -> str | None:
     """The kind of an unsupported file, and advice; None if a format here may read it."""
     if first_bytes.startswith(_ZIP):
-        from rankgate.data.formats.tables.other_tables import WORKBOOK, ZIP
+        from rankgate.data.formats.tables.excel_sql_tables import WORKBOOK, ZIP
 
         if first_bytes.startswith(ZIP) and WORKBOOK not in first_bytes:
             return "a zip archive; unpack it first (unzip)."

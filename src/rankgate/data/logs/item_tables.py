@@ -10,8 +10,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.registry import open_table
-from rankgate.data.formats.tables import arrow
+from rankgate.data.formats.tables import parquet_arrow
 from rankgate.data.logs.interactions import ALIASES, map_columns
 from rankgate.data.streams.input_parts import (
     PartRows,
@@ -19,7 +20,6 @@ from rankgate.data.streams.input_parts import (
     list_part_files,
     refuse_other_columns,
 )
-from rankgate.data.table_columns import polars_frame
 from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import delimited_records, json_text
 
@@ -178,7 +178,9 @@ def _read_file(origin: InputFile, form: Format | None) -> tuple[pl.DataFrame, Ro
         return form.table(origin).collect(), RowLocation(origin.label)
     first_bytes = b"" if form else origin.head()
     if first_bytes.startswith((b"PAR1", b"ARROW1")):
-        return arrow.collect_frame(arrow.scan_file(origin), origin), RowLocation(origin.label)
+        return parquet_arrow.collect_frame(parquet_arrow.scan_file(origin), origin), RowLocation(
+            origin.label
+        )
     return _read_jsonl(origin) if first_bytes.lstrip().startswith(b"{") else _read_delimited(origin)
 
 

@@ -19,7 +19,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.formats.tables import arrow
+from rankgate.data.foreign_frames import is_frame, polars_frame
+from rankgate.data.formats.tables import parquet_arrow
 from rankgate.data.logs.interactions import UNITS, Interactions, make_interactions, map_columns
 from rankgate.data.memory.matrices import is_source, make_source, nonzero_pairs
 from rankgate.data.streams.input_parts import (
@@ -29,7 +30,6 @@ from rankgate.data.streams.input_parts import (
     refuse_other_columns,
 )
 from rankgate.data.streams.source import InputFile, open_source
-from rankgate.data.table_columns import is_frame, polars_frame
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text import delimited_records, json_text
 from rankgate.data.text.text_values import BOM, decode_utf8
@@ -115,12 +115,12 @@ def read_columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
     Raises:
         InputError: a damaged file, a missing column.
     """
-    frame = arrow.scan_file(source)
+    frame = parquet_arrow.scan_file(source)
     column_map = map_columns(frame.collect_schema().names(), columns, source.label)
     selected = frame.select(
         pl.col(log_column).alias(column) for column, log_column in column_map.items()
     )
-    return arrow.collect_batches(selected, source), RowLocation(source.label)
+    return parquet_arrow.collect_batches(selected, source), RowLocation(source.label)
 
 
 def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:

@@ -16,9 +16,9 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.progress import step
 from rankgate.data.collection import TASK_FIELDS, Collection
+from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import is_ranking
-from rankgate.data.table_columns import frames_by_system
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.measurement.evaluation.scored_system import Scorer
+    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
-    from rankgate.measurement.metrics.lists.listed import Listed
     from rankgate.measurement.stats.resampled_values import ResampledValues
 
 

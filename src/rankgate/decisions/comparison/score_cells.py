@@ -73,7 +73,7 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
     Raises:
         InputError: data that cannot be read, with file and line.
     """
-    from rankgate.data.table_columns import is_frame, polars_frame
+    from rankgate.data.foreign_frames import is_frame, polars_frame
 
     if isinstance(path, Scores):
         if runs := runs_of_scores(path):

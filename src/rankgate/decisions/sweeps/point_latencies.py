@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rankgate.engines.configuration import Pace
     from rankgate.engines.engine import Engine, Query
-    from rankgate.engines.snapshots.outcome import Outcome
+    from rankgate.engines.snapshots.query_outcomes import Outcome
 
     Floats = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from rankgate.engines.snapshots.snapshot_verb import EngineSnapshot, configure_e
 from rankgate.measurement.stats.resampling_tests import quantile_differences
 
 if TYPE_CHECKING:
-    from rankgate.engines.snapshots.outcome import Outcome
+    from rankgate.engines.snapshots.query_outcomes import Outcome
     from rankgate.engines.snapshots.query_sender import QueriesLike
     from rankgate.engines.snapshots.snapshot_verb import EngineLike
 

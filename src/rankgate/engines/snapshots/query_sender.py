@@ -21,13 +21,13 @@ from rankgate.core.declare.parameter import parse_literal
 from rankgate.core.errors import InputError
 from rankgate.data import contents_of
 from rankgate.data.answers.engine_answers import Answer, Failure
+from rankgate.data.foreign_frames import ALIASES, is_frame, polars_frame
 from rankgate.data.formats.registry import split_prefix
 from rankgate.data.streams.source import InputFile, open_source
-from rankgate.data.table_columns import ALIASES, is_frame, polars_frame
 from rankgate.data.text.text_values import BOM, decode_utf8
 from rankgate.engines.engine import Query
 from rankgate.engines.requests.workers import Workers
-from rankgate.engines.snapshots.outcome import Outcome
+from rankgate.engines.snapshots.query_outcomes import Outcome
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,7 +24,7 @@ from rankgate.data.formats.run_companions import PARTIAL, RESULT
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import format_json
-from rankgate.engines.snapshots.outcome import Outcome, Outcomes
+from rankgate.engines.snapshots.query_outcomes import Outcome, Outcomes
 from rankgate.engines.snapshots.snapshot import SNAPSHOT_QUERIES, Lists, Snapshot
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from rankgate.data.formats.run_companions import PARTIAL
 from rankgate.engines.configuration import Configuration, Pace, read_engine
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.kinds.local_engines import FunctionConnection, Python
-from rankgate.engines.snapshots.outcome import Outcome, Outcomes
+from rankgate.engines.snapshots.query_outcomes import Outcome, Outcomes
 from rankgate.engines.snapshots.query_sender import QuerySender, queries_of
 from rankgate.engines.snapshots.run_files import RunTarget, gather_run
 from rankgate.engines.snapshots.snapshot import Snapshot

@@ -201,7 +201,7 @@ _COMMANDS = {
     "sweep": "rankgate.decisions.sweeps.commands:sweep_command",
     "fuse": "rankgate.measurement.fusion.commands:fuse_command",
     "stages": "rankgate.decisions.pipelines.commands:stages_command",
-    "online": "rankgate.interface.cli.online:online_command",
+    "online": "rankgate.interface.cli.online_group:online_command",
     "split": "rankgate.recommenders.commands:split_command",
     "scorecard": "rankgate.recommenders.commands:scorecard_command",
     "rating-accuracy": "rankgate.recommenders.commands:rating_accuracy_command",

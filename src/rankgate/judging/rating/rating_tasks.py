@@ -12,8 +12,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data import contents_of
+from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.formats.pool_file import read_pool
-from rankgate.data.table_columns import is_frame, polars_frame
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.judging.pooling.pool import Pool
 

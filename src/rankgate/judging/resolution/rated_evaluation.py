@@ -19,8 +19,8 @@ from rankgate.data.column_map import ColumnMap, Kind, map_columns
 from rankgate.data.formats.registry import detect_format, open_input
 from rankgate.data.qrels import SCALES, Ratings, parse_scale
 from rankgate.data.read import contents_of, read_ratings
+from rankgate.judging.grade_transformers import TRANSFORMERS
 from rankgate.judging.resolution.resolution import resolve_ratings
-from rankgate.judging.transformers import TRANSFORMERS
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.evaluation.scores import Scores
@@ -30,7 +30,7 @@ from rankgate.measurement.scoring.chosen_convention import chosen_convention
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunsLike
     from rankgate.data.qrels import Scale
-    from rankgate.judging.transformers import Transformer
+    from rankgate.judging.grade_transformers import Transformer
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 

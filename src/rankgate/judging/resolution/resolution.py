@@ -20,12 +20,12 @@ from rankgate.core.present.codec import encode, frame
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.table_rows import RowLocation
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
-from rankgate.judging.transformers import refuse_outside
+from rankgate.judging.grade_transformers import refuse_outside
 from rankgate.measurement.stats.dawid_skene import dawid_skene
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Ratings, Scale
-    from rankgate.judging.transformers import Transformer
+    from rankgate.judging.grade_transformers import Transformer
 
 
 Smoothing = Annotated[float, Range(0)]

@@ -23,7 +23,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made_of
 from rankgate.core.present.number_formats import UNDEFINED
-from rankgate.data.files.checks.subject import count_noun
+from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.judging.trec_lines import trec_lines
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.data.file_contents import Note
-from rankgate.data.files.checks.subject import count_noun
+from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.data.formats.pool_file import read_sheet
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings, parse_scale
 from rankgate.data.read import read_ratings

@@ -21,7 +21,7 @@ from rankgate.data.formats import registry
 from rankgate.data.formats.format_writing import unrated_pairs
 from rankgate.data.qrels import Ratings
 from rankgate.data.read import contents_of
-from rankgate.judging.transformers import find_transformer
+from rankgate.judging.grade_transformers import find_transformer
 from rankgate.store.blobs import stored_results, stored_runs
 from rankgate.store.blobs.blob_folders import HashOnlyBlobs
 from rankgate.store.material import projects, queries_documents
@@ -29,7 +29,7 @@ from rankgate.store.rating import batches, import_ratings, ratings
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import ColumnsLike
-    from rankgate.judging.transformers import Transformer
+    from rankgate.judging.grade_transformers import Transformer
     from rankgate.store.blobs.blob_folders import Blobs
     from rankgate.store.database import Connection
     from rankgate.store.store import Store

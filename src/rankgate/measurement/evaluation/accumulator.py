@@ -20,8 +20,8 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import Run
 from rankgate.data.collection import Collection
+from rankgate.data.foreign_frames import rename_columns
 from rankgate.data.run_scores import Counts
-from rankgate.data.table_columns import rename_columns
 from rankgate.data.table_rows import hash_table
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder, all_users, judged_items
 from rankgate.measurement.evaluation.lists.list_resamples import measure_part, relevant_judgments
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.large_logs import UserItems
     from rankgate.measurement.evaluation.lists.list_builder import TopLists
     from rankgate.measurement.evaluation.rankings import Rankings
-    from rankgate.measurement.metrics.lists.listed import Flags
+    from rankgate.measurement.metrics.lists.list_input import Flags
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.item_catalogue import Catalogue

@@ -68,7 +68,11 @@ def slice_means(
             if sample is None:
                 means = joined.group_by("value", "metric", maintain_order=True).agg(n, mean.mean())
             else:
-                judged = joined.filter(mean.is_not_null())["query_id"].unique(maintain_order=True).to_list()
+                judged = (
+                    joined.filter(mean.is_not_null())["query_id"]
+                    .unique(maintain_order=True)
+                    .to_list()
+                )
                 weights = sample.weights(judged, part=True)[0]
                 weight = pl.col("query_id").replace_strict(
                     judged,

@@ -16,11 +16,11 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import Run, read_run
+from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings as rankings_of_object
 from rankgate.data.logs.large_logs import UserItems, pack_pairs, read_user_items
 from rankgate.data.memory.matrices import MatrixInput, Padded, is_source, make_source, nonzero_pairs
 from rankgate.data.read import is_ranking
-from rankgate.data.table_columns import frames_by_system
 from rankgate.measurement.scoring.alignment.top_documents import distinct_names
 from rankgate.measurement.scoring.matrix_source import SeenItems
 from rankgate.measurement.scoring.run_sources import RunSource, measure

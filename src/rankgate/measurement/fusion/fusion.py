@@ -13,7 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.data import Run
-from rankgate.measurement.fusion.fuser import Setting, TrainedFold
+from rankgate.measurement.fusion.run_fuser import Setting, TrainedFold
 
 SOURCES = {
     "run": pl.String,

@@ -14,7 +14,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import format_decimal
-from rankgate.measurement.fusion.fuser import TOP_RANKS, Setting
+from rankgate.measurement.fusion.run_fuser import TOP_RANKS, Setting
 from rankgate.measurement.fusion.trained_methods import METHODS
 
 if TYPE_CHECKING:

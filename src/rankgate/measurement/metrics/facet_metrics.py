@@ -12,7 +12,7 @@ import numpy as np
 
 from rankgate.core.declare import Cutoff, Range
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.faceted import (
+from rankgate.measurement.metrics.facet_input import (
     APIA,
     PIA,
     Faceted,
@@ -58,7 +58,7 @@ def alpha_dcg(
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> alpha_dcg(block([[{0}, {0, 1}]], [[{0}, {0, 1}]]), norm="none").round(4)
     array([1.9464])
     """
@@ -73,7 +73,7 @@ def alpha_ndcg(
 
     Arguments as of α-DCG.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> alpha_ndcg(block([[{0, 1}, {0}]], [[{0}, {0, 1}]]))
     array([1.])
     """
@@ -104,7 +104,7 @@ def err_ia(
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> err_ia(block([[{0}, {1}]], [[{0}, {1}]]), norm="none")
     array([0.375])
     """
@@ -118,7 +118,7 @@ def nerr_ia(
 ) -> Floats:
     """ERR-IA over that of the greedy ideal ranking; arguments as of ERR-IA.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> nerr_ia(block([[{0, 1}, {0}]], [[{0}, {0, 1}]]))
     array([1.])
     """
@@ -140,7 +140,7 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> nrbp(block([[{0}]], [[{0}]]))
     array([0.75])
     """
@@ -155,7 +155,7 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1
 def nnrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1) -> Floats:
     """NRBP over that of the greedy ideal ranking; arguments as of NRBP.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> nnrbp(block([[{0, 1}, {0}]], [[{0}, {0, 1}]]))
     array([1.])
     """
@@ -274,7 +274,7 @@ def intent_aware(faceted: Faceted, *, of: str = "nDCG@10", rel: float = 1) -> Fl
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> intent_aware(block([[{0: 2}, {1: 1}]], [[{0: 2}, {1: 1}]]), of="RR")  # (1 + 1/2) / 2
     array([0.75])
     """
@@ -312,7 +312,7 @@ def d_sharp(
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> d_sharp(block([[{0: 1}]], [[{0: 1}, {1: 1}]]), of="nDCG@1")  # 1/2 · 1/2 + 1/2 · 1
     array([0.75])
     """

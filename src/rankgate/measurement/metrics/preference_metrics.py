@@ -19,7 +19,7 @@ import numpy as np
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.judged_block import Counts, Floats
 from rankgate.measurement.metrics.metric_declaration import Metric
-from rankgate.measurement.metrics.preferred import PREFERENCES, Group, Preferred, Query
+from rankgate.measurement.metrics.preference_input import PREFERENCES, Group, Preferred, Query
 
 if TYPE_CHECKING:
     from rankgate.measurement.metrics.judged_block import Flags
@@ -90,7 +90,7 @@ def fulfilled_share(preferred: Preferred, *, over: Over = "judged") -> Floats:
     Returns:
         ``(T,)``; NaN for a query without a preference.
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> levels = np.array([1.0, 2, 0])  # by rank: the first two are the wrong way round
     >>> fulfilled_share(block([levels])).round(4)
     array([0.6667])
@@ -108,7 +108,7 @@ def fulfilled_by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
         prefs_pair = mean over {i, j} of fulfilled(i, j) / (prefer i + prefer j)
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> levels = np.array([1.0, 2, 0])
     >>> fulfilled_by_pair(block([levels])).round(4)
     array([0.6667])
@@ -136,7 +136,7 @@ def fulfilled_by_group(preferred: Preferred, *, over: Over = "judged") -> Floats
 
         prefs_avgjg = 1/G · Σ_g fulfilled_g / possible_g
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> levels = np.array([1.0, 2, 0])
     >>> fulfilled_by_group(block([levels])).round(4)
     array([0.6667])
@@ -158,7 +158,7 @@ def fulfilled_by_balanced_group(
     Missing ones count as ranked below all relevant documents; those after the first R by rank
     are left out.
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> levels = np.array([1.0, 2, 0])
     >>> fulfilled_by_balanced_group(block([levels]))
     array([0.8])
@@ -177,7 +177,7 @@ def fulfilled_by_balanced_group(
 def count_preferences(preferred: Preferred) -> Floats:
     """The number of preferences.
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> count_preferences(block([np.array([1.0, 2, 0])], 2))
     array([3.])
     """
@@ -189,7 +189,7 @@ def count_fulfilled(
 ) -> Floats:
     """The number of preferences fulfilled.
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> count_fulfilled(block([np.array([1.0, 2, 0])], 2))
     array([2.])
     """
@@ -322,7 +322,7 @@ def compatibility(preferred: Preferred, *, p: Annotated[float, Range(0, 1)] = 0.
     Returns:
         ``(T,)``; NaN for a query without a document of a level above 0.
 
-    >>> from rankgate.measurement.metrics.preferred import block
+    >>> from rankgate.measurement.metrics.preference_input import block
     >>> levels = np.array([1.0, 2])  # the second of the ranking is preferred
     >>> compatibility(block([levels]), p=0.5).round(4)  # (1/2 · 2/2) / (1 + 1/2 · 2/2)
     array([0.3333])

@@ -12,13 +12,13 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.data.memory.ids import find_positions
 from rankgate.measurement.metrics.lists import NONE, Listed
-from rankgate.measurement.metrics.lists.listed import Ragged, pad_rows
+from rankgate.measurement.metrics.lists.list_input import Ragged, pad_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.logs.large_logs import UserItems
-    from rankgate.measurement.metrics.lists.listed import Codes, Flags, Floats
+    from rankgate.measurement.metrics.lists.list_input import Codes, Flags, Floats
 
 
 _BLOCK = 1 << 22  # codes that are counted at one time

@@ -12,16 +12,16 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.memory.ids import find_positions
+from rankgate.measurement.metrics.lists.list_input import Sums
 from rankgate.measurement.metrics.lists.list_metric import partial_result
-from rankgate.measurement.metrics.lists.listed import Sums
 from rankgate.measurement.scoring.job_values import NOTHING_RETRIEVED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.run_scores import RunScores
+    from rankgate.measurement.metrics.lists.list_input import Floats, Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric, PartialResult
-    from rankgate.measurement.metrics.lists.listed import Floats, Listed
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.column_names import mapping_lines
+from rankgate.data.guessed_column_names import mapping_lines
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import (
     PROBLEMS,

@@ -17,8 +17,8 @@ from rankgate.core.declare import Count, Range, Share, check_fields, fields_of
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.streams.source import open_source
-from rankgate.data.table_columns import is_frame, polars_frame
 from rankgate.data.text.text_values import BOM
 from rankgate.measurement.stats.multiple_comparisons import Correction
 from rankgate.online.experiments.effects import Relative

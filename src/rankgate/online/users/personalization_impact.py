@@ -18,7 +18,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.data.table_columns import polars_frame
+from rankgate.data.foreign_frames import polars_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events
 from rankgate.online.events.events import Events, EventsLike

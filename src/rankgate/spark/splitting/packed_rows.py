@@ -15,8 +15,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.spark.cells import encode_rows, map_partitions
 from rankgate.spark.sessions import translate_errors
+from rankgate.spark.shuffle import encode_rows, map_partitions
 from rankgate.spark.task_results import row_locations
 from rankgate.spark.worker import ERROR
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.recommenders.split_files import SUFFIXES, readable_interactions, readable_judgments
-from rankgate.spark.cells import map_partitions
+from rankgate.spark.shuffle import map_partitions
 from rankgate.spark.splitting.packed_rows import (
     JUDGMENTS,
     TEST,

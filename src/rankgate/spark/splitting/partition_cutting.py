@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.log_judgments import Truth
     from rankgate.data.logs.splits import Masks as Outer
     from rankgate.data.logs.splits import Sample, SplitPlan
-    from rankgate.spark.cells import Cells
+    from rankgate.spark.shuffle import Cells
     from rankgate.spark.splitting.log_facts import LogFacts, States
     from rankgate.spark.table_rows import TableRows
 

@@ -19,7 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.logs.interactions import SCHEMA, fill_columns, order_rows, parse_log_rows
 from rankgate.data.table_rows import RowLocation, range_starts
 from rankgate.recommenders.split_parts import refuse_unknown_kinds
-from rankgate.spark.cells import ORDER, Cells
+from rankgate.spark.shuffle import ORDER, Cells
 from rankgate.spark.splitting.log_ranges import partition_by_user, unpack_ranges
 from rankgate.spark.splitting.packed_rows import (
     collect_totals,

@@ -17,8 +17,8 @@ from rankgate.data.logs.splits import SplitMethodName, SplitPlan, refuse_empty, 
 from rankgate.recommenders.split import ORDERED_WAYS, Fold, Leaks, Split, SplitPart, warnings_of
 from rankgate.recommenders.split_parts import no_judgments_error, plan_of_validation
 from rankgate.recommenders.splitting import EqualRows, candidates_label, negative_count
-from rankgate.spark.prepared import partitions_for
 from rankgate.spark.sessions import partitions, session
+from rankgate.spark.spark_inputs import partitions_for
 from rankgate.spark.splitting.log_facts import (
     CandidateDraws,
     collect_facts,

@@ -27,7 +27,7 @@ from rankgate.measurement.stats.change_points import (
     correlation_in_time,
     extend_change_points,
 )
-from rankgate.workspace.records.moments import parse_moment
+from rankgate.workspace.records.cron_times import parse_moment
 from rankgate.workspace.records.rescoring import BreakParts, split_break
 from rankgate.workspace.records.storages.record_storage import open_storage
 

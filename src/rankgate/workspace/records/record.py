@@ -26,8 +26,8 @@ from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.qrels import Qrels
 from rankgate.store.records.records import NewRecord
+from rankgate.workspace.records.cron_times import parse_moment
 from rankgate.workspace.records.figures import figures_of
-from rankgate.workspace.records.moments import parse_moment
 from rankgate.workspace.records.provenance import judge_label, provenance
 from rankgate.workspace.records.provenance import provenance as provenance_of
 from rankgate.workspace.records.storages.record_storage import open_storage

@@ -1,7 +1,7 @@
 """All checks of files of judgments and runs: one small object for each check."""
 
 from rankgate.data.files.checks import file_checks, id_checks, judgment_checks, ranking_checks
-from rankgate.data.files.checks.subject import SEVERITIES, Check, Found, Needs, Severity
+from rankgate.data.files.checks.check_declarations import SEVERITIES, Check, Found, Needs, Severity
 
 _MODULES = (file_checks, judgment_checks, ranking_checks, id_checks)
 

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankgate.data.files.checks.subject import Found, check, count_noun
+from rankgate.data.files.checks.check_declarations import Found, check, count_noun
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from rankgate.core.errors import InputError
     from rankgate.data.file_contents import FileContents, Note
-    from rankgate.data.files.checks.subject import FileStart
+    from rankgate.data.files.checks.check_declarations import FileStart
 
 
 _MAX_SHOWN_LENGTH = 40

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.files.checks.subject import Found, check, count_noun, first_few
+from rankgate.data.files.checks.check_declarations import Found, check, count_noun, first_few
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks.subject import RawQrels, RawQueries, ScoredRun
+    from rankgate.data.files.checks.check_declarations import RawQrels, RawQueries, ScoredRun
 
     Spelling = Callable[[pl.Expr], pl.Expr]
 

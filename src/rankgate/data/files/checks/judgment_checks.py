@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.files.checks.subject import PAIR, Found, check, count_noun, first_few
+from rankgate.data.files.checks.check_declarations import PAIR, Found, check, count_noun, first_few
 from rankgate.data.qrels import on_scale
 from rankgate.data.query_tags import CLUSTER, find_near_copies
 
 if TYPE_CHECKING:
-    from rankgate.data.files.checks.subject import RawQrels
+    from rankgate.data.files.checks.check_declarations import RawQrels
     from rankgate.data.qrels import Ratings
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.files.checks.subject import PAIR, Found, check, count_noun, first_few
+from rankgate.data.files.checks.check_declarations import PAIR, Found, check, count_noun, first_few
 from rankgate.data.table_rows import hash_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.files.checks.subject import Outline, RawRun
+    from rankgate.data.files.checks.check_declarations import Outline, RawRun
 
 
 @check("empty-doc", "error", "run", "The id of a query or document is missing.")

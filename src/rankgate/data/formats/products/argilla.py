@@ -9,11 +9,11 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import column_losses, find_losses, format_data
 from rankgate.data.formats.products.label_studio import collect_pair_fields, split_pair_fields
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
-from rankgate.data.table_columns import string_table
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import (
     format_json,

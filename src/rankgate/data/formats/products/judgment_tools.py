@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import GrowingQrels
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
@@ -27,7 +28,6 @@ from rankgate.data.formats.format_writing import (
     write_json,
 )
 from rankgate.data.formats.products.product_sheets import product_format
-from rankgate.data.table_columns import string_table
 from rankgate.data.text import delimited_records
 from rankgate.data.text.json_text import (
     describe_type,

@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import match_columns, string_table
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
     cell_text,
@@ -20,7 +21,6 @@ from rankgate.data.formats.format_writing import (
     texts_by_query,
 )
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
-from rankgate.data.table_columns import match_columns, string_table
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import (
     format_json,

@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import VALUES
 from rankgate.data.formats.format import Format, Loss, Note
 from rankgate.data.formats.format_writing import (
@@ -27,7 +28,6 @@ from rankgate.data.formats.format_writing import (
     write_json,
 )
 from rankgate.data.formats.products import opensearch_judgments
-from rankgate.data.table_columns import string_table
 from rankgate.data.text.json_text import (
     describe_type,
     find_key_paths,

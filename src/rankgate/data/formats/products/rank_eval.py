@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import (
     VALUES,
     GrowingQrels,
@@ -29,7 +30,6 @@ from rankgate.data.formats.format_writing import (
     texts_by_query,
     write_json,
 )
-from rankgate.data.table_columns import string_table
 from rankgate.data.text.json_text import (
     has_keys,
     list_objects,

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import ALIASES
 from rankgate.data.formats.collected_judgments import (
     GrowingRatings,
     collect_document_rows,
@@ -38,7 +39,6 @@ from rankgate.data.formats.quepid.quepid_cases import (
     rating_losses,
 )
 from rankgate.data.qrels import Ratings, Scale
-from rankgate.data.table_columns import ALIASES
 from rankgate.data.text import delimited_records
 from rankgate.data.text.delimited_records import first_fields
 from rankgate.data.text.json_text import (

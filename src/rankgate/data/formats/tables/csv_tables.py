@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data.column_names import refuse_click_log
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import is_header, match_columns, one_document_column
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.guessed_column_names import refuse_click_log
 from rankgate.data.run import Run
-from rankgate.data.table_columns import is_header, match_columns, one_document_column
 from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, RowLocation
 from rankgate.data.text import delimited_records
 from rankgate.data.text.field_lines import CARRIAGE_RETURNS_MESSAGE
@@ -87,7 +87,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 def _guess_separator(first_bytes: bytes) -> str | None:
     """The separator of a first line of unusual names that describe the columns."""
-    from rankgate.data.column_names import names_columns
+    from rankgate.data.guessed_column_names import names_columns
 
     separator = likely_separator(first_bytes)
     return (

@@ -21,11 +21,11 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.file_contents import FileContents
+from rankgate.data.foreign_frames import match_columns, one_document_column
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.run import Run
 from rankgate.data.streams.source import run_in_order
-from rankgate.data.table_columns import match_columns, one_document_column
 from rankgate.data.table_rows import FileRows, RowLocation
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM

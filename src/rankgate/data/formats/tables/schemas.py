@@ -16,17 +16,17 @@ import polars as pl
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.file_contents import STATES, FileContents
-from rankgate.data.formats.format import Loss, Note
-from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty
-from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
-from rankgate.data.run import RUN_SCHEMA as RUN
-from rankgate.data.table_columns import (
+from rankgate.data.foreign_frames import (
     document_columns,
     has_grades,
     match_columns,
     missing_column_message,
     one_document_column,
 )
+from rankgate.data.formats.format import Loss, Note
+from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty
+from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
+from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.text.text_values import parse_time
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents, Note
+from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.format import Format
-from rankgate.data.table_columns import string_table
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:

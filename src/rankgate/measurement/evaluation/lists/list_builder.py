@@ -17,9 +17,9 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_run
+from rankgate.data.foreign_frames import rename_columns
 from rankgate.data.memory.ids import GrowingArray, unique_codes
 from rankgate.data.memory.matrices import Dense, MatrixInput, Padded
-from rankgate.data.table_columns import rename_columns
 from rankgate.measurement.evaluation.lists.list_inputs import (
     DEPTH,
     INPUT_OF_NEED,
@@ -35,7 +35,7 @@ from rankgate.measurement.evaluation.rankings import (
 )
 from rankgate.measurement.metrics.judged_block import PAD
 from rankgate.measurement.metrics.lists import NEEDS, NONE
-from rankgate.measurement.metrics.lists.listed import Ragged
+from rankgate.measurement.metrics.lists.list_input import Ragged
 from rankgate.measurement.scoring.first_items import top_items
 from rankgate.measurement.scoring.item_catalogue import (
     Catalogue,
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from rankgate.data.input_types import RunLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.evaluation.rankings import Rankings
+    from rankgate.measurement.metrics.lists.list_input import Codes, Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
-    from rankgate.measurement.metrics.lists.listed import Codes, Listed
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
     from rankgate.measurement.scoring.first_items import ItemCodes

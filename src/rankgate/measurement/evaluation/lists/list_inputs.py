@@ -17,7 +17,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.item_tables import read_candidates, read_described_table
-from rankgate.measurement.metrics.lists.listed import count_shared
+from rankgate.measurement.metrics.lists.list_input import count_shared
 from rankgate.measurement.scoring.item_catalogue import group_codes, label_shares, number_columns
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.collection import Collection
     from rankgate.data.logs.item_tables import DescribedTable
-    from rankgate.measurement.metrics.lists.listed import Listed
+    from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.scoring.item_catalogue import Catalogue
 
 

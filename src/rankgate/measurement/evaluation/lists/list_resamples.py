@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.measurement.metrics.lists.listed import Sums, is_first, restrict_lists
+from rankgate.measurement.metrics.lists.list_input import Sums, is_first, restrict_lists
 from rankgate.measurement.scoring.first_items import measure_lists
 from rankgate.measurement.scoring.list_values import ListBlock, ListValues
 from rankgate.measurement.stats.resampled_values import (
@@ -25,8 +25,8 @@ from rankgate.measurement.stats.resampled_values import (
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels
+    from rankgate.measurement.metrics.lists.list_input import Flags, Floats, Listed
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
-    from rankgate.measurement.metrics.lists.listed import Flags, Floats, Listed
 
 
 def relevant_judgments(judged: Qrels, items: pl.Series) -> Qrels | None:

@@ -27,7 +27,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.data.streams.source import open_source
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.field_lines import Layout, line_of, read_line_frames
-from rankgate.measurement.metrics.preferred import Group, Preferred, Query
+from rankgate.measurement.metrics.preference_input import Group, Preferred, Query
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.job_values import MISSING
 from rankgate.measurement.scoring.run_sources import score

@@ -30,8 +30,8 @@ from rankgate.measurement.metrics.lists.exposure import (
     ExposureOpportunity,
     ExposureParity,
 )
+from rankgate.measurement.metrics.lists.list_input import NONE, Listed, Sums
 from rankgate.measurement.metrics.lists.list_metric import NEEDS, ListMetric
-from rankgate.measurement.metrics.lists.listed import NONE, Listed, Sums
 from rankgate.measurement.metrics.lists.novelty_surprise import (
     EFD,
     EPC,

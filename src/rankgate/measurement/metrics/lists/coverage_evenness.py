@@ -11,8 +11,8 @@ import numpy as np
 
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.lists.exposure import Patience, Weight, attention_weights
+from rankgate.measurement.metrics.lists.list_input import Floats, Listed, Sums
 from rankgate.measurement.metrics.lists.list_metric import ListMetric
-from rankgate.measurement.metrics.lists.listed import Floats, Listed, Sums
 
 CoverageOver = Literal["catalogue", "training"]
 
@@ -153,7 +153,7 @@ def gini(sums: Sums, *, over: EvennessOver = "catalogue", divisor: Divisor = "n"
     Returns:
         0 if all are shown equally often; NaN if nothing is shown.
 
-    >>> from rankgate.measurement.metrics.lists.listed import Listed
+    >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> gini(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
     0.375
     """
@@ -177,7 +177,7 @@ def exposure_gini(
         weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
         patience: of the geometric weights (LensKit: 0.85).
 
-    >>> from rankgate.measurement.metrics.lists.listed import Listed
+    >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> shown = Listed(np.array([[0, 1], [1, 0]]), 2)  # each item is first once
     >>> exposure_gini(shown.sums(looked=np.array([1.0, 0.5])))
     0.0
@@ -200,7 +200,7 @@ def _gini(worth: Floats, over: EvennessOver, divisor: Divisor) -> float:
 def equality(sums: Sums, *, over: EvennessOver = "catalogue", divisor: Divisor = "n") -> float:
     """One minus the Gini index, ``1 − Gini``: elliot's Gini; arguments as of Gini.
 
-    >>> from rankgate.measurement.metrics.lists.listed import Listed
+    >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> equality(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
     0.625
     """
@@ -220,7 +220,7 @@ def entropy(
     Returns:
         0 where one item is shown everywhere; NaN where nothing is.
 
-    >>> from rankgate.measurement.metrics.lists.listed import Listed
+    >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> entropy(Listed(np.array([[0, 1], [0, 2]]), 4).sums())
     1.5
     """
@@ -235,7 +235,7 @@ def entropy(
 def evenness(sums: Sums) -> float:
     """Entropy over the greatest that the catalogue allows: −Σ_i pᵢ · log pᵢ / log I.
 
-    >>> from rankgate.measurement.metrics.lists.listed import Listed
+    >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> evenness(Listed(np.array([[0, 1], [2, 3]]), 4).sums())
     1.0
     """
@@ -320,7 +320,7 @@ def personalization(
         0 where all lists show the same; NaN for fewer than two lists.
 
     >>> import numpy as np
-    >>> from rankgate.measurement.metrics.lists.listed import Listed
+    >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> round(personalization(Listed(np.array([[0, 1], [0, 2]]), 4).sums()), 12)
     0.5
     """

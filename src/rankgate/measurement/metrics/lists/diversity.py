@@ -10,8 +10,7 @@ import numpy as np
 
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.measurement.metrics.judged_block import total
-from rankgate.measurement.metrics.lists.list_metric import ListMetric
-from rankgate.measurement.metrics.lists.listed import (
+from rankgate.measurement.metrics.lists.list_input import (
     Floats,
     Listed,
     row_totals,
@@ -19,6 +18,7 @@ from rankgate.measurement.metrics.lists.listed import (
     take_rows,
     unit_vectors,
 )
+from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 Similarity = Literal["cosine", "jaccard", "given"]
 Divisor = Literal["pairs", "items"]

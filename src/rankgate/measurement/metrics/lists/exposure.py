@@ -11,8 +11,7 @@ import numpy as np
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.measurement.metrics.judged_block import total
 from rankgate.measurement.metrics.lists.diversity import divergence_of_shares
-from rankgate.measurement.metrics.lists.list_metric import ListMetric
-from rankgate.measurement.metrics.lists.listed import (
+from rankgate.measurement.metrics.lists.list_input import (
     NONE,
     Codes,
     Floats,
@@ -20,6 +19,7 @@ from rankgate.measurement.metrics.lists.listed import (
     is_in_row,
     safe_ratio,
 )
+from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 Weight = Literal["log2", "geometric"]
 Target = Literal["catalogue", "uniform"]

@@ -17,7 +17,7 @@ from rankgate.core.declare import Parameter, Range, parameters_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.judged_block import ExactMean
-from rankgate.measurement.metrics.lists.listed import Floats, Listed, Sums
+from rankgate.measurement.metrics.lists.list_input import Floats, Listed, Sums
 from rankgate.measurement.metrics.metric_declaration import LISTS, Metric, View
 
 NEEDS: Mapping[str, str] = {

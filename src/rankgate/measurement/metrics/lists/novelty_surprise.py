@@ -10,8 +10,7 @@ import numpy as np
 
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.judged_block import total
-from rankgate.measurement.metrics.lists.list_metric import ListMetric
-from rankgate.measurement.metrics.lists.listed import (
+from rankgate.measurement.metrics.lists.list_input import (
     NONE,
     Flags,
     Floats,
@@ -23,7 +22,8 @@ from rankgate.measurement.metrics.lists.listed import (
     take_rows,
     unit_vectors,
 )
-from rankgate.measurement.metrics.lists.listed import safe_ratio as share
+from rankgate.measurement.metrics.lists.list_input import safe_ratio as share
+from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 Of = Literal["people", "interactions"]
 Unknown = Literal["leave_out", "cap", "zero"]

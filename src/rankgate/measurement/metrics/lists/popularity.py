@@ -9,8 +9,7 @@ import numpy as np
 
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.judged_block import total
-from rankgate.measurement.metrics.lists.list_metric import ListMetric
-from rankgate.measurement.metrics.lists.listed import (
+from rankgate.measurement.metrics.lists.list_input import (
     NONE,
     Codes,
     Flags,
@@ -21,6 +20,7 @@ from rankgate.measurement.metrics.lists.listed import (
     safe_ratio,
     take_rows,
 )
+from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 Head = Literal["items", "interactions", "seen"]
 Share = Annotated[float, Range(0, 1)]

@@ -8,8 +8,15 @@ import numpy as np
 
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.judged_block import total
+from rankgate.measurement.metrics.lists.list_input import (
+    NONE,
+    Codes,
+    Flags,
+    Floats,
+    Listed,
+    safe_ratio,
+)
 from rankgate.measurement.metrics.lists.list_metric import ListMetric
-from rankgate.measurement.metrics.lists.listed import NONE, Codes, Flags, Floats, Listed, safe_ratio
 
 Kind = Literal["difference", "kl", "ratio"]
 Step = Annotated[int, Range(1)]

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.faceted import Faceted
+from rankgate.measurement.metrics.facet_input import Faceted
 from rankgate.measurement.metrics.judged_block import PAD, Judged
 from rankgate.measurement.metrics.metric_declaration import RANKING, SAMPLED_POOLS, SUBTOPICS
 from rankgate.measurement.metrics.stratified_samples import SampledPool

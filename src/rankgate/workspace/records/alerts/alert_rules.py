@@ -16,7 +16,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.decisions.gating.policy_settings import COMMON
 from rankgate.decisions.gating.rule import Rule
 from rankgate.workspace.records.alerts.alert_kinds import ALERTS
-from rankgate.workspace.records.moments import first_moment_of
+from rankgate.workspace.records.cron_times import first_moment_of
 
 ALERTS_CODE = "invalid-alerts"
 KEY_VARIABLE_PREFIX = "RANKGATE_WEBHOOK_"

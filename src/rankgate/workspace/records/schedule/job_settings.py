@@ -20,7 +20,7 @@ from rankgate.store.people import audit
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.records import scheduled_jobs
 from rankgate.store.rows import now
-from rankgate.workspace.records.moments import next_due
+from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_kinds import JOBS
 
 if TYPE_CHECKING:

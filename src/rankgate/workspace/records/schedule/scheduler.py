@@ -30,7 +30,7 @@ from rankgate.store.records import records, scheduled_jobs
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.delivery import deliver
-from rankgate.workspace.records.moments import last_due
+from rankgate.workspace.records.cron_times import last_due
 from rankgate.workspace.records.schedule.job_kinds import JOBS
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from rankgate.data.files.conversion import convert
 from rankgate.data.formats import registry
 from rankgate.data.formats.pool_file import read_pool
 from rankgate.data.read import read_qrels
+from rankgate.judging.grade_transformers import TRANSFORMERS, Transformer
 from rankgate.judging.rating.rating_tasks import read_texts
 from rankgate.judging.store.import_export import add_contents, contents_in, read_incoming
-from rankgate.judging.transformers import TRANSFORMERS, Transformer
 from rankgate.store.blobs import stored_runs
 from rankgate.store.blobs.blob_folders import HashOnlyBlobs
 from rankgate.store.material import queries_documents

@@ -16,7 +16,7 @@ from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_check, delivery
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.alert_rules import read_rules
-from rankgate.workspace.records.moments import next_due
+from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.web.monitoring import check_health
 from rankgate.workspace.web.rendering import OpenObject

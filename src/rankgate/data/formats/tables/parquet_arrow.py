@@ -13,17 +13,17 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import interaction_formats, schemas
-from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
-from rankgate.data.qrels import check_rows
-from rankgate.data.run import Run
-from rankgate.data.table_columns import (
+from rankgate.data.foreign_frames import (
     match_columns,
     shape_by_document_column,
     shape_table,
     unnest_lists,
 )
+from rankgate.data.formats.format import Format
+from rankgate.data.formats.tables import interaction_formats, schemas
+from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes
+from rankgate.data.qrels import check_rows
+from rankgate.data.run import Run
 from rankgate.data.table_rows import NUMBER_COLUMNS, FileRows, RowLocation
 
 if TYPE_CHECKING:

@@ -175,7 +175,7 @@ def precision_ia(faceted: Faceted, *, cutoff: Cutoff, rel: float = 1) -> Floats:
 
         P-IA@k = 1/S · Σ_s |relevant to s at ranks ≤ k| / k
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> precision_ia(block([[{0}, {0, 1}]], [[{0}, {0, 1}]]), cutoff=2)
     array([0.75])
     """
@@ -191,7 +191,7 @@ def average_precision_ia(
 
         AP-IA = 1/S · Σ_s 1/R_s · Σ_{i relevant to s} |relevant to s at ranks ≤ i| / i
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> average_precision_ia(block([[{0}, {0, 1}]], [[{0}, {0, 1}]]))
     array([0.75])
     """
@@ -208,7 +208,7 @@ def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: floa
 
         StRecall@k = |subtopics answered at ranks ≤ k| / S
 
-    >>> from rankgate.measurement.metrics.faceted import block
+    >>> from rankgate.measurement.metrics.facet_input import block
     >>> subtopic_recall(block([[{0}, {1}]], [[{0}, {1}]]), cutoff=1)
     array([0.5])
     """

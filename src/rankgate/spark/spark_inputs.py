@@ -11,22 +11,22 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import Collection, Items
 from rankgate.data.column_map import ColumnMap
+from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.input_types import SparkTable, any_on_spark
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import is_ranking
 from rankgate.data.score_parts import Need, Supply
-from rankgate.data.table_columns import frames_by_system
 from rankgate.measurement.evaluation.metric_selection import find_metrics, refuse_tasks
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.metric_declaration import LISTS, SUBTOPICS
 from rankgate.measurement.scoring.alignment.top_documents import distinct_names
 from rankgate.measurement.scoring.chosen_convention import chosen_convention
 from rankgate.measurement.scoring.scoring_plan import Plan
-from rankgate.spark.cells import PACKED, Cells, Packing, map_partitions, unpack_cells
 from rankgate.spark.file_pieces import TASK_BYTES, PieceReading
 from rankgate.spark.partition_scores import JUDGED, UNJUDGED, Scoring
 from rankgate.spark.query_shares import plan_shares
 from rankgate.spark.sessions import partitions, session
+from rankgate.spark.shuffle import PACKED, Cells, Packing, map_partitions, unpack_cells
 from rankgate.spark.table_rows import open_rows
 from rankgate.spark.task_results import WholeQueries
 

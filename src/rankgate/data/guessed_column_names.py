@@ -1,7 +1,7 @@
 """Column names of many tools, in several languages, and tables of shown results with clicks.
 
 Tables from many tools give these names to columns and labels. They serve only for guesses that
-a user confirms; names that are read without a question are in `rankgate.data.table_columns`.
+a user confirms; names that are read without a question are in `rankgate.data.foreign_frames`.
 
 Judgments are learned from the tables of shown results with clicks.
 """
@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 
 from rankgate.core.errors import InputError
-from rankgate.data.table_columns import match_columns
+from rankgate.data.foreign_frames import match_columns
 
 _NUMBER = re.compile(r"[-+]?[\d.]")
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, RankgateError, require
 from rankgate.data.formats.format import Format
-from rankgate.data.formats.tables import arrow, schemas
+from rankgate.data.formats.tables import parquet_arrow, schemas
 from rankgate.data.text.json_text import find_key_paths, read_document
 
 if TYPE_CHECKING:
@@ -44,19 +44,19 @@ def table_format(
     """Make a format of files that a function turns into a table."""
 
     def as_arrow(source: InputFile) -> InputFile:
-        return arrow.file_of(table(source), source)
+        return parquet_arrow.file_of(table(source), source)
 
     def read(source: InputFile) -> FileContents:
-        return arrow.read(as_arrow(source))
+        return parquet_arrow.read(as_arrow(source))
 
     def read_qrels(source: InputFile) -> Qrels:
-        return arrow.read_qrels(as_arrow(source))
+        return parquet_arrow.read_qrels(as_arrow(source))
 
     def read_run(source: InputFile) -> Run:
-        return arrow.read_run(as_arrow(source))
+        return parquet_arrow.read_run(as_arrow(source))
 
     def rows(source: InputFile) -> FileRows | None:
-        return arrow.rows(as_arrow(source))
+        return parquet_arrow.rows(as_arrow(source))
 
     return Format(
         name=name,
