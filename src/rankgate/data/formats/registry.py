@@ -112,12 +112,12 @@ def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
 TABLE = (
     # name of the format, its module in this folder, and the beginning of such files, as in
     # `_beginning_kinds`
-    ("parquet", "tables.arrow:PARQUET", "binary"),
-    ("arrow", "tables.arrow", "binary"),
+    ("parquet", "tables.parquet_arrow:PARQUET", "binary"),
+    ("arrow", "tables.parquet_arrow", "binary"),
     ("ranx-lz4", "ranx_files:RANX_LZ4_FORMAT", "binary"),
-    ("sqlite", "tables.other_tables:SQLITE", "binary"),
-    ("duckdb", "tables.other_tables:DUCKDB", "binary"),
-    ("excel", "tables.other_tables:EXCEL_FORMAT", "binary"),
+    ("sqlite", "tables.excel_sql_tables:SQLITE", "binary"),
+    ("duckdb", "tables.excel_sql_tables:DUCKDB", "binary"),
+    ("excel", "tables.excel_sql_tables:EXCEL_FORMAT", "binary"),
     ("quepid-book", "quepid.quepid_books:BOOK_FORMAT", "json"),
     ("quepid-case", "quepid.quepid_cases:CASE_FORMAT", "json"),
     ("quepid-snapshot", "quepid.quepid_snapshots:SNAPSHOT_FORMAT", "json"),
@@ -158,7 +158,7 @@ TABLE = (
     ("beir", "beir", "json header"),
     ("ranx", "ranx_files:RANX_JSON_FORMAT", "json"),
     ("jsonl", "tables.jsonl", "json"),
-    ("json-table", "tables.other_tables:JSON_TABLE_FORMAT", "json"),
+    ("json-table", "tables.excel_sql_tables:JSON_TABLE_FORMAT", "json"),
     ("quepid-book-csv", "quepid.quepid_books:BOOK_CSV_FORMAT", "comma"),
     ("quepid-detail", "quepid.quepid_exports:DETAIL_FORMAT", "comma"),
     ("quepid-snapshot-csv", "quepid.quepid_snapshots:SNAPSHOT_CSV_FORMAT", "comma"),
