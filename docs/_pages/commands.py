@@ -29,11 +29,11 @@ _CODES = {
 def pages() -> Iterator[tuple[str, str]]:
     """Every page by its place below ``reference/commands``."""
     yield "index.md", _index()
-    with click.Context(program, info_name="rankgate") as parent:
+    with click.Context(program, info_name="rankgate", **program.context_settings) as parent:
         for name in COMMANDS:
             command = program.get_command(parent, name)
             assert command is not None
-            yield f"{name}.md", _page(command, f"rankgate {name}")
+            yield f"{name}.md", f"{MADE}\n{_section(command, name, parent, '#')}"
 
 
 def _index() -> str:
@@ -55,12 +55,10 @@ def _index() -> str:
     )
 
 
-def _page(command: click.Command, path: str) -> str:
-    return f"{MADE}\n{_section(command, path, '#')}"
-
-
-def _section(command: click.Command, path: str, level: str) -> str:
-    with click.Context(command, info_name=path) as context:
+def _section(command: click.Command, name: str, parent: click.Context, level: str) -> str:
+    # Click keeps the help option of the first context: without the parent it would have other names
+    with click.Context(command, parent, name) as context:
+        path = context.command_path
         usage = command.get_usage(context).removeprefix("Usage: ")
         options = [param for param in command.params if isinstance(param, click.Option)]
         rows = [_option(option, context) for option in options if not option.hidden]
@@ -77,7 +75,7 @@ def _section(command: click.Command, path: str, level: str) -> str:
         names = command.list_commands(context)
         subcommands = ((name, command.get_command(context, name)) for name in names)
         parts += [
-            _section(subcommand, f"{path} {name}", f"{level}#")
+            _section(subcommand, name, context, f"{level}#")
             for name, subcommand in subcommands
             if subcommand
         ]

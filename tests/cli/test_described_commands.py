@@ -15,6 +15,7 @@ from rankgate.interface.cli.described_commands import described_command
 def helps(command, context, width):
     """By path the help of a command and those in it."""
     context = click.Context(command, parent=context, info_name=command.name, terminal_width=width)
+    command._help_option = None  # click keeps that of the first context, perhaps of another test
     pages = {context.command_path: command.get_help(context)}
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():
         pages |= helps(command.get_command(context, name), context, width)

@@ -86,7 +86,7 @@ def _parsed(line):
     arguments = move_global_options_first(shlex.split(line, comments=True)[1:])
     while arguments[0].startswith("--"):  # an option of all commands
         del arguments[: 1 + (arguments[0] in OPTIONS_WITH_VALUE)]
-    with click.Context(program, info_name="rankgate") as context:
+    with click.Context(program, info_name="rankgate", **program.context_settings) as context:
         command, remaining = program, arguments
         while isinstance(command, click.Group):
             _, command, remaining = command.resolve_command(context, remaining)
