@@ -163,6 +163,12 @@ def test_a_plug_in_cannot_take_a_name(plugged):
         plugged(Declared("ours", title="another")).find("theirs")
 
 
+def test_lines_of_a_long_text_are_no_keys_of_toml():
+    text = '[gate]\nnote = """\n[rules]\nalpha = 1\n"""\nalpha = 2\n'
+    file = TomlFile.parse(text, "p.toml")
+    assert file.lines == {("gate",): 1, ("gate", "note"): 2, ("gate", "alpha"): 6}
+
+
 def test_errors_of_toml_name_the_line():
     file = TomlFile.parse("[gate]\nalpha = 2\nbeta = 1\n", "p.toml", code="invalid-policy")
     alpha = Parameter("alpha", "number", range=Range(0, 1))

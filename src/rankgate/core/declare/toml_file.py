@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TABLE = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*\"?([A-Za-z0-9_.-]+)\"?\s*=")
+_LONG_TEXT = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,9 @@ def find_key_lines(text: str) -> dict[tuple[str, ...], int]:
     line_of_key: dict[tuple[str, ...], int] = {}
     counts: dict[str, int] = {}
     prefix: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
+    # lines of a long text may look like keys
+    text = _LONG_TEXT.sub(lambda long_text: "\n" * long_text[0].count("\n"), text)
+    for number, line in enumerate(text.split("\n"), 1):
         if table := _TABLE.match(line):
             name = table[2]
             prefix = tuple(key_part.strip().strip('"') for key_part in name.split("."))
