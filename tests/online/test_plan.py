@@ -11,16 +11,16 @@ import pytest
 from online.arms import START, log
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
-from rankgate.measurement.stats.experiment_arms import detectable, units_per_arm
+from rankgate.measurement.stats.experiment_arms import detectable
 from support.wording import raises
 
 
-def test_units_of_a_click_rate():
-    units = units_per_arm((0.10 * 0.90, 0.105 * 0.895), 0.005)
-    assert units == pytest.approx(57_760, abs=1)
-    assert units == pytest.approx(57_756, rel=1e-4)  # by the arcsine, statsmodels 0.15
+def test_the_effect_that_units_show_on_a_click_rate():
     deviation = (0.10 * 0.90 / 2 + 0.105 * 0.895 / 2) ** 0.5
-    assert detectable(deviation, 2 * units, 0.5) == pytest.approx(0.005)
+    units = 2 * 57_760  # of both arms, by (z₁ + z₂)² (v₁ + v₂) / delta²
+    assert detectable(deviation, units, 0.5) == pytest.approx(0.005, rel=1e-5)
+    # by the arcsine, statsmodels 0.15
+    assert detectable(deviation, 2 * 57_756, 0.5) == pytest.approx(0.005, rel=1e-4)
     assert detectable(1.0, 1000, 0.1) == pytest.approx(detectable(1.0, 1000, 0.5) * 5 / 3)
 
 

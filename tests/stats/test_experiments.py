@@ -17,11 +17,7 @@ from rankgate.measurement.stats.experiment_arms import (
 )
 from rankgate.measurement.stats.sequential_experiments import (
     CONCENTRATION,
-    constant_bounds,
-    false_rejections,
     half_width,
-    likelihood_half_width,
-    likelihood_ratio,
     log_e_value,
     p_value,
     sample_ratio,
@@ -44,31 +40,6 @@ FIFTHS = [0.2, 0.4, 0.6, 0.8, 1.0]
 )
 def test_alpha_spending(spending, expected):
     assert spending_bounds(FIFTHS, spending=spending) == pytest.approx(expected, abs=6e-5)
-
-
-def test_classical_bounds():
-    looks = (2, 3, 5)  # Jennison and Turnbull
-    pocock = [constant_bounds(k) for k in looks]
-    assert pocock == pytest.approx([2.1783, 2.2895, 2.4132], abs=1e-4)
-    obrien = [constant_bounds(k, shape="obrien-fleming") for k in looks]
-    assert obrien == pytest.approx([1.9774, 2.0040, 2.0401], abs=1e-4)
-
-
-def test_naive_peeking():
-    z = stats.norm.ppf(0.975)  # Armitage, McPherson and Rowe 1969
-    shares = [false_rejections([z] * looks) for looks in (1, 2, 5, 10)]
-    assert shares == pytest.approx([0.05, 0.0831, 0.1417, 0.1934], abs=1e-4)
-
-
-def test_mixture_likelihood_ratio():
-    ratios = [likelihood_ratio(0.1, 2, n, 0.01) for n in (100, 1000, 10_000)]
-    assert ratios == pytest.approx([0.88745344, 3.27872163, 6.1757e9], rel=1e-5)
-
-
-def test_the_interval_ends_where_the_likelihood_ratio_rejects():
-    for n in (100, 1000, 10_000):
-        edge = likelihood_half_width(2, n, 0.01, 0.05)
-        assert likelihood_ratio(edge, 2, n, 0.01) == pytest.approx(20)
 
 
 def test_the_always_valid_p_value_is_alpha_at_the_end_of_the_interval():

@@ -21,19 +21,18 @@ def pair(shared):
 
 
 @pytest.mark.parametrize(
-    ("margin", "p", "one_sided"),
+    ("margin", "p"),
     [
-        (0.005, 0.998333, 2.4977e-4),
-        (0.01, 0.995994, 9.0987e-5),
-        (0.02, 0.980529, 1.0992e-5),
-        (0.05, 0.576258, 1.2813e-8),
+        (0.005, 0.998333),
+        (0.01, 0.995994),
+        (0.02, 0.980529),
+        (0.05, 0.576258),
     ],
 )
-def test_tost_as_statsmodels_computes_it(pair, margin, p, one_sided):
+def test_tost_as_statsmodels_computes_it(pair, margin, p):
     """ttost_paired of statsmodels 0.15.0 with the limits −margin and margin."""
     result = tost(pair[1] - pair[0], margin)
     assert result.p_value == pytest.approx([p], abs=5e-7)
-    assert result.p_low == pytest.approx([one_sided], rel=5e-5)
 
 
 def test_tost_says_what_the_interval_of_level_1_minus_2_alpha_says(pair):

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from rankgate.measurement.stats.mean_intervals import corrected_skewness, guarded_interval
+from rankgate.measurement.stats.mean_intervals import (
+    corrected_skewness,
+    guarded_interval,
+    skewness,
+)
 from studies.gate import ALPHA, FOLDER, REPLICATIONS, SIZES, populations
 from tables import percent, table
 
@@ -88,7 +92,7 @@ def _student(values: Floats) -> Floats:
 def _hall(values: Floats) -> Floats:
     """Hall (1992), J. R. Statist. Soc. B 54: his transformation of T, turned round."""
     t = float(stdtrit(len(values) - 1, 1 - ALPHA))
-    gamma = corrected_skewness(values)[0]
+    gamma = corrected_skewness(skewness(values), len(values))[0]
     slope = np.where(np.abs(gamma) < _STRAIGHT, _STRAIGHT, gamma) / len(values) ** 0.5
     return _low(values, 3 / slope * (np.cbrt(1 + slope * (t - slope / 6)) - 1))
 
@@ -97,7 +101,7 @@ def _chen(values: Floats) -> Floats:
     """Chen (1995), JASA 90: T + a(1 + 2T²) + 4a²(T + 2T³), a = γ/(6√n), held against t."""
     t, a = (
         float(stdtrit(len(values) - 1, 1 - ALPHA)),
-        corrected_skewness(values)[0] / 6 / len(values) ** 0.5,
+        corrected_skewness(skewness(values), len(values))[0] / 6 / len(values) ** 0.5,
     )
     low, high = np.full(a.shape, -5.0), np.full(a.shape, 60.0)
     for _ in range(50):
@@ -112,7 +116,7 @@ def _edgeworth(values: Floats) -> Floats:
     n, z = len(values), float(ndtri(1 - ALPHA))
     centred = values - values.mean(axis=0)
     spread = np.maximum((centred**2).mean(axis=0), 1e-30)
-    gamma = corrected_skewness(values)[0]
+    gamma = corrected_skewness(skewness(values), len(values))[0]
     kappa = (
         ((n + 1) * ((centred**4).mean(axis=0) / spread**2 - 3) + 6) * (n - 1) / ((n - 2) * (n - 3))
     )

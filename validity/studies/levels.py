@@ -12,8 +12,9 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
-from rankgate.measurement.stats.paired_tests import sign_test, student_test, wilcoxon_test
+from rankgate.measurement.stats.paired_tests import sign_test, student_test
 from rankgate.measurement.stats.resampling_tests import bootstrap_test, randomization
 from studies.populations import differences, matrices
 from tables import marked, table
@@ -30,10 +31,24 @@ SIZES = (25, 50, 100)
 SPLIT = "A/A, topics split"
 TARGET = (0.04, 0.06)
 
+
+def _wilcoxon(table: Floats) -> Floats:
+    """Wilcoxon's signed ranks, by the normal approximation; differences of 0 are left out.
+
+    It tests whether differences lie symmetrically about 0, not the mean, and rejects too often as
+    n grows on IR data (Urbano, Lima and Hanjalic 2019).
+    """
+    p_values = [
+        stats.wilcoxon(column, method="approx", correction=True).pvalue if column.any() else 1.0
+        for column in table.T
+    ]
+    return np.array(p_values)
+
+
 TESTS: dict[str, Callable[[Floats], Floats]] = {
     "t": lambda table: student_test(table).p_value,
     "randomization": lambda table: randomization(table, samples=RESAMPLES).p_value,
-    "wilcoxon": lambda table: wilcoxon_test(table).p_value,
+    "wilcoxon": _wilcoxon,
     "sign": lambda table: sign_test(table).p_value,
     "bootstrap": lambda table: bootstrap_test(table, samples=RESAMPLES).p_value,
 }

@@ -113,9 +113,6 @@ class ManySystems:
         return encode_fields(self)
 
 
-TABLES = ("means", "anova", "pairs", "orderings", "reliability", "friedman")
-
-
 METRICS = {
     "metric": pl.String,
     "n": pl.Int64,

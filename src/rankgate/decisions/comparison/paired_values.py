@@ -336,7 +336,7 @@ def _weighted_p_values(delta: Floats, is_defined: NDArray[np.bool_], degrees: Fl
 def _column_figures(
     baseline: Floats, candidate: Floats, delta: Floats, test: Test, degrees: float | None
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    from rankgate.measurement.stats.paired_tests import effect
+    from rankgate.measurement.stats.paired_tests import hedges_g
     from rankgate.measurement.stats.query_power import detectable_difference, queries_for_power
 
     n = len(delta)
@@ -355,7 +355,7 @@ def _column_figures(
         "delta": mean,
         "low": nan if level or is_undecided else float(result.low[0]),
         "high": nan if level or is_undecided else float(result.high[0]),
-        "gz": nan if level else float(effect(baseline, candidate).gz[0]),
+        "gz": nan if level else float(hedges_g(baseline, candidate)[0]),
         "sd": sd,
         "mde": float(detectable_difference(sd, n, alpha, test.power)) if n > 1 and sd else nan,
         "needed": queries_for_power(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,

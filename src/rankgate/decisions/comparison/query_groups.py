@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
-Direction = Literal["higher", "lower"]
 _DIRECTIONS = ("higher", "lower")
 _SAMPLE = 6
 

@@ -94,7 +94,6 @@ _CAUSES = {
     "cut": "takes relevant documents out",
     "order": "its order of the candidates",
 }
-_LONGEST = 18  # of a stage's name in a table, so that the steps stay one table
 
 
 def stages_document(result: Pipeline) -> Document:

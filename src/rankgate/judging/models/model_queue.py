@@ -237,10 +237,6 @@ class ModelQueue:
         """Begin to look for jobs, in a thread."""
         Thread(target=self._watch, daemon=True, name="models").start()
 
-    def wake(self) -> None:
-        """Look for jobs now."""
-        self._wake.set()
-
     def stop(self) -> None:
         """Take no more jobs; those under way go on until the process ends."""
         self._stop.set()

@@ -374,22 +374,6 @@ def posterior(delta: float, se: float, prior_sd: float) -> Posterior:
     return Posterior(mean, sd, float(ndtr(z)), float(sd * density - mean * ndtr(-z)))
 
 
-def units_per_arm(
-    variances: tuple[float, float], delta: float, alpha: float = 0.05, power: float = 0.8
-) -> float:
-    """Units of each of two equal arms that show a difference.
-
-        (z(1 − alpha/2) + z(power))² (v₁ + v₂) / delta²
-
-    Args:
-        variances: of one unit's value in both arms.
-        delta: the difference of means.
-        alpha: of the two-sided test.
-        power: the chance to find the difference.
-    """
-    return _z(alpha, power) ** 2 * sum(variances) / delta**2
-
-
 def detectable(
     deviation: float, units: float, share: float, alpha: float = 0.05, power: float = 0.8
 ) -> float:

@@ -128,14 +128,14 @@ def guarded_ends(
 
     quantile = np.asarray(stdtrit(np.asarray(n) - 1, (1 + level) / 2), np.float64)
     low, high = mean - quantile * error, mean + quantile * error
-    for gamma, floor in zip(_corrected_skewness(skew, n), (-np.inf, _STEEP), strict=True):
+    for gamma, floor in zip(corrected_skewness(skew, n), (-np.inf, _STEEP), strict=True):
         low = np.minimum(low, mean - error * _inverse_hall(quantile, gamma, n, floor))
         high = np.maximum(high, mean - error * _inverse_hall(-quantile, gamma, n, floor))
     return low, high
 
 
-def corrected_skewness(delta: Floats) -> tuple[Floats, Floats]:
-    """(M,) the skewness G₁ of the k-statistics, and G₁ less its bias, for n of 3 at least.
+def corrected_skewness(skew: Floats, n: Floats | float) -> tuple[Floats, Floats]:
+    """The skewness G₁ of the k-statistics, and G₁ less its bias, for n of 3 at least.
 
     By the delta method and Fisher's (1929) variances of k-statistics, the mean of G₁ is
     γ − (21γ/4 + 3κ₅/2 − 15γκ₄/8)/n to the order 1/n. κ₄ = 3γ²/2 and κ₅ = 3γ³ of a Pearson III
@@ -145,10 +145,6 @@ def corrected_skewness(delta: Floats) -> tuple[Floats, Floats]:
 
     Bobée and Robitaille (1975) fitted a correction of the same form to simulated samples.
     """
-    return _corrected_skewness(skewness(delta), len(as_columns(delta)))
-
-
-def _corrected_skewness(skew: Floats, n: Floats | float) -> tuple[Floats, Floats]:
     size = np.asarray(n, np.float64)
     adjusted = skew * np.sqrt(size * (size - 1)) / (size - 2)
     return adjusted, adjusted * (1 + (21 / 4 + 27 / 16 * adjusted**2) / n)

@@ -167,35 +167,6 @@ def p_value(delta: float, se: float, n: float, alpha: float, tuned_to: float) ->
     return float(min(1.0, np.exp(np.log(scaled + 1) / 2 + power)))
 
 
-def likelihood_ratio(delta: float, variance: float, n: float, tau2: float) -> float:
-    """The mixture likelihood ratio of n pairs with the mean difference delta (mSPRT).
-
-        √(V/(V + n tau²)) · exp(n² tau² delta² / (2 V (V + n tau²)))
-
-    Its inverse, at most 1, is a p-value at every look (Johari, Koomen, Pekelis and Walsh,
-    Operations Research 70 (2022)).
-
-    Args:
-        delta: mean difference of the pairs.
-        variance: V of one difference.
-        n: pairs.
-        tau2: variance of the effects that the test is tuned to.
-    """
-    total = variance + n * tau2
-    power = n**2 * tau2 * delta**2 / (2 * variance * total)
-    return float(np.sqrt(variance / total) * np.exp(power))
-
-
-def likelihood_half_width(variance: float, n: float, tau2: float, alpha: float) -> float:
-    """Half the width of the interval of differences that `likelihood_ratio` does not reject.
-
-    √(V (V + n tau²) / (n² tau²) · (2 log(1/alpha) + log((V + n tau²)/V)))
-    """
-    total = variance + n * tau2
-    evidence = -2 * np.log(alpha) + np.log(total / variance)
-    return float(np.sqrt(variance * total / (n**2 * tau2) * evidence))
-
-
 Spending = Literal["obrien-fleming", "pocock"]
 
 _GRID = 401  # odd, for Simpson's rule
@@ -235,28 +206,6 @@ def spending_bounds(
         bounds.append(process.bound(time, alpha_step))
         process = process.step(time, bounds[-1])
     return np.asarray(bounds)
-
-
-def constant_bounds(
-    looks: int, alpha: float = 0.05, shape: Literal["pocock", "obrien-fleming"] = "pocock"
-) -> float:
-    """The constant C of Pocock's bounds z = C, or of O'Brien and Fleming's z(k) = C √(K/k)."""
-
-    def bounds(constant: float) -> Floats:
-        order = np.arange(1, looks + 1)
-        return constant * (np.sqrt(looks / order) if shape == "obrien-fleming" else np.ones(looks))
-
-    return _root(lambda c: false_rejections(bounds(c)) - alpha)
-
-
-def false_rejections(bounds: Sequence[float] | Floats) -> float:
-    """The chance that a test without effect rejects at one of equally spaced looks."""
-    looks = len(bounds)
-    process, total = _BrownianProcess(), 0.0
-    for look, bound in enumerate(bounds, 1):
-        total += process.outside(look / looks, float(bound))
-        process = process.step(look / looks, float(bound))
-    return total
 
 
 class _BrownianProcess:

@@ -41,21 +41,16 @@ class Crossed:
 
     Attributes:
         components: (7,) components of variance in the order of `EFFECTS`, negative ones set to 0.
-        mean_squares, df: (7,) of the analysis of variance.
         delta: (S,) each system's mean minus that of the first.
         error: the standard error of a difference for other queries and other judges.
-        error_df: its degrees of freedom.
         low, high: (S,) intervals of delta; 0 to 0 for the first.
         p_value: (S,) of H₀: no difference; NaN for the first.
         level: of the intervals.
     """
 
     components: Floats
-    mean_squares: Floats
-    df: Floats
     delta: Floats
     error: float
-    error_df: float
     low: Floats
     high: Floats
     p_value: Floats
@@ -112,11 +107,8 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
     half_width = np.where(np.arange(systems) > 0, stdtrit(error_df, (1 + level) / 2) * error, 0.0)
     return Crossed(
         components,
-        square,
-        df,
         delta,
         error,
-        error_df,
         delta - half_width,
         delta + half_width,
         p,

@@ -36,8 +36,6 @@ RANKS = {
     "certain": pl.Boolean,
 }
 
-_ANNOTATIONS = ("unmapped-action",)
-
 
 @dataclass(frozen=True)
 class EventLog(Result):

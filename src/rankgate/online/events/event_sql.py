@@ -54,11 +54,6 @@ class Privacy:
         settings: dict[str, str | int] = {"queries": self.queries, "users": self.users}
         return {**settings, "min_users": self.min_users} if self.queries == "frequent" else settings
 
-    @property
-    def keeps_all(self) -> bool:
-        """True if nothing is left out."""
-        return self.queries == self.users == "keep"
-
     def columns(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The SQL that replaces columns of the events, by column.
 

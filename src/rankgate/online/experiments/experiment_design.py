@@ -251,13 +251,12 @@ def read_units_from_table(
         raise InputError(problem, source=label, code="missing-unit")
     arms, crossed = assign_arms(unit_rows, segments)
     unit_days = unit_rows.select("unit", "day")
-    rows, nulls = {}, {}
+    rows = {}
     for measure in measures:
         columns = {"value": _number_column(table, measure.value, label)}
         if measure.per:
             columns["per"] = _number_column(table, measure.per, label)
         values = unit_days.with_columns(**columns).filter(pl.col("value").is_not_null())
-        nulls[measure.name] = len(table) - len(values)
         rows[measure.name] = _sum_by_day(values) if measure.quantile is None else values
     before = {
         name: unit_days.select(
@@ -278,7 +277,7 @@ def read_units_from_table(
         if day
         else None
     )
-    return Units(arms, rows, before, crossed, nulls, logged, tuple(segments), label)
+    return Units(arms, rows, before, crossed, logged, tuple(segments), label)
 
 
 def _covariate_columns(covariate: str) -> list[str]:

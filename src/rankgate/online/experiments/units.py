@@ -104,7 +104,6 @@ class Units:
         crossed: units that were in several arms; they are not in `arms`.
         logged: ``variant``, ``day``, ``what``, ``count``, ``units``: how often each kind of event
             was logged for an arm on a day.
-        nulls: by the name of a measure how many units have no value.
         segments: names of the segments.
         source: where they come from.
     """
@@ -113,7 +112,6 @@ class Units:
     rows: Mapping[str, pl.DataFrame]
     before: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     crossed: int = 0
-    nulls: Mapping[str, int] = field(default_factory=dict)
     logged: pl.DataFrame | None = None
     segments: tuple[str, ...] = ()
     source: str = ""
@@ -196,9 +194,6 @@ UNIT_COLUMNS: Mapping[str, str] = {
 }
 """The units that can be assigned to arms, with their columns."""
 
-SEGMENT_COLUMNS = ("application",)
-"""The columns that can divide the units of a log."""
-
 
 def make_kpi_tables(
     base: Database, measures: Sequence[Measure], unit: str, success: Sequence[str]
@@ -275,7 +270,7 @@ def read_units_from_events(
             )
     logged = _logged_counts(log_tables, arms, unit, start, end) if variants else None
     label = "the log"
-    return Units(arms, rows, before, crossed, {}, logged, tuple(segments), label)
+    return Units(arms, rows, before, crossed, logged, tuple(segments), label)
 
 
 def _period_filter(start: date | None, end: date | None) -> pl.Expr:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-_QUERY_BY_NUMBER = sa.select(queries).where(queries.c.id == sa.bindparam("number"))
 _NOT_ARCHIVED = queries.c.archived_at.is_(None)
 _QUERY_COLUMNS = ("query_id", "text", "information_need", "frequency")
 
@@ -113,11 +112,6 @@ def get_query(connection: Connection, project: int, query_id: str) -> Query:
     if row is None:
         raise unknown_error("query", query_id)
     return value_of(Query, row)
-
-
-def query_by_number(connection: Connection, query: int) -> Query:
-    """A query by its number in the store."""
-    return value_of(Query, connection.execute(_QUERY_BY_NUMBER, {"number": query}).one())
 
 
 def list_queries(

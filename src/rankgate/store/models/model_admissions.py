@@ -159,7 +159,6 @@ def mark_checked(connection: Connection, project: int, run: int) -> None:
 Models = Literal["fill", "equal", "none"]
 """Models grade pairs that no person graded, count as people do, or do not count."""
 
-MODELS: tuple[Models, ...] = ("fill", "equal", "none")
 _PAIR = ["query_id", "doc_id"]
 
 

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import WebRequest
 
 
-WRITERS = frozenset({"admin", "manager", "rater"})
-"""Roles that may comment; a viewer reads."""
-
 _RATER_SUBJECTS = frozenset({"query", "document"})
 """The subjects whose comments raters read; comments on results would reveal the systems."""
 
