@@ -165,7 +165,7 @@ def test_all_that_a_table_cannot_hold_is_reported(name):
     assert result == {
         "runs": (1, ("run",)),
         "queries with their texts": (1, ("1",)),
-        "fields that only rre knows": (1, ("index",)),
+        "fields that only rre uses": (1, ("index",)),
         "scale of grades": (1, ("0 to 4",)),
         "queries without judgments": (2, ("7", "8")),
     }

@@ -128,7 +128,7 @@ def test_judgments_from_elsewhere():
 def test_features_are_a_loss_elsewhere(tmp_path):
     (tmp_path / "x").write_bytes(RANKLIB)
     lost = convert(tmp_path / "x", tmp_path / "y.csv").losses
-    assert ("fields that only svmlight knows", ("features",)) in [
+    assert ("fields that only svmlight uses", ("features",)) in [
         (loss.what, loss.examples) for loss in lost
     ]
 

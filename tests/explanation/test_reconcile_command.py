@@ -67,7 +67,7 @@ def test_whose_number_it_is(run, small):
     assert "esci" in text
     assert "several fit" in text
     none = run("reconcile", *small, "-m", "nDCG@10", "--value", "0.0123").out
-    assert "nothing that was tried gives it; the nearest are" in none
+    assert "none of the conventions tried gives it; the nearest are" in none
 
 
 def test_a_toml_file_can_be_an_end(run, small, tmp_path):

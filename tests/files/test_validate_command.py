@@ -56,8 +56,7 @@ def test_nothing_wrong(run, tmp_path):
     path = tmp_path / "q.qrels"
     path.write_text("1 0 a 1\n1 0 b 0\n")
     assert run("validate", path).out == (
-        "no errors, no warnings, nothing to note\n\n"
-        f"{path}: read as trec, 2 judgments\n  no problems found\n"
+        f"no errors, warnings or notes\n\n{path}: read as trec, 2 judgments\n  no problems found\n"
     )
 
 

@@ -84,6 +84,6 @@ def test_formulas_have_the_values_of_empty_contexts_and_calls():
     assert kernels["FirstUseful"](empty_context) == [2]
     assert "at least 2" in METRICS["FirstUseful"].formula
     assert np.isnan(kernels["Redundancy"](too_long, tokens=100)).all()
-    assert "no value where nothing is shown" in METRICS["Redundancy"].formula
+    assert "no value if no document is shown" in METRICS["Redundancy"].formula
     assert np.isnan(kernels["EvidenceR"](sequences([[[("a", 0)]]]))).all()
     assert "no value without relevant documents" in METRICS["EvidenceR"].formula

@@ -47,7 +47,7 @@ MADE = {
     ),
     "value": (
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--value", "0.5"],
-        "What gives nDCG@10 = 0.5 for old",
+        "The conventions that give nDCG@10 = 0.5 for old",
     ),
     "explain": (
         ["explain", *TWO[:2], "--query", "q1", "-m", "nDCG@10"],
@@ -56,10 +56,10 @@ MADE = {
     "stages": (["stages", *TWO], "Stages: old, new"),
     "advise": (["advise", *TWO], "Which metrics to decide by"),
     "scorecard": (["scorecard", *TWO, "-m", "nDCG@10"], "Scorecard"),
-    "reusability": (["reusability", *TWO], "What runs lose outside the pool"),
+    "reusability": (["reusability", *TWO], "The loss of runs outside the pool"),
     "pool": (["pool", *TWO[1:]], "What to judge next"),
     "describe": (["describe", *TWO], "What the files hold"),
-    "validate": (["validate", *TWO], "What is wrong with files"),
+    "validate": (["validate", *TWO], "Errors and warnings in files"),
     "admit": (["admit", "qrels.txt", "qrels.txt"], "Does the judge agree with people?"),
 }
 

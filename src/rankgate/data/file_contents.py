@@ -139,7 +139,7 @@ class FileContents:
             elif name == "extra" and name not in kept_parts:
                 for owner, value in self.extra.items():
                     keys = list(value) if isinstance(value, Mapping) else [owner]
-                    lost += Loss.of(f"fields that only {owner} knows", keys)
+                    lost += Loss.of(f"fields that only {owner} uses", keys)
             elif name not in kept_parts:
                 lost += self._lost(name)
         if self.qrels and self.qrels.made_by and "qrels" in kept_parts:

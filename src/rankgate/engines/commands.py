@@ -96,8 +96,8 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
     "baseline",
     metavar="BASELINE.toml",
     type=click.Path(),
-    help="Another engine that is asked each query right before or after, so that latencies are "
-    "compared under the same load.",
+    help="Another engine that gets each query right before or after, so that latencies "
+    "are compared under the same load.",
 )
 @click.option(
     "--baseline-output",

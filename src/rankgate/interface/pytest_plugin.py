@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that sets what an inconclusive verdict does to a test."""
     parser.addini(
         "rankgate_inconclusive",
-        "what an inconclusive verdict does to a test: fail, skip or pass",
+        "the effect of an inconclusive verdict on a test: fail, skip or pass",
         default="fail",
     )
 

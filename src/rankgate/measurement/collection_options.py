@@ -134,7 +134,8 @@ def _collection(qrels: Any, stated: dict[str, Any], project: Project | None) -> 
     predicted, saw = stated.pop("predicted"), stated.pop("predicted_saw")
     if predicted is None and saw is not None:
         raise UsageError(
-            "--predicted-saw names what the model of --predicted saw; add --predicted, or leave "
+            "--predicted-saw names the queries that the model of --predicted saw; add "
+            "--predicted, or leave "
             "it out.",
             code="missing-input",
         )

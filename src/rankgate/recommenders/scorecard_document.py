@@ -214,12 +214,10 @@ _SLICE_NOTES = {
     "of the others light, the rest heavy",
     "history": "repeat: pairs of user and item that training has, new: all others; judgments and "
     "lists of these pairs only, lists closed up before they are cut",
-    "popularity": "the head is the most popular fifth of the catalogue; accuracy by what is "
-    "relevant there, lists as if they showed nothing else",
+    "popularity": "the head is the most popular fifth of the catalogue; accuracy by the "
+    "relevant items there, lists as if they showed only these",
 }
-_ITEM_SLICE_NOTE = (
-    "accuracy by what is relevant among these items, lists as if they showed nothing else"
-)
+_ITEM_SLICE_NOTE = "accuracy by the relevant items among these, lists as if they showed only these"
 
 
 def scorecard_document(result: Scorecard) -> Document:

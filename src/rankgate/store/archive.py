@@ -302,7 +302,7 @@ def delete_project(connection: Connection, project: int) -> dict[str, int]:
     with without_triggers(connection, rows):
         if material.get(connection, project).archived_at is None:
             raise UsageError(
-                "the project is not archived; archive it first, so that no one writes to it.",
+                "the project is not archived; archive it first, so that it does not change.",
                 code="in-use",
             )
         _refuse_busy(connection, rows)

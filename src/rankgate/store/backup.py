@@ -262,8 +262,8 @@ def _compare_hashes(connection: Connection, manifest: Backup) -> None:
     for name, table_hash in manifest.hashes.items():
         if restored_hashes.get(name) != table_hash:
             raise UsageError(
-                f"{manifest.path}: the restored table {name} is not what was backed up, as the "
-                "file was changed; nothing was restored. Take another backup.",
+                f"{manifest.path}: the restored table {name} differs from the backup, "
+                "so the file was changed; nothing was restored. Take another backup.",
                 code="restore-differs",
             )
 

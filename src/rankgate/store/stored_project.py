@@ -158,8 +158,8 @@ class StoredProject(Closing):
 
         Args:
             batch: of one batch, or of all.
-            models: ``fill``: they grade what no person graded; ``equal``: they count as people do;
-                ``none``.
+            models: ``fill``: they grade documents that no person graded; ``equal``: they count as
+                people do; ``none``.
 
         Raises:
             InputError: there are none.

@@ -43,7 +43,7 @@ def test_quepid_to_rre_and_back(carry, ratings):
     """Array mode is the one that Quepid reads; a document without a rating has no gain there."""
     quepid_path, losses = carry(ratings, "rre-array", "quepid-csv")
     assert losses[0] == {"pairs without a grade": (1, ("star wars 9",))}
-    rre_losses = {"fields that only rre knows": (3, ("head", "groups", "shape"))}
+    rre_losses = {"fields that only rre uses": (3, ("head", "groups", "shape"))}
     assert losses[1] == rre_losses
     assert (
         quepid_path.read_bytes()
@@ -64,11 +64,11 @@ def test_elasticsearch_to_opensearch_to_trec(carry, tmp_path):
     path.write_text(json.dumps({"requests": [{"id": "r1", **request}], "metric": {"dcg": {}}}))
     end, losses = carry(path, "opensearch-judgments", "trec")
     assert losses[0] == {
-        "fields that only rank-eval knows": (3, ("request", "requests", "indices")),
+        "fields that only rank-eval uses": (3, ("request", "requests", "indices")),
         "ids of queries; their texts are the ids": (1, ("r1",)),
     }
     assert losses[1] == {
-        "fields that only opensearch-judgments knows": (1, ("list",)),
+        "fields that only opensearch-judgments uses": (1, ("list",)),
         "query ids with blanks or signs that TREC cannot hold, written with _": (
             1,
             ("'red dress'",),
@@ -103,7 +103,7 @@ def test_a_book_to_basic_ratings(carry, tmp_path):
         "ratings": (3, ("laptop 1", "laptop 1", "laptop 2")),
         "documents with their fields": (3, ("1", "2", "3")),
         "scale of the grades": (1, ("0 to 3",)),
-        "fields that only quepid-book knows": (3, ("book", "pairs", "explained")),
+        "fields that only quepid-book uses": (3, ("book", "pairs", "explained")),
     }
     columns, losses = carry(path, "quepid-book-csv")
     assert "columns of ratings" in losses[0]

@@ -262,7 +262,7 @@ def draw_chart(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | Non
         words: with its title and how to read it in the drawing; a page has them as text.
 
     Returns:
-        None where the extra ``plots`` is missing or there is nothing to draw.
+        None where the extra ``plots`` is missing or there are no values to draw.
     """
     from rankgate.core.errors import MissingExtraError, UsageError
     from rankgate.core.present.lazy_names import load_name

@@ -146,9 +146,9 @@ def reanchored_document(result: Reanchored) -> Document:
             _unjudged_grid(unjudged.head(_MAX_ROWS)),
         ),
         Warnings(tuple(notice.text for notice in result.notices)),
-        f"The new judgments are {count_noun(len(result.judgments), 'grade')}. What is unjudged "
-        "is not "
-        "among them. Every decision is in the CSV and JSON of this result.",
+        f"The new judgments are {count_noun(len(result.judgments), 'grade')}. They do not "
+        "contain "
+        "unjudged documents. Every decision is in the CSV and JSON of this result.",
         rows=PlainRows(tuple(result.decisions.columns), list(result.decisions.iter_rows())),
     )
 
@@ -238,7 +238,7 @@ def validation_summary(result: Validation) -> str:
         for severity, count in result.counts.items()
         if count
     ]
-    return ", ".join(counts) or "no errors, no warnings, nothing to note"
+    return ", ".join(counts) or "no errors, warnings or notes"
 
 
 def _file(result: Validation, label: str) -> Entries:

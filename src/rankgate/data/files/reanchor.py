@@ -115,16 +115,16 @@ class Reanchored(Result):
             queries = count_noun(unjudged_labels["query_id"].n_unique(), "query", "queries")
             consequence = (
                 "; values by the new judgments are not comparable with those by the old ones: "
-                "judge the new documents, or give pieces the grades of what they were cut from "
-                "(--pieces inherit)"
+                "judge the new documents, or give pieces the grades of the documents they "
+                "were cut from (--pieces inherit)"
             )
             messages.append(
                 Notice(
                     "relevant-unjudged",
                     f"{count_noun(len(unjudged_labels), 'relevant document')} of {queries} "
                     "unjudged now: "
-                    "eval and compare count what is unjudged as irrelevant; rankgate total-error "
-                    "gives an interval that is wider by what is not known, rankgate eval --bounds "
+                    "eval and compare count unjudged documents as irrelevant; rankgate total-error "
+                    "gives a wider interval that includes this uncertainty, rankgate eval --bounds "
                     "the least and greatest values"
                     f"{consequence if reached < MIN_COMPARABLE_SHARE * relevant else ''}",
                 )

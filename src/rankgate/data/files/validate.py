@@ -97,7 +97,7 @@ class Validation(Result):
     """
 
     kind: ClassVar[str] = "validation"
-    label: ClassVar[str] = "What is wrong with files"
+    label: ClassVar[str] = "Errors and warnings in files"
     document_from: ClassVar[str] = "rankgate.data.files.file_documents:validation_document"
 
     files: tuple[CheckedFile, ...]

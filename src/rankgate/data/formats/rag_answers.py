@@ -202,7 +202,8 @@ TREC_RAG_FORMAT = Format(
     detail=(
         'An object a line: {"topic_id": ..., "references": [ids], "answer": [{"text": ..., '
         '"citations": [places in references, or ids]}]}; narrative_id and responses of other '
-        "tracks are known. Each sentence is a ranking of what it cites, topic#1 the first, and the "
+        "tracks are known. Each sentence is a ranking of the documents it cites (the first is "
+        "topic#1), and the "
         "topic is their task. Judged support of each citation is a list support next to "
         "citations: 2 or full, 1 or partial, 0 or no; it is read as judgments: rankgate eval "
         "answers.jsonl answers.jsonl -m SupportP -m SupportR."

@@ -262,8 +262,9 @@ RAGAS_FORMAT = Format(
         "file can be both: rankgate eval samples.jsonl samples.jsonl. Without ids, questions and "
         "contexts are their own ids: a context retrieved is relevant only if a reference has its "
         "exact text; give ids where spellings differ, or convert the file --from ragas-normalized. "
-        "Either all samples have references, or no sample has; [] means that nothing is relevant. "
-        "query_id is kept if it is there."
+        "Either all samples have references, or no sample has; [] means that no document is "
+        "relevant. "
+        "query_id is kept if present."
     ),
 )
 

@@ -370,7 +370,8 @@ RANX_LZ4_FORMAT = Format(
     holds=("qrels", "runs"),
     loses=RANX_JSON_FORMAT.loses,
     detail=(
-        "What ranx writes to .lz4 files, and ranxhub's .rh files: as the format ranx, in CBOR "
+        "The .lz4 files that ranx writes, and the .rh files of ranxhub: as the format ranx, in "
+        "CBOR "
         "instead of JSON, packed twice."
     ),
 )

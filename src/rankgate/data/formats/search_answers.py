@@ -453,13 +453,13 @@ def _make_format(product: Product) -> Format:
         folders=True,
         paths=True,
         detail=(
-            "What the product answers to a search, or to several at once; a list of answers, an "
+            "The product's response to one search, or to several at once; a list of answers, an "
             "object with an answer under each query, JSON Lines with an answer a line, or a folder "
             "with a file for each query. The query is the answer's query_id, the file's name in a "
             "folder, the text that the answer repeats, or the number of the answer. Another field "
             "of documents can hold the id: --columns doc=sku, or a path as in doc=_source.sku. "
-            "Where scores do not fall the "
-            "order counts. An answer that is an error, or incomplete, is not read. "
+            "If scores do not fall, "
+            "the order counts. An answer that is an error, or incomplete, is not read. "
             f"{product.source}"
         ),
     )

@@ -225,7 +225,8 @@ COMPLETIONS = _make_format(
     ("runs", "qrels"),
     "Columns target (the query that a user means), prefix (what is typed), suggestion and perhaps "
     "rank; an empty suggestion is a prefix without any. The lists after each prefix are the "
-    "rankings of a target, and the target is what is relevant: rankgate eval table.csv table.csv "
+    "rankings of a target, and the target is the relevant document: rankgate eval table.csv "
+    "table.csv "
     "-m PrefixRR@3 -m KeystrokesSaved@10 -m MinKeystrokes.",
 )
 CORRECTIONS = _make_format(
@@ -247,6 +248,6 @@ FACETS = _make_format(
     ("runs",),
     "Columns query, facet, documents (ids between bars) and perhaps rank. Each facet is a ranking "
     "of its documents, and the query is their task: with judgments of documents EvidenceR@3 "
-    "measures what the first three facets reach, FirstUseful which facet first leads to "
-    "something relevant, Redundancy how much facets overlap.",
+    "measures the documents that the first three facets reach, FirstUseful the first facet that "
+    "leads to a relevant document, Redundancy how much facets overlap.",
 )

@@ -128,7 +128,7 @@ RULES = (
         "report",
         "nDCG@{page}",
         lambda f: f.stage == "retrieval",
-        "what people would see if nothing came after it",
+        "the list that people would see if no stage came after it",
         "esci",
     ),
     AdviceRule(
@@ -389,7 +389,7 @@ RULES = (
         "avoid",
         "AUC",
         lambda f: f.task == "recommend",
-        "an exchange at the end of the list costs what one at the top does",
+        "an exchange at the end of the list costs as much as one at the top",
         "definition",
     ),
 )
@@ -450,8 +450,8 @@ CAUTIONS = (
     Caution(
         "sparse",
         lambda f: f.single > SPARSE,
-        "{single} of the queries know exactly one relevant document: what is as good and was "
-        "not judged counts as wrong, and a better system may look worse.",
+        "{single} of the queries know exactly one relevant document: an equally good document "
+        "that was not judged counts as wrong, and a better system may look worse.",
         "arabzadeh2022",
     ),
     Caution(
@@ -478,15 +478,16 @@ CAUTIONS = (
     Caution(
         "holes",
         _has_holes,
-        "On average no more than {complete} of a page is judged: see rankgate holes for what "
-        "the others could turn.",
+        "On average no more than {complete} of a page is judged: see rankgate holes for the "
+        "effect of unjudged documents.",
         "sakai2007",
     ),
     Caution(
         "log",
         lambda f: f.task == "recommend",
-        "A log has only what was shown before: whatever else a new system finds counts as a "
-        "miss, even if people would like it.",
+        "A log has only documents that were shown before: any other document that a new system "
+        "finds "
+        "counts as a miss, even if people would like it.",
         "castells2022",
     ),
     Caution(
@@ -512,9 +513,9 @@ CAUTIONS = (
     Caution(
         "gain",
         lambda f: f.graded and f.top <= STEPS,
-        "How much better grade {top} is than the next is a choice: nDCG takes grades as they "
+        "The gain of grade {top} over the next grade is a choice: nDCG takes grades as they "
         "are, nDCG(gain='exp') takes 2^grade - 1 as much of industry does. Choose before the "
-        "gate; rankgate reconcile shows what it changes.",
+        "gate; rankgate reconcile shows its effect.",
         "esci",
     ),
     Caution(

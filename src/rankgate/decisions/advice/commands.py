@@ -268,8 +268,8 @@ def _add_people_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "prices",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="What a document costs that people judge (human=1) or a model judges (model=0.01), and a "
-    "query that people begin with (query=0); may be given several times.",
+    help="The cost of a document judged by people (human=1) or by a model (model=0.01), and of "
+    "a query that people start to judge (query=0); may be given several times.",
 )
 @click.option(
     "--save-sample",
@@ -281,7 +281,7 @@ def _add_people_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--save-batch",
     type=click.Path(),
     metavar="FILE",
-    help="Write what is judged next to FILE, with who judges it: sheet and rate take it.",
+    help="Write the documents to judge next to FILE, and who judges each: sheet and rate take it.",
 )
 @value_options("test", Test, "level", "power", "seed", section=TEST)
 @comparing.loss_margin("A loss that does not matter; 0 asks which system is better.")
@@ -300,7 +300,7 @@ def settle_command(
     output: str | None,
     **settings: Any,
 ) -> None:
-    """Select what people or a model should judge next, to decide a comparison.
+    """Select the documents to judge next, by people or a model, to decide a comparison.
 
     Each batch is a random sample with known chances, so that estimates keep no bias. Prices decide
     between more documents and more queries for people, and more queries for the model.

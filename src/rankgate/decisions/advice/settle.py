@@ -281,7 +281,7 @@ def settle(
     if len(predicted_queries) + len(waiting.queries) < MIN_QUERIES:
         raise UsageError(
             f"{len(predicted_queries) + len(waiting.queries)} queries are too few to decide, "
-            f"whatever is judged; at least {MIN_QUERIES} are needed.",
+            f"even if every document is judged; at least {MIN_QUERIES} are needed.",
             code="too-few-queries",
         )
     terms = Terms(test.level, test.margin or 0.0, test.power, looks, costs.budget)

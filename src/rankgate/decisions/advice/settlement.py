@@ -225,7 +225,7 @@ class SamplingFrame:
         if not min_size > 0:
             raise UsageError(
                 "no grade of any document changes the difference of these systems: they show the "
-                "same documents at the same ranks; there is nothing to settle.",
+                "same documents at the same ranks; no judgment can separate them.",
                 code="nothing-to-rate",
             )
         numbers = permanent_numbers(table.select(_PAIR).iter_rows(), seed)

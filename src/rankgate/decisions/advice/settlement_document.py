@@ -129,8 +129,8 @@ def _error_rate(result: Settlement) -> tuple[str, ...]:
         return ()
     return (
         (
-            "Where the systems do not differ, one of the looks before the last settles that they "
-            "do with a chance of at most 1 - level (5% at the default level); one of all looks, "
+            "If the systems do not differ, the chance that a look before the last wrongly "
+            "finds a difference is at most 1 - level (5% at the default level); one of all looks, "
             "with the last, does in about 7% of simulated comparisons, and in at most 1 - level² "
             "(9.75%). A level of 0.975 keeps 5% over all looks."
         ),

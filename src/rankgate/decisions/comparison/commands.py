@@ -99,8 +99,8 @@ def score_options(function: Command) -> Command:
         "directions",
         multiple=True,
         metavar="METRIC=WORD",
-        help="Which values are better, higher or lower, of a metric in --scores that rankgate "
-        "does not know. May be given several times.",
+        help="Whether higher or lower values are better, for a metric in --scores "
+        "that is not in rankgate. May be given several times.",
     )
     return tables(directions(function))
 

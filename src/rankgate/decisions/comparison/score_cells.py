@@ -184,7 +184,7 @@ def _nested_cells(document: Mapping[Any, Any], label: str, names: MetricNames) -
     if outer_metric_share == inner_metric_share:
         problem = (
             "metrics and queries cannot be distinguished; name one of its metrics with -m, or "
-            "use metrics that rankgate knows (rankgate metrics)."
+            "use metrics of rankgate (listed by rankgate metrics)."
         )
         raise InputError(problem, source=label, code="unknown-metric")
     for outer_name, values in document.items():

@@ -99,7 +99,7 @@ def baseline_command() -> None:
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
-    help="How many documents of each query are saved; by default what the policy needs.",
+    help="The number of documents saved for each query; by default as many as the policy needs.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing baseline.")
 @of_collection("run")

@@ -246,7 +246,7 @@ def difference_outcome(
             )
         return Outcome("inconclusive", reason, next_step, **figures)
     reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
-    advice = "look at what the lists show" if is_whole else "look at the worst queries"
+    advice = "look at the lists" if is_whole else "look at the worst queries"
     return Outcome(
         result.status,
         reason,

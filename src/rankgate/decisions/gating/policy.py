@@ -330,7 +330,7 @@ tier = "warn"
 def load_default_policy() -> Policy:
     """The default policy: nDCG@10 may lose no more than 0.02."""
     result = parse_policy(DEFAULT_POLICY, "the default policy")
-    return replace(result, source="the default policy, as there is no rankgate.toml")
+    return replace(result, source="the default policy, because no rankgate.toml exists")
 
 
 def find_policy(folder: Path) -> Path | None:

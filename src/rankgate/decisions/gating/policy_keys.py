@@ -20,7 +20,7 @@ _DESCRIPTIONS = {
     "[lists]": "Inputs of metrics of lists, in addition to judgments and runs.",
     "[experiment]": "The experiment with the KPIs that rules check.",
     "[[ramp]]": "A step of a launch; the steps are in order.",
-    "[budget]": "How stages share the allowed probability of a false launch.",
+    "[budget]": "The way stages share the allowed probability of a false launch.",
     "[earlier]": "Results that must have passed before the ramp.",
 }
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 SETTINGS = (
-    Parameter("convention", "text", "the convention (the tool whose rules metrics follow)", "trec"),
+    Parameter("convention", "text", "the convention (the tool that metrics agree with)", "trec"),
     Parameter("metrics", "texts", "metrics to report in addition to those of the rules", ()),
     Parameter(
         "alpha", "number", "the allowed probability of a false pass", 0.05, range=Range(0.0001, 0.5)

@@ -213,8 +213,9 @@ def flip_rate_note(result: Verdict) -> str:
     more += f"; rules that change: {', '.join(changed_rules)}" if changed_rules else ""
     return (
         f"would it decide the same again? {flip_rate.share:.0%} of {flip_rate.draws} resampled "
-        f"sets of these queries give another verdict{more}. It says how much "
-        "depends on which queries were drawn, not how probably the verdict is wrong; judgments "
+        f"sets of these queries give another verdict{more}. It shows how much "
+        "the verdict depends on the sample of queries, not the probability that the verdict is "
+        "wrong; judgments "
         "and the systems' lists stay as they are."
     )
 

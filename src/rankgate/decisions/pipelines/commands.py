@@ -78,7 +78,7 @@ def _pipeline_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
     "--folder",
     type=click.Path(),
     metavar="FILE",
-    help="Where runs of these stages are kept, to be used again by a call with the same settings; "
+    help="The folder that keeps runs of these stages, for later calls with the same settings; "
     "NAME.stages next to the pipeline's file by default.",
 )
 @click.option("--again", is_flag=True, help="Ask queries again that failed in a stage.")

@@ -39,8 +39,8 @@ class LivePipeline:
         queries: Ids and texts: a file, a frame, ``{query_id: text}``.
         parameters: Other settings of stages: ``{"hybrid.k": 30}``, or as words,
             ``["hybrid.k=30"]``.
-        folder: Where runs of these stages are kept, to be used again by a call with the same
-            settings; ``NAME.stages`` next to the pipeline's file by default.
+        folder: The folder that keeps runs of these stages, for later calls with
+            the same settings; ``NAME.stages`` next to the pipeline's file by default.
         again: Ask queries again that failed in a stage.
         force: Run every stage again, even if its run is kept.
 

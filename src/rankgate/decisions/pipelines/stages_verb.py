@@ -354,8 +354,8 @@ def _hidden_loss_warnings(scorer: Scorer, aim: tuple[str, Metric]) -> list[str]:
     if not has_retrieved_ideal(scorer, aim[1]):
         return []
     warning = (
-        f"under convention {scorer.how.name} the ideal of {aim[0]} is made of what was retrieved, "
-        f"so that the ceiling is not informative; add --override {aim[1].name}.ideal=judged."
+        f"under convention {scorer.how.name} the ideal of {aim[0]} is made of the retrieved "
+        f"documents, so the ceiling is not informative; add --override {aim[1].name}.ideal=judged."
     )
     return [warning]
 

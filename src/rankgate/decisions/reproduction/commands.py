@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="METRIC",
     type=METRIC,
-    help="A metric whose reproduction is measured; may be given several times.",
+    help="A metric to measure the reproduction of; may be given several times.",
 )
 @click.option(
     "--baselines",
@@ -118,7 +118,8 @@ def _parse_columns(
     multiple=True,
     metavar="HEAD=METRIC",
     callback=_parse_columns,
-    help="The metric of a column whose head is not a metric's name, by head; may be given several "
+    help="The metric of a column that is not named after a metric, by the column's head; may be "
+    "given several "
     "times.",
 )
 @verb_options(audit, "grades N", "relevant N", "sd", "level")

@@ -279,8 +279,8 @@ class Setup:
         for step in undo:
             if problem := carry_out(step, self.engine, self.folder, undo=True):
                 raise UsageError(
-                    f"the set-up of a point cannot be undone: {problem}; {journal.path} keeps what "
-                    "is left to undo, and the same command tries it first.",
+                    f"the set-up of a point cannot be undone: {problem}; {journal.path} keeps "
+                    "the remaining steps to undo, and the same command tries them first.",
                     code="undo-failed",
                 )
         journal.add({"undone": True})

@@ -101,7 +101,7 @@ def _verdict(choice: Choice) -> str:
         return "The gain holds on queries that were not used to choose."
     if high is not None and high < 0:
         return "On queries that were not used to choose it is worse than the baseline."
-    return "Whether it is better than the baseline is not certain."
+    return "It is not certain that it is better than the baseline."
 
 
 def _gains(result: Sweep) -> Grid:
@@ -237,8 +237,9 @@ def _method(result: Sweep) -> str:
     choice = result.choice
     choice_method = (
         f"Gain on held-out queries: {choice.folds}-fold cross-validation over queries, "
-        f"{result.repeats} times, seed {result.seed}; each fold has the gain of what the other "
-        f"folds choose, which was the chosen point in {choice.stability:.0%}; standard error of "
+        f"{result.repeats} times, seed {result.seed}; each fold has the gain of the point that "
+        f"the other folds choose, which was the chosen point in {choice.stability:.0%}; standard "
+        "error of "
         "Nadeau and Bengio. "
         if choice
         else ""

@@ -332,7 +332,7 @@ def _refuse_unjudged(toml: TomlFile, plan: Plan) -> None:
     judged = plan.scorer.index.query_ids
     if query_ids is not None and not query_ids.intersection(judged):
         raise toml.error(
-            f"no query that is asked has judgments: queries such as {min(query_ids)!r}, judgments "
+            f"no query to run has judgments: queries such as {min(query_ids)!r}, judgments "
             f"of {judged[0]!r}; check that both use the same ids.",
             "sweep",
             "qrels",

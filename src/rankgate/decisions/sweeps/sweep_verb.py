@@ -300,7 +300,7 @@ def _cluster_notices(table: ValueTable, metric: str) -> tuple[Notice, ...]:
         f"{table.clustered} queries are {len(table.values[metric])} clusters: intervals and the "
         "choice count clusters"
     )
-    problem = f"; {table.problem}: no interval is given and nothing is chosen"
+    problem = f"; {table.problem}: there is no interval and no chosen point"
     return (Notice("clusters", f"{text}{problem if table.problem else ''}"),)
 
 

@@ -200,7 +200,7 @@ class Calibration(Result):
     @property
     def heading(self) -> str:
         """The title of its part in a report."""
-        return "Whether estimates about unjudged documents come true"
+        return "Do estimates about unjudged documents come true?"
 
     def _table(self) -> pl.DataFrame:
         return self.relevance

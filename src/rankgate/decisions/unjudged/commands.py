@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     default=10,
     show_default=True,
     metavar="N",
-    help="How many documents to suggest for judging next.",
+    help="The number of documents to suggest for judging next.",
 )
 @shared_options.form(*FORMS, "pool")
 @shared_options.output

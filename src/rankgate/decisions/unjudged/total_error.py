@@ -352,8 +352,8 @@ def _make_result(
 def _correlation_notice(label: str, names: str, interval: tuple[float, float]) -> Notice:
     """Warn about the interval under a common bias of raters, judges or prompts."""
     text = (
-        f"{label}: {names}: their biases are taken as independent; what they have in common does "
-        f"not show. If it makes them correlate by {CORRELATED}, the interval is "
+        f"{label}: {names}: their biases are taken as independent; an error that they share "
+        f"does not show. If it makes them correlate by {CORRELATED}, the interval is "
         f"[{interval[0]:+.4f}, {interval[1]:+.4f}]"
     )
     return Notice("correlated-biases", text, label)

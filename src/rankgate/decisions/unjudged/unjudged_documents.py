@@ -415,8 +415,8 @@ def total_error_document(result: TotalError) -> Document:
         Warnings(tuple(notice.text for notice in result.notices)),
         "The total interval is for other queries, judgments and snapshots like these; that of "
         "queries alone takes the judgments and snapshots for the only ones there are. Shares are "
-        "of the variance of the difference; a product of two is what they do together, such as "
-        "a judge that is strict with some queries.",
+        "of the variance of the difference; a product of two is their joint effect, such "
+        "as a judge that is strict with some queries.",
         rows=PlainRows(tuple(result.metrics.columns), list(result.metrics.iter_rows())),
     )
 

@@ -250,9 +250,9 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
     if lists.cut:
         yield Notice(
             "cut-lists",
-            f"{lists.cut:,} queries have {lists.longest:,} documents or fewer, though more match "
-            f"and {depth:,} were asked for: metrics that look deeper are too low; check the "
-            "size of the request, and what the server allows",
+            f"{lists.cut:,} queries have {lists.longest:,} documents or fewer, though more "
+            f"match and {depth:,} were requested: metrics that look deeper are too low; check "
+            "the size of the request, and the server's limit",
         )
     if lists.partial:
         yield Notice(

@@ -38,7 +38,7 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
     "user",
     type=click.Choice(list(KINDS)),
     metavar="KIND",
-    help="Who the folder is for (see Kinds below); by the files in it if not given.",
+    help="The kind of user (see Kinds below); by the files in it if not given.",
 )
 @click.option(
     "--ci",
@@ -79,7 +79,7 @@ def config_command(form: str) -> None:
     "--team",
     type=click.Choice(list(TEAMS)),
     metavar="TEAM",
-    help="Also list what is missing and a team of this size can afford (see Teams below).",
+    help="Also list missing parts that a team of this size can afford (see Teams below).",
 )
 @shared_options.form(*FORMS)
 def doctor_command(folder: str, team: str | None, form: str) -> None:

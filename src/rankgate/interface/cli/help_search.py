@@ -80,7 +80,7 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
     best = [(rank, entry) for rank, entry in ranked if rank < 9]
     if not best:
         raise UsageError(
-            f"nothing is called or described by {' '.join(words)!r}; try one word, or a part of "
+            f"no name or description contains {' '.join(words)!r}; try one word, or a part of "
             "it, or rankgate help for all commands.",
             code="not-found",
         )

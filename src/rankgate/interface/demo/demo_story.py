@@ -299,7 +299,7 @@ def print_demo(folder: str | Path, write: Callable[[str], None]) -> None:
     query_id = find_unseen_query(result)
     write(_difference(result, query_id))
     write(text_tables.text_table(_list_table(demo, query_id)))
-    write(f"How {SEEING} of new comes about, document by document:")
+    write(f"The sum behind {SEEING} of new, document by document:")
     explanation_of_query = explain(demo.qrels, demo.new, query_id, SEEING, depth=10)
     write(str(explanation_of_query))
     write(_next_commands(demo, query_id))
@@ -326,7 +326,7 @@ def _opening(demo: Demo) -> str:
         f"{demo.documents:,} docstrings of Python {platform.python_version()}, "
         f"{demo.queries} queries, {demo.judgments:,} judgments from 0 to 3.\n"
         "Two engines: old has one field and matches words as they are written;\n"
-        "new weighs name and summary, stems, and knows stop words."
+        "new weighs name and summary, stems, and drops stop words."
     )
 
 

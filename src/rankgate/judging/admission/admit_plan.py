@@ -119,7 +119,7 @@ class AdmissionPlan(Result):
     """
 
     kind: ClassVar[str] = "admission_plan"
-    label: ClassVar[str] = "What must people judge to admit the judge?"
+    label: ClassVar[str] = "Which human judgments are needed to admit the judge?"
     document_from: ClassVar[str] = (
         "rankgate.judging.admission.admission_document:admission_plan_document"
     )

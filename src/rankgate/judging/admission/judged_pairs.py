@@ -186,8 +186,9 @@ def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
     if answers.asked >= graded_count:
         return []
     text = (
-        f"the judge was asked about {answers.asked:,} of the {graded_count:,} pairs that people "
-        "graded, by --asked; rankgate does not know how they were selected. If they were selected "
+        f"the judge received {answers.asked:,} of the {graded_count:,} pairs that "
+        "people graded, by --asked; rankgate does not know how they were selected. If they were "
+        "selected "
         "after the judge answered, only its correct answers may be measured: draw them before "
         "(rankgate admit-plan, or pool), or leave --asked out"
     )

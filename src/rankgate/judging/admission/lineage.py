@@ -113,8 +113,8 @@ class Lineage:
         if judge_family == self.families.get(QUERIES) == self.families.get(CORPUS):
             messages.append(
                 f"circular: the documents, the queries and the grades all come from the family "
-                f"{judge_family}; values can be high because all three share what they see and "
-                "what they miss, which no figure here shows; have people write queries or judge"
+                f"{judge_family}; values can be high because all three share strengths "
+                "and blind spots, which no figure here shows; have people write queries or judge"
             )
             return messages
         return messages + [
@@ -135,8 +135,8 @@ class Lineage:
         texts = {QUERIES: "queries", CORPUS: "documents"}[writer]
         return (
             f"the {texts} were written by the family {self.families[writer]}, which "
-            f"{', '.join(self._of_others(writer))} also come from: they may share what they see "
-            f"and what they miss, which no figure here shows; {texts} written by people would"
+            f"{', '.join(self._of_others(writer))} also come from: they may share strengths "
+            f"and blind spots, which no figure here shows; {texts} written by people would"
         )
 
 

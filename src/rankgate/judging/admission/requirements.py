@@ -168,7 +168,7 @@ def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
         rows = answers.grades.sort("share")
         grade, _, _, share = rows.row(0)
         message += f"; least often where people gave {grade:g} ({share:.0%})"
-        message += ". If it was asked for fewer pairs, name them with --asked"
+        message += ". If the judge received fewer pairs, name them with --asked"
     status: Answer = "pass" if answers.share >= limit else "fail"
     return Demand("answered", status, message, answers.share, asked=limit)
 

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     type=click.Choice(["1", "2", "3", "agree"]),
     default="1",
     show_default=True,
-    help="How many people grade a pair of the batch; agree: until two of them do.",
+    help="The number of people who grade each pair of the batch; agree: until two of them do.",
 )
 @shared_options.form("csv", "json")
 @shared_options.output

@@ -135,7 +135,8 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 @click.option(
     "--transform",
     metavar="NAME|FILE",
-    help="What grades become on the project's scale: graded-to-binary and its like, a file with "
+    help="The grades' new values on the project's scale: graded-to-binary and its like, a file "
+    "with "
     "one 'from: to' a line, or '1: 0; 2: 1'.",
 )
 @shared_options.from_option
@@ -305,7 +306,7 @@ def hashes(store: str | None, form: str) -> None:
 @click.option(
     "--into",
     metavar="URL",
-    help="Where the new store is made, and stays [default: a temporary SQLite file].",
+    help="The path of the new store [default: a temporary SQLite file].",
 )
 @blobs
 @shared_options.form(*FORMS)

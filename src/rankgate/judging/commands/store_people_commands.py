@@ -160,7 +160,7 @@ def token() -> None:
 @click.argument("user")
 @store_options.store
 @store_options.project(required=False)
-@click.option("--name", required=True, help="What the token is used for.")
+@click.option("--name", required=True, help="The purpose of the token.")
 @click.option(
     "--scope",
     "scopes",
@@ -168,7 +168,7 @@ def token() -> None:
     multiple=True,
     default=("read",),
     show_default=True,
-    help="What it may be used for; may be given several times.",
+    help="The actions that it allows; may be given several times.",
 )
 @click.option("--days", type=click.IntRange(1, 3_650), help="After how many days it expires.")
 def add_token(

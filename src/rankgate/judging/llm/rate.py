@@ -99,7 +99,7 @@ def model_ratings_document(result: ModelRatings) -> Document:
         entries.append(Entry("cost", (cost,)))
     name, sha256 = result.template
     entries.append(Entry("template", (f"{name} ({sha256[:12]})",)))
-    sentence = "The same command asks again for what has no answer."
+    sentence = "The same command sends the unanswered requests again."
     return made(
         f"{result.rater} graded {result.graded} of {result.pairs} pairs{known_text}",
         Entries(tuple(entries)),

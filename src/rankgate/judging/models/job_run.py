@@ -155,7 +155,7 @@ class JobRun:
         if work.problem:
             self._end("failed", work.problem)
             raise UsageError(
-                f"{work.problem}; what is answered is in the store, and the job can be resumed.",
+                f"{work.problem}; the answers so far are in the store, and the job can be resumed.",
                 code="model-failed",
             )
         stopped = LIMITS[work.poor] if work.poor else ""

@@ -214,7 +214,7 @@ def add_job(
         UsageError: nothing to rate; a job of this model is under way; no scale; no template.
     """
     if not numbers:
-        raise UsageError("there is nothing to rate in it.", code="nothing-to-rate")
+        raise UsageError("it has no documents to rate.", code="nothing-to-rate")
     identity = identity_for(connection, project, judge)
     rater = ensure_rater(connection, identity)
     settings = settings_of(judge, review or Review.usual(identity.scale))

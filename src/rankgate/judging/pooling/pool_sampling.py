@@ -155,7 +155,7 @@ def sample_queries(
 def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     if sizes is None:
         raise UsageError(
-            "this sample needs to know how often each query is asked; give sizes.",
+            "this sample needs the frequency of each query; give sizes.",
             code="missing-input",
         )
     missing = [name for name in names if not sizes.get(name, 0) > 0]

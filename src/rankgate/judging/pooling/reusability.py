@@ -53,7 +53,7 @@ class Reusability(Result):
     """
 
     kind: ClassVar[str] = "reusability"
-    label: ClassVar[str] = "What runs lose outside the pool"
+    label: ClassVar[str] = "The loss of runs outside the pool"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:reusability_document"
     SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
         "table": {

@@ -122,7 +122,7 @@ class Session:
         task = self.current
         if task is None:
             raise UsageError(
-                "everything is rated; there is nothing to give a grade to.", code="nothing-to-rate"
+                "everything is rated; there are no documents to grade.", code="nothing-to-rate"
             )
         seconds = round(self.clock() - self._shown, 3)
         self.journal.add(self._row(task, PairRating(grade, reason, seconds=seconds)))

@@ -122,7 +122,7 @@ def pool_table(pool: PoolLike) -> pl.DataFrame:
     table = read_pool(pool.table if isinstance(pool, Pool) else pool)
     if table.is_empty():
         label = str(pool) if isinstance(pool, str) else "pool"
-        raise InputError("there is nothing to rate in it.", source=label, code="nothing-to-rate")
+        raise InputError("it has no documents to rate.", source=label, code="nothing-to-rate")
     return table
 
 

@@ -88,7 +88,7 @@ def read_incoming(
     store_contents = contents if contents.ratings is None else replace(contents, qrels=None)
     if not set(store_contents.parts) & set(STORE_PARTS):
         raise InputError(
-            "it has nothing that a store can hold.",
+            "it has no rows that a store can hold.",
             source=opened_file.label,
             code="no-such-content",
         )

@@ -95,8 +95,8 @@ class ModelSaw:
                 "the judgments that it saw (--predicted-saw FILE)"
             )
         return (
-            f"the {self.left_out:,} queries whose judgments the model saw ({self.label}) are left "
-            "out; the interval holds only if it saw no others of these queries"
+            f"the {self.left_out:,} queries with judgments that the model saw ({self.label}) "
+            "are left out; the interval holds only if it saw no others of these queries"
         )
 
     def without_seen(self, judgments: Qrels) -> Qrels:
@@ -150,7 +150,8 @@ class ModelSaw:
             raise UsageError(
                 f"the predicted judgments agree with people's {len(joined):,} far more closely "
                 f"than raters do who do not see each other's grades (kappa {kappa:.2f}; "
-                f"{_AGREEMENT} is the limit where it is not known what the model saw): it probably "
+                f"{_AGREEMENT} is the limit if it is not known which queries the model saw): it "
+                "probably "
                 "saw them. Give the judgments that it saw, as --predicted-saw FILE, or state that "
                 "it saw none with --predicted-saw none.",
                 code="model-saw-judgments",
@@ -369,8 +370,10 @@ def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[Sco
         if model_share - people_share > _MOST_DIFFERENCE:
             raise UsageError(
                 f"of the first {people.depth} documents of {people.name} people judged "
-                f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: what "
-                "people left out counts as irrelevant for them alone; let people judge whole "
+                f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: "
+                "documents "
+                "that people left out count as irrelevant only in the estimate from people; let "
+                "people judge whole "
                 "lists, or give the chance of each document: --sample FILE with doc_id and "
                 "inclusion, as rankgate pool --strata writes it.",
                 code="sampled-documents",
@@ -384,8 +387,8 @@ def _refuse_missing(people: Qrels, model: Qrels) -> None:
         query, doc = missing.select(_PAIR).row(0)
         raise InputError(
             f"lacks {len(missing):,} of the {len(joined):,} documents that people judged (query "
-            f"{query}, document {doc}, …): a model that judges less where people judged, or only "
-            "what is easy, biases its correction; let it judge them too.",
+            f"{query}, document {doc}, …): a model that judges fewer of the documents that people "
+            "judged, or only the easy ones, biases its correction; let it judge them too.",
             source=model.name,
             code="sample-not-subset",
         )

@@ -35,7 +35,7 @@ from rankgate.measurement.evaluation.trec.web_track import gdeval, ndeval
     help="Metrics, one a line, such as INSTCWLMetric(2.0).",
 )
 @click.option("-n", "--colnames", is_flag=True, help="Print the names of columns first.")
-@click.option("-r", "--residuals", is_flag=True, help="Print what is not known as well.")
+@click.option("-r", "--residuals", is_flag=True, help="Also print values that are not known.")
 @click.option("--max_gain", type=float, default=1.0, show_default=True, help="The highest gain.")
 @click.option("--min_gain", type=float, default=0.0, show_default=True, help="The lowest gain.")
 @click.option("--max_cost", type=float, default=1.0, show_default=True, help="The highest cost.")
@@ -45,7 +45,7 @@ from rankgate.measurement.evaluation.trec.web_track import gdeval, ndeval
     type=click.IntRange(min=2),
     default=1000,
     show_default=True,
-    help="How many ranks count.",
+    help="The number of ranks that count.",
 )
 def cwl_eval_command(
     gains: str,
@@ -129,7 +129,7 @@ def _parse_number_text(ctx: click.Context, parameter: click.Parameter, value: st
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="How much less another document on a subtopic is worth.",
+    help="The factor by which another document on a subtopic is worth less.",
 )
 @click.option(
     "-beta",
@@ -144,7 +144,7 @@ def _parse_number_text(ctx: click.Context, parameter: click.Parameter, value: st
     "depth",
     type=click.IntRange(1),
     metavar="DEPTH",
-    help="How many documents of each topic count.",
+    help="The number of documents of each topic that count.",
 )
 def ndeval_command(qrels: str, run: str, **arguments: object) -> None:
     """Print what ndeval prints: novelty and diversity of a run of the TREC web track, as CSV.
@@ -168,7 +168,7 @@ def ndeval_command(qrels: str, run: str, **arguments: object) -> None:
     default=20,
     show_default=True,
     metavar="K",
-    help="How many documents of each topic count.",
+    help="The number of documents of each topic that count.",
 )
 def gdeval_command(qrels: str, run: str, **arguments: object) -> None:
     """Print what gdeval prints: nDCG and ERR of a run of the TREC web track, as CSV.

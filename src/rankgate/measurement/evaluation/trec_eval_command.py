@@ -23,7 +23,7 @@ Usage: rankgate trec_eval [--te9] [OPTIONS] QRELS RUN
 
 Evaluate RUN (- is standard input) against QRELS and print what trec_eval prints.
 
-  -h, --help                         Show this; with -m, also what the metrics are.
+  -h, --help                         Show this; with -m, also the metrics' descriptions.
   -v, --version                      Show the version.
   -q, --query_eval_wanted            Print the block of each query, then the summary.
   -n, --nosummary                    Leave the summary out.

@@ -39,8 +39,9 @@ def draw_gains(result: Explanation) -> Picture:
     adds = f"to {sum_}, which is divided by {norm}" if sum_ and norm else "to the value"
     value = format_decimal(result.value)
     caption = (
-        f"Each bar is what the document at the rank adds {adds}; the mark is what the ideal list "
-        "has at that rank. Grade – is unjudged."
+        f"Each bar is the contribution of the document at the rank {adds}; the mark is the "
+        "contribution in "
+        "the ideal list at that rank. Grade – is unjudged."
     )
     hidden_count = result.retrieved - max((row["rank"] for row in rows), default=0)
     return Picture(
@@ -48,7 +49,7 @@ def draw_gains(result: Explanation) -> Picture:
         f"{result.metric} = {value} for query {shorten_name(result.query_id)} of "
         f"{shorten_name(result.run)}",
         caption + (f" {hidden_count} further documents are not drawn." if hidden_count > 0 else ""),
-        f"1 of {result.queries:,} queries, whose mean is {format_decimal(result.mean)}",
+        f"1 of {result.queries:,} queries, with mean {format_decimal(result.mean)}",
         result.convention,
         tuple(rows),
         _gains_chart(rows, result.retrieved, sum_ if norm else result.metric),

@@ -259,7 +259,7 @@ def _count_with_noun(count: int, noun: str = "document") -> str:
 
 _MOST_DIGITS = 12  # numbers that are nearer are one group
 
-NOTHING_FITS = "nothing that was tried gives it; the nearest are"
+NOTHING_FITS = "none of the conventions tried gives it; the nearest are"
 
 _AMBIGUOUS = (
     "several fit: the number alone does not show which was used; more digits, or a second metric, "

@@ -344,7 +344,7 @@ class Finding(Result):
     @property
     def heading(self) -> str:
         """The value that was looked for."""
-        return f"What gives {self.metric} = {self.reported} for {self.run}"
+        return f"The conventions that give {self.metric} = {self.reported} for {self.run}"
 
     def _table(self) -> pl.DataFrame:
         rows = [(fit.metric, fit.mean, list(fit.conventions)) for fit in self.fits or self.nearest]

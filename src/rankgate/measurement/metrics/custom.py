@@ -155,7 +155,7 @@ def _sees_grades(function: Function, name: str) -> bool:
     if _BY_QUERY.match(str(annotation)):
         return True
     raise UsageError(
-        f"{name}: declare what the function sees: annotate its first argument as "
+        f"{name}: declare the function's input: annotate its first argument as "
         "Sequence[float | None], the grades of one query, or as Judged, a block of queries.",
         code="invalid-metric-function",
     )

@@ -213,7 +213,7 @@ def _arguments(arguments_text: str, text: str) -> dict[str, object]:
         names = [word.arg for word in call.keywords]
     except (SyntaxError, ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         raise UsageError(
-            f"{text}: what is in parentheses must be parameters, such as (gain='exp',rel=2).",
+            f"{text}: the text in parentheses must be parameters, such as (gain='exp',rel=2).",
             code="invalid-parameter",
         ) from None
     if repeated := [name for name in arguments if names.count(name) > 1]:

@@ -267,7 +267,7 @@ PrefsBalanced = Metric(
     title="The same, each group with as many documents not relevant as relevant.",
     formula="prefs_avgjg with R documents of level 0 in each group, R being those above 0",
     source=_SOURCE,
-    sees="the preferences of each judge, whatever the number of documents not relevant",
+    sees="the preferences of each judge, independent of the number of documents not relevant",
     blind_to=_BLIND,
     trec=("prefs_avgjg_Rnonrel", "prefs_avgjg_Rnonrel_ret"),
     at=None,
@@ -365,11 +365,13 @@ def _value(query: Query, p: float) -> float:
 PrefsCompat = Metric(
     "prefs_compat",
     compatibility,
-    title="How like the ranking is to the ideal that preferences give, by rank-biased overlap.",
+    title=(
+        "The similarity of the ranking to the ideal that preferences give, by rank-biased overlap."
+    ),
     formula="prefs_compat = RBO(ranking, ideal) / RBO(ideal, ideal), the ideal by preferences",
     source="Clarke, Vtyurina & Smucker, ICTIR 2020, doi:10.1145/3409256.3409816; "
     "Cohen, Schapire & Singer, JAIR 10, 1999, doi:10.1613/jair.587",
-    sees="how soon the ranking has shown what the ideal ranking shows",
+    sees="how early the ranking shows the documents of the ideal ranking",
     blind_to="how much better one document is than another",
     aliases=("preference_compatibility", "PGC"),
     at=None,

@@ -98,7 +98,7 @@ def curves(result: ClickJudgments) -> Picture:
         panels.append((band + line).properties(**_SIZE, **panel_title(name)))
     return Picture(
         "click-curves",
-        f"What documents share in {result.model}",
+        f"Overlap of documents in {result.model}",
         "Parameters by rank with 95 % intervals (bootstrap over sessions). Examination is how "
         "often a rank is looked at, relative to the first.",
         f"{result.searches:,} searches",
@@ -145,7 +145,7 @@ def estimates(result: OffPolicyEstimate) -> Picture:
     return Picture(
         "off-policy",
         f"What {result.target} would have earned",
-        "The dashed line is what the logged policy earned; blue is the reported estimate. "
+        "The dashed line is the reward of the logged policy; blue is the reported estimate. "
         f"Intervals are {result.level:.0%}.",
         f"{result.units:,} logged decisions, effective size {result.ess:,.0f}",
         {"name": "off-policy", "hash": ""},

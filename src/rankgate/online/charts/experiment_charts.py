@@ -134,13 +134,11 @@ def plan(result: ExperimentPlan) -> Picture:
         )
     )
     chart = (lines + rule_line("relative", effect, dashed=True)).properties(width=460, height=280)
-    description = (
-        f"With {share:.0%} of the traffic; the dashed line is the effect that was asked for."
-    )
+    description = f"With {share:.0%} of the traffic; the dashed line is the requested effect."
     units = int(result.kpis["units"].to_numpy().max())
     return Picture(
         "experiment-plan",
-        "What shows after how many days",
+        "The smallest effect that shows, by days",
         description,
         f"{units:,} {result.unit}s",
         {"name": "plan", "hash": ""},

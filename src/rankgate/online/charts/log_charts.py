@@ -115,7 +115,7 @@ def _picture(
     kind: str, title: str, description: str, sample_size: str, rows: Any, draw: Any
 ) -> Picture:
     if not rows:
-        raise UsageError("there is nothing to draw.", code="nothing-to-draw")
+        raise UsageError("there are no values to draw.", code="nothing-to-draw")
     return Picture(
         kind, title, description, sample_size, {"name": "online", "hash": ""}, tuple(rows), draw()
     )

@@ -190,8 +190,9 @@ def _refusal_reason(cell_counts: CellCounts, links: Links, cells_of_rank: int) -
         return ""
     return (
         f"there are clicks at {len(ranks)} ranks, and too few on documents that were shown at "
-        "several of them, so that examination of ranks and attractiveness of documents cannot be "
-        "told apart; log searches in which the same documents are shown at other ranks, as with "
+        "several of them, so that examination of ranks and attractiveness of documents "
+        "cannot be separated; log searches in which the same documents are shown at other ranks, "
+        "as with "
         "several rankers or with neighbours exchanged at random"
     )
 

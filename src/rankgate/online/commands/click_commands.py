@@ -49,7 +49,7 @@ def _parse_number_list(_ctx: click.Context, _option: click.Parameter, text: str)
     "target",
     metavar="QRELS",
     type=click.Path(writable=True),
-    help="Write the judgments to QRELS; what was found is printed.",
+    help="Write the judgments to QRELS; the estimates are printed.",
 )
 @click.option(
     "--to",
@@ -177,7 +177,9 @@ def _parse_prices(
     "--examination",
     metavar="X,X,...",
     callback=_parse_prices,
-    help="How often each rank is looked at, relative to the first; estimated without it.",
+    help=(
+        "The probability that users look at each rank, relative to the first; estimated without it."
+    ),
 )
 @verb_options(replay, "min_support SHARE", "resamples N", "level", "seed")
 @events_options("runs run")

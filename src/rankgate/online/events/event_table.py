@@ -48,7 +48,7 @@ COLUMN_MEANINGS: Mapping[str, str] = {
     "event_id": "the event's id; its file and line where the log has none",
     "at": "when it happened, in UTC; null where the log has no readable time",
     "kind": f"one of {', '.join(KINDS)}",
-    "action": "what the log calls it",
+    "action": "the action's name in the log",
     "query_event_id": "the search that it belongs to",
     "query": "the words of the search",
     "session": "the visit",

@@ -342,8 +342,8 @@ def _describe_method(result: Experiment) -> str:
     with_relative = result.metrics.drop_nulls("relative")
     if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
         sentences += (
-            " Where a relative interval has one end or none, the control is not clearly different "
-            "from 0, and no interval with two ends keeps its level."
+            " If a relative interval has one end or none, the control is not clearly different "
+            "from 0, and an interval with two ends would not keep its level."
         )
     correction = result.metrics["correction"].drop_nulls()
     sentences += (

@@ -86,7 +86,7 @@ def read_experiments(table: TableLike) -> Observations:
             )
         key = str(record["experiment"]), str(record["name"])
         if key in values[side]:
-            _refuse_row(f"{key[1]} of {key[0]} is there twice.", location, row, "duplicate-value")
+            _refuse_row(f"{key[1]} of {key[0]} occurs twice.", location, row, "duplicate-value")
         delta = _parse_number(record["delta"], "delta", location, row)
         error = _parse_number(
             record["standard_error"], "standard_error", location, row, empty=side == "offline"

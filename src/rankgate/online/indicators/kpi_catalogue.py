@@ -39,7 +39,7 @@ OF_CLICKS = (
         "dwell_p50",
         title="Time on clicked documents, median",
         formula="median over clicks of the logged dwell, or of the time to the next search or "
-        "click of the session; the last click of a session does not count where nothing is logged",
+        "click of the session; the last click of a session does not count if no event is logged",
         source="Kim and others 2014",
         table="clicks",
         of=lambda t: t.dwell,
@@ -296,7 +296,7 @@ OF_EVENTS = (
     Kpi(
         "survey_score",
         title="Answers of users",
-        formula="mean value of events whose action is a survey, rating, satisfaction or feedback",
+        formula="mean value of events with the action survey, rating, satisfaction or feedback",
         table="events",
         of=lambda t: load_ibis().cases(
             (

@@ -136,8 +136,9 @@ KPIS = (
     Kpi(
         "good_abandonment_rate",
         title="Abandoned searches that were answered on the page of results",
-        formula="searches without a click whose page showed an answer (attributes.answer) and that "
-        f"no search followed within {NEXT_SEARCH_SECONDS} s / searches without a click where it "
+        formula="searches without a click, with an answer on the page (attributes.answer), "
+        f"and without another search within {NEXT_SEARCH_SECONDS} s / searches without a click "
+        "where it "
         "is known "
         "whether there was an answer",
         source="Li, Huffman and Tokuda 2009",
@@ -218,7 +219,7 @@ KPIS = (
     Kpi(
         "chain_success_rate",
         title="Chains of reformulations that end with a click",
-        formula="chains whose last search has a click / chains",
+        formula="chains with a click on the last search / chains",
         source="Hassan and others 2013",
         table="searches",
         of=lambda t: load_ibis().cases((t.asked & ~t.reformulated, t.clicks > 0), else_=None),

@@ -141,7 +141,7 @@ def score(assignment: Assignment, clicked: Sequence[int]) -> tuple[float, ...]:
 BALANCED = Interleaving(
     "balanced",
     title="Balanced, for two systems",
-    formula="the system whose turn it is adds its next rank; clicks are counted in the top k of "
+    formula="the system that has the turn adds its next rank; clicks are counted in the top k of "
     "both lists, k being the better rank of the lowest click, less the mean count of the same "
     "slots in all requests of the query; the list ends where one ends",
     source="Joachims 2003",

@@ -184,7 +184,8 @@ def _title(result: CounterfactualReplay) -> str:
         return f"{name} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
     if row["delta_high"] < 0:
         return (
-            f"fewer clicks on what was ever shown, {row['delta']:+.4f} a search {ends}; what never "
+            f"fewer clicks on documents that were shown, {row['delta']:+.4f} a search {ends}; "
+            "what never "
             f"was could make it {row['most_high']:+.4f}"
         )
     return f"no difference shown between {name} and the logged lists: {row['delta']:+.4f} {ends}"
@@ -253,7 +254,7 @@ def _closing_note(result: CounterfactualReplay) -> str:
             "neighbours), or replay a candidate that is nearer to the logged lists."
         )
     method = (
-        "How often each rank is looked at was given."
+        "The probability that users look at each rank was given."
         if result.examination_given
         else f"Lists are valued by the click model {result.model}: {MODELS[result.model].formula}."
     )
@@ -266,8 +267,9 @@ def _closing_note(result: CounterfactualReplay) -> str:
     )
     return (
         f"{method} Documents that were never shown earn nothing (candidate), or as much as the "
-        "query's best if it were looked at (at most). How often ranks are looked at is estimated "
-        f"from documents shown at several of them. Intervals are {result.level:.0%}, by the "
+        "query's best if it were looked at (at most). The probability that users look at a rank "
+        f"is estimated from documents shown at several ranks. Intervals are {result.level:.0%}, "
+        "by the "
         f"bootstrap over sessions; each resample fits the model again.{note} A candidate that "
         "learned from these clicks looks better here than it is: replay it on later ones."
     )

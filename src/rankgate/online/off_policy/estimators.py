@@ -125,7 +125,7 @@ CLIPPED = Estimator(
     formula="mean of min(w, clip) r",
     source="Ionides 2008; Bottou and others 2013",
     estimate=_clipped,
-    assumption="decisions whose weights are cut earn little",
+    assumption="decisions with cut weights earn little",
     against="ips",
     chosen=False,
 )

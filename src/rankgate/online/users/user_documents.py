@@ -185,7 +185,7 @@ def weeks(result: Satisfaction) -> Document:
     count = result.weeks["week"].n_unique()
     users = result.cohorts.filter(pl.col("age") == 0)["users"].sum()
     return made(
-        f"{count:,} weeks, {users:,} users whose first week is over",
+        f"{count:,} weeks, {users:,} users with a complete first week",
         *charts,
         Table("by week", _by_week(result)),
         Table("users that come back, by the week of their first event", _cohorts(result)),

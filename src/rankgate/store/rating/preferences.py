@@ -96,7 +96,7 @@ def prefer(
         UsageError: the id was used for another preference; no such task; no reason.
     """
     if choice == "none" and not reason:
-        raise UsageError("give a choice, or a reason why there is none.", code="missing-grade")
+        raise UsageError("give a choice, or a reason for not choosing.", code="missing-grade")
     row = connection.execute(sa.select(tasks).where(tasks.c.id == task).with_for_update()).first()
     if row is None or "|" not in row.subject:
         raise unknown_error("task", task)

@@ -253,7 +253,7 @@ def _refuse_wrong(
 ) -> None:
     if grade is None:
         if not reason:
-            raise UsageError("give a grade, or a reason why there is none.", code="missing-grade")
+            raise UsageError("give a grade, or a reason for not grading.", code="missing-grade")
         return
     possible = [row.grade for row in projects.grades(connection, project)]
     if possible and grade not in possible:

@@ -213,7 +213,7 @@ def rules(file: Path | None, store: str | None, project: str) -> None:
     "--send/--no-send",
     default=True,
     show_default=True,
-    help="Whether messages that are due are sent.",
+    help="Send the messages that are due.",
 )
 @_allow_http
 @shared_options.form(*FORMS)

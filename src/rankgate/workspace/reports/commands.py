@@ -241,7 +241,7 @@ def _split_sources(function: Callable[..., Any]) -> Callable[..., Any]:
     type=click.IntRange(min=0),
     default=WORST,
     show_default=True,
-    help="How many of the worst queries to show, with both lists.",
+    help="The number of worst queries to show, with both lists.",
 )
 @value_options("test", Test, "resamples", "seed", "unequal", section=TEST)
 @shared_options.form(*REPORT_FORMS)

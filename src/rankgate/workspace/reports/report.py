@@ -342,7 +342,7 @@ def print_pdf(page: str, browser: str | None = None) -> bytes:
             ) from None
         except subprocess.TimeoutExpired:
             raise UsageError(
-                f"{program} printed nothing in {_TIMEOUT} s; {_PRINT_ADVICE}", code="browser-failed"
+                f"{program} printed no line in {_TIMEOUT} s; {_PRINT_ADVICE}", code="browser-failed"
             ) from None
         if not target.exists():
             last_lines = process.stderr.decode(errors="replace").strip().splitlines()[-1:]

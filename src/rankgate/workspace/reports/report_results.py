@@ -245,6 +245,6 @@ def _has_holes(parts: Sequence[Result]) -> bool:
 
 
 _NO_HOLES_REMARK = (
-    "What unjudged documents could change was not computed: no metric here looks only at the "
+    "The effect of unjudged documents was not computed: no metric here looks only at the "
     "first {depth} documents; ask for one such as nDCG@{depth}."
 )

@@ -76,7 +76,7 @@ from rankgate.core.errors import UsageError, require
     "--schedule/--no-schedule",
     default=True,
     show_default=True,
-    help="Whether it runs scheduled jobs, checks alerts and sends messages.",
+    help="Run scheduled jobs, check alerts and send messages.",
 )
 @click.option(
     "--jobs",

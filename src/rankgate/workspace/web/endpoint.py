@@ -94,7 +94,7 @@ _STORE_FAULTS = frozenset(
 """Faults of the store; their messages name its place. Clients may send again (503)."""
 
 _STORE_MESSAGE = (
-    "The server cannot use its store at the moment, and nothing of this request was saved; try "
+    "The server cannot use its store at the moment, and this request was not saved; try "
     "again. The log of the server has the reason."
 )
 

@@ -173,7 +173,12 @@ DASHBOARD_ROUTES = (
         (
             Field("query", "Query", required=True, most=500, help="Its id."),
             Field("metric", "Metric", most=200),
-            Field("record", "Record", most=64, help="Whose lists are shown; by default the last."),
+            Field(
+                "record",
+                "Record",
+                most=64,
+                help="The system with the lists; by default the last.",
+            ),
         ),
         tabular=True,
     ),

@@ -596,7 +596,7 @@ _RESULT_ROUTES = (
                 "choice",
                 default="fill",
                 choices=(
-                    ("fill", "grade what no person graded"),
+                    ("fill", "grade documents that no person graded"),
                     ("equal", "count as people do"),
                     ("none", "do not count"),
                 ),

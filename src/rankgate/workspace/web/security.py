@@ -142,8 +142,8 @@ def refuse_forged(route: Route, identity: Identity, sent_word: str, form_word: s
         raise RequestRefused(
             403,
             "forged-request",
-            "The form is too old, or is of another site; open the page again and send it once "
-            "more.",
+            "The form is too old, or is of another site; open the page again and send "
+            "the form again.",
         )
 
 

@@ -85,8 +85,8 @@ def _find_guessed_format(file_start: FileStart) -> Iterator[Found]:
         yield Found(
             f"{file_start.guess}, so it is read as judgments or a run, but {' and '.join(doubts)}",
             1,
-            "check whether this is the right file; name its format with --from, or what it is "
-            "with --as",
+            "check whether this is the right file; name its format with --from, or its "
+            "kind of file with --as",
             fields[0].decode(errors="replace"),
             line=line,
         )

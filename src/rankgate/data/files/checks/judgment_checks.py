@@ -270,7 +270,7 @@ def _find_single_grade(qrels: RawQrels) -> Iterator[Found]:
     if len(qrels.grades) == 1 and qrels.grades["len"][0] > 1 and qrels.grades["grade"][0] > 0:
         count, grade = int(qrels.grades["len"][0]), qrels.grades["grade"][0]
         yield Found(
-            f"all {count_noun(count, 'judgment')} have grade {grade:g}: nothing is known to be "
+            f"all {count_noun(count, 'judgment')} have grade {grade:g}: no document is judged "
             "irrelevant, so unjudged documents decide the values",
             count,
             "nothing needs to be done; read metrics over judged documents only, such as bpref, "

@@ -164,7 +164,7 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
             "a higher "
             "score than the rank above: metrics follow the score and ignore the rank",
             count,
-            "write scores that fall with the rank, such as 1/rank, if the rank is what was meant",
+            "write scores that fall with the rank, such as 1/rank, if you meant the rank",
             _format_neighbours(run, rows[position - 1], rows[position]),
             row=int(rows[position]),
         )

@@ -263,8 +263,8 @@ QUAERITE_FORMAT = product_format(
     _QUAERITE_COLUMNS,
     sniff_quaerite,
     "CSV with the columns rating, docid and query in this order, written with a byte order "
-    "mark, as Quaerite's own judgments are. An empty rating is unrated. Where a document has "
-    "two ratings for one query the last one counts, as in Quaerite, and is reported.",
+    "mark, as Quaerite's own judgments are. An empty rating is unrated. If a document has two "
+    "ratings for one query, the last one counts, as in Quaerite, and a warning names it.",
     last=True,
     mark=BOM,
 )

@@ -255,7 +255,8 @@ SNAPSHOT_FORMAT = Format(
     holds=("runs", "qrels", "queries", "documents", "values"),
     loses="scores of documents (ranks are kept), raters, scales",
     detail=(
-        "What a case retrieved at one time: a run, the ratings of that time, and its scores. "
+        "The documents that a case retrieved at one time: a run, the ratings of that time, and "
+        "its scores. "
         "Documents that are rated_only are in the file because they were rated; they were not "
         "retrieved and are not in the run. Queries are called by their texts, so that the run "
         "meets the judgments of Quepid's other files."

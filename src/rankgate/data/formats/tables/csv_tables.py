@@ -275,7 +275,8 @@ FORMAT = Format(
         "score, sim; rank); other columns are passed over. Commas, tabs, semicolons or bars "
         "separate them; a byte order mark and Windows line ends are fine. An empty grade means "
         "that the pair is unrated, not that its grade is 0. Judgments may have subtopic with "
-        "subtopic_weight (what it weighs among those of its query), inclusion (the probability of "
+        "subtopic_weight (its weight among the subtopics of its query), inclusion (the "
+        "probability of "
         "being drawn to be judged) and stratum. In a run, latency_ms and state (ok, zero, "
         "failed, not_run) give the time that each query took and how it ended."
     ),

@@ -346,7 +346,7 @@ FORMAT = Format(
     columns=schemas.COLUMNS,
     streams=True,
     detail=(
-        "Keys as the columns of csv; other keys are ignored, whatever their values. An id is a "
+        "Keys as the columns of csv; all other keys are ignored. An id is a "
         "string or a whole number; a grade or a score is a number or a string that writes one; "
         "null is unrated. A key twice in one object is an error."
     ),

@@ -40,7 +40,7 @@ HOLDS = ("qrels", "runs", "ratings", "queries", "documents", "values")
 COLUMNS = tuple(OPTIONAL)
 """The columns of judgments that tables hold, and few other formats do."""
 
-LOSES = "all parts but one; scales, tags, the state of queries, what only one format knows"
+LOSES = "all parts but one; scales, tags, the state of queries, fields that only one format has"
 
 DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
 """Column names of tables of documents."""

@@ -277,7 +277,7 @@ FORMAT = Format(
         "each query, as in MS MARCO's runs) or 2, best first. Three fields are read as "
         "judgments if all their numbers are whole and not ranks, else as a run. Tabs, runs of "
         "blanks, blank lines and lines that begin with # are fine. Rankings follow the score, "
-        "not the rank column, as in trec_eval; what is written has ranks that follow the score "
-        "and keeps the run's tag and order of lines."
+        "not the rank column, as in trec_eval; written runs have ranks that follow the "
+        "score, and keep the tag and the order of lines."
     ),
 )

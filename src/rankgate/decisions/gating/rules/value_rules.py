@@ -127,7 +127,7 @@ FLOOR_RULE = RuleKind(
     (
         Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
         Parameter("at_least", "number", "the floor"),
-        Parameter("at_most", "number", "the ceiling, for what is better when lower"),
+        Parameter("at_most", "number", "the ceiling, for a metric that is better when lower"),
         Parameter(
             "by",
             "text",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.document_model import Document
 
 
-_POLICY = "the policy: what a candidate must show; also what commands take by default"
+_POLICY = "the policy: the rules that a candidate must pass; also what commands take by default"
 CI_FILES: Mapping[str, Mapping[str, str]] = {
     "github": {".github/workflows/ranking.yml": "the last command for every pull request"},
     "gitlab": {
@@ -111,9 +111,9 @@ Made by `rankgate init` for {title}. Install what the commands need with `{insta
 | :-- | :-- |
 {rows}
 The data are samples, so that everything works at once. Replace them with yours: formats are
-detected, and `rankgate formats` lists them. Where some of these files were here before, no samples
-were written, and the missing files are yours to make. `rankgate doctor` reports what is missing or
-would fail, `rankgate config` what commands take from `rankgate.toml`.
+detected, and `rankgate formats` lists them. If some of these files existed before, no samples
+were written, and you make the missing files. `rankgate doctor` reports missing parts and likely
+failures, `rankgate config` the settings that commands read from `rankgate.toml`.
 """
 
 _COMMIT = """
@@ -140,8 +140,8 @@ GitLab reads `.gitlab-ci.yml` at the root of a repository only. If this folder i
 _IN_CI = {"github": _COMMIT + _ON_GITHUB, "gitlab": _COMMIT + _ON_GITLAB}
 
 _RUNS = {
-    "runs/production.run": "what the system in production returns: a sample",
-    "runs/candidate.run": "what the system that is to replace it returns: a sample",
+    "runs/production.run": "the lists of the system in production: a sample",
+    "runs/candidate.run": "the lists of the system that is to replace it: a sample",
 }
 _LISTS = "test.qrels runs/popular.run runs/candidate.run"
 _FILES = "qrels.txt runs/production.run runs/candidate.run"
@@ -281,7 +281,7 @@ def _read_template(kind_name: str, path: str) -> str:
     )
 
 
-_README_CONTENT = "what the folder holds, and five commands"
+_README_CONTENT = "a description of the folder, and five commands"
 _TEXT_COLUMNS = frozenset(range(3))
 
 

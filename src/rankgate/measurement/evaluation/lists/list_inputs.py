@@ -217,8 +217,8 @@ def zero_grades_notice(count: int, convention: str) -> str:
     """The warning that judgments of grade 0 count as relevant."""
     return (
         f"{count:,} judgments of grade 0 count as relevant, as every judged item does in "
-        f"{convention}; remove them, or set for each metric what is relevant, "
-        "such as --override P.rel=1 and --override nDCG.gain=binary"
+        f"{convention}; remove them, or set the relevant grades of each "
+        "metric, such as --override P.rel=1 and --override nDCG.gain=binary"
     )
 
 

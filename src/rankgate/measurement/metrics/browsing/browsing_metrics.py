@@ -138,7 +138,7 @@ TBG = user_model(
     "TBG",
     time_biased,
     title="Expected gain a document for users who stop with time.",
-    formula="W(i) ∝ 2^(−t(i)/h),   t(i) the cost of what is above rank i",
+    formula="W(i) ∝ 2^(−t(i)/h),   t(i) the cost of the documents above rank i",
     aliases=("time_biased_gain",),
     source="Smucker & Clarke, SIGIR 2012, doi:10.1145/2348283.2348300; cwl_eval",
 )
@@ -146,7 +146,7 @@ UMeasure = user_model(
     "U",
     u_measure,
     title="Expected gain a document for users who stop with the text they have read.",
-    formula="W(i) ∝ max(0, 1 − t(i)/L),   t(i) the cost of what is above rank i",
+    formula="W(i) ∝ max(0, 1 − t(i)/L),   t(i) the cost of the documents above rank i",
     aliases=("UMeasure", "U_measure"),
     source="Sakai & Dou, SIGIR 2013, doi:10.1145/2484028.2484031; cwl_eval",
 )
@@ -175,13 +175,15 @@ CWL_RR = user_model(
     "CWL_RR",
     reciprocal_rank,
     title="Reciprocal rank as a model of users: they stop at the first gain.",
-    formula="C(i) = 1 if nothing is gained down to i, else 0",
+    formula="C(i) = 1 if the gain down to i is 0, else 0",
     source=_CWL,
 )
 CWL_SDCG = user_model(
     "CWL_SDCG",
     scaled_dcg,
-    title="Scaled DCG as a model of users: they go on as its discount says.",
+    title=(
+        "Scaled DCG as a model of users: the probability that they go on is given by its discount."
+    ),
     formula="C(i) = log₂(i + 1)/log₂(i + 2) for i < k, else 0",
     source=_CWL,
 )
@@ -398,7 +400,7 @@ BPM = user_model(
 BPMD = user_model(
     "BPMD",
     dynamic_bejewelled,
-    title="BPM whose T and K grow when users find more than they expect.",
+    title="BPM with T and K that grow when users find more than they expect.",
     formula="C(i) as of BPM, with T + hb·Σ_{j<i} (g(j) − m) and K + hc·Σ_{j<i} (g(j) − m)",
     source="Zhang et al., SIGIR 2017, doi:10.1145/3077136.3080841",
 )

@@ -270,7 +270,7 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
     ) -> Floats:
         if not _users_stop(name, goes_on, tuple(values.items())):
             raise UsageError(
-                f"{name}: users never stop, whatever they find; "
+                f"{name}: users never stop, even if they find everything; "
                 "make the continuation function return less than 1 somewhere.",
                 code="endless-continuation",
             )

@@ -204,7 +204,7 @@ RBP = Metric(
     sees="relevance weighted by how likely a reader gets that far; it needs no ideal, so "
     "new judgments never lower it",
     blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
-    "and what the unjudged could add, which RBPResid measures",
+    "and the possible gain of unjudged documents, which RBPResid measures",
     prefix_only=True,
     additive=True,
     ideal_order_optimal=True,
@@ -213,13 +213,13 @@ RBP = Metric(
 RBPResid = Metric(
     "RBPResid",
     rank_biased_residual,
-    title="How much RBP could still rise if all that is unjudged or unseen were relevant.",
+    title="The possible rise of RBP if all unjudged or unseen documents were relevant.",
     formula="RBPResid = 1 − (1 − p) · Σ_{judged at rank i} p^(i−1)",
     trec=("rbp_resid",),
     higher_is_better=False,
     source=_SOURCE,
     sees="the ranks of documents that are not judged",
-    blind_to="what the judged documents are worth; and gains above 1, of `linear` RBP",
+    blind_to="the gain of the judged documents; and gains above 1, of `linear` RBP",
     prefix_only=True,
     scenarios=False,
 )
@@ -308,12 +308,12 @@ def _count_better(ideal: Floats, grade: Floats) -> Counts:
 Compat = Metric(
     "Compat",
     compatibility,
-    title="How like the ranking is to the ideal, by rank-biased overlap.",
+    title="The similarity of the ranking to the ideal, by rank-biased overlap.",
     formula="Compat = RBO(ranking, ideal) / RBO(ideal, ideal),   RBO = Σ_i p^(i−1)·|Aᵢ ∩ Bᵢ| / i",
     aliases=("compatibility",),
     steps=compatibility_steps,
     at=None,
     source="Clarke, Vtyurina & Smucker, ACM TOIS 39(3), 2021, doi:10.1145/3451161",
-    sees="how soon the ranking has shown what the ideal shows",
+    sees="how early the ranking shows the documents of the ideal",
     blind_to="how far grades are apart, and the order of documents of one grade",
 )

@@ -113,7 +113,7 @@ ListCoverage = ListMetric(
 FullLists = ListMetric(
     "FullLists",
     full_lists,
-    title="The share of the lists that have as many items as were asked for.",
+    title="The share of the lists that have as many items as requested.",
     formula="FullLists@K = |lists with K items| / |lists|",
     aliases=("prediction_user_coverage",),
     source=f"{_GE}; elliot has the number of such lists (UserCoverageAtN)",
@@ -245,7 +245,7 @@ def evenness(sums: Sums) -> float:
 Gini = ListMetric(
     "Gini",
     gini,  # type: ignore[arg-type]
-    title="How unevenly items are shown; 0 if all are shown equally often.",
+    title="Inequality of how often items are shown; 0 if all are shown equally often.",
     formula="Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending",
     aliases=("gini_index",),
     higher_is_better=False,
@@ -256,7 +256,7 @@ Gini = ListMetric(
 ExposureGini = ListMetric(
     "ExposureGini",
     exposure_gini,  # type: ignore[arg-type]
-    title="How unevenly items are exposed; 0 if all are exposed equally.",
+    title="Inequality of the exposure of items; 0 if all are exposed equally.",
     formula="ExposureGini = Σ_i (2i − n − 1) · εᵢ / (n · Σ ε),   ε ascending",
     aliases=("exposure_gini",),
     higher_is_better=False,
@@ -268,7 +268,7 @@ ExposureGini = ListMetric(
 Equality = ListMetric(
     "Equality",
     equality,  # type: ignore[arg-type]
-    title="How evenly items are shown; 1 if all are shown equally often.",
+    title="Evenness of how often items are shown; 1 if all are shown equally often.",
     formula="Equality = 1 − Gini",
     merge="items",
     source=f"{_ADOMAVICIUS}; elliot's Gini (divisor n − 1)",
@@ -277,7 +277,7 @@ Equality = ListMetric(
 Entropy = ListMetric(
     "Entropy",
     entropy,  # type: ignore[arg-type]
-    title="How evenly items are shown, in bits.",
+    title="Evenness of how often items are shown, in bits.",
     formula="Entropy = −Σ_i pᵢ · log₂ pᵢ",
     aliases=("shannon_entropy", "distributional_coverage"),
     high=None,
@@ -337,7 +337,7 @@ def personalization(
 Personalization = ListMetric(
     "Personalization",
     personalization,  # type: ignore[arg-type]
-    title="How little lists have in common, 0 where all show the same.",
+    title="The dissimilarity of lists, 0 if all show the same items.",
     formula="Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)",
     aliases=("inter_list_diversity",),
     merge="items",

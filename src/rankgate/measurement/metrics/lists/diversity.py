@@ -122,7 +122,7 @@ def _given_similarities(lists: Listed) -> Floats:
 ILD = ListMetric(
     "ILD",
     intra_list_diversity,
-    title="How different the items of one list are from each other.",
+    title="The mean dissimilarity of the items of one list.",
     formula="ILD = mean_{a<b in the list} 1 − sim(a, b); an item that a list repeats has "
     "similarity 1 with itself",
     aliases=("intra_list_diversity", "intra_list_distance"),
@@ -255,7 +255,7 @@ def _kl_divergence(p: Floats, q: Floats) -> Floats:
 CategoryEntropy = ListMetric(
     "CategoryEntropy",
     category_entropy,
-    title="How many categories a list is of, and how evenly, in bits.",
+    title="The number of categories in a list and their evenness, in bits.",
     formula="CategoryEntropy = mean_list −Σ_g q(g) · log₂ q(g)",
     high=None,
     needs=("categories",),
@@ -266,7 +266,7 @@ CategoryEntropy = ListMetric(
 Miscalibration = ListMetric(
     "Miscalibration",
     miscalibration,
-    title="How far the categories shown are from those of the user's history.",
+    title="The distance between the categories shown and those of the user's history.",
     formula="C_KL(p, q) = Σ_g p(g) · ln( p(g) / q̃(g) ),   q̃ = (1 − α) · q + α · p",
     aliases=("calibration_kl",),
     high=None,

@@ -168,7 +168,7 @@ def _groups(lists: Listed) -> Codes:
 AWRF = ListMetric(
     "AWRF",
     attention_weighted_fairness,
-    title="How near the exposure of groups of items is to their due.",
+    title="The closeness of the exposure of groups of items to their due share.",
     formula="AWRF = 1 − distance( shares of exposure, due shares )",
     aliases=("attention_weighted_rank_fairness",),
     needs=("groups",),
@@ -328,7 +328,7 @@ EEL = ListMetric(
 EED = ListMetric(
     "EED",
     expected_exposure_disparity,
-    title="How unevenly a list exposes its items.",
+    title="Inequality of the exposure of the items of a list.",
     formula="EE-D = Σ_i εᵢ²",
     aliases=("expected_exposure_disparity",),
     high=None,
@@ -340,7 +340,7 @@ EED = ListMetric(
 EER = ListMetric(
     "EER",
     expected_exposure_relevance,
-    title="How much exposure goes where relevance is.",
+    title="The exposure that goes to relevant items.",
     formula="EE-R = Σ_i εᵢ · ε*ᵢ",
     aliases=("expected_exposure_relevance",),
     high=None,

@@ -138,7 +138,7 @@ def _discounted(
 Novelty = ListMetric(
     "Novelty",
     novelty,
-    title="How little known the items shown are, in bits.",
+    title="The mean unfamiliarity of the items shown, in bits.",
     formula="Novelty = mean_list mean_{i shown} −log₂( people who know i / people )",
     aliases=("self_information", "MIUF"),
     high=None,
@@ -149,7 +149,7 @@ Novelty = ListMetric(
 EPC = ListMetric(
     "EPC",
     expected_popularity_complement,
-    title="Expected popularity complement: how unlikely people are to know what is shown.",
+    title="Expected popularity complement: how unlikely people are to know the items shown.",
     formula="EPC = Σ_r d(r) · relᵣ · (1 − people who know iᵣ / people) / Σ_r d(r)",
     aliases=("expected_popularity_complement",),
     needs=("seen",),
@@ -292,7 +292,7 @@ def temporal_novelty(lists: Listed, *, against: Against = "shown") -> Floats:
 Serendipity = ListMetric(
     "Serendipity",
     serendipity,
-    title="The share of the places that hold what is relevant and not on an obvious list.",
+    title="The share of places with an item that is relevant and not on an obvious list.",
     formula="Serendipity@K = |relevant ∩ (shown \\ obvious)| / K",
     needs=("relevant", "baseline"),
     source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
@@ -302,7 +302,7 @@ Serendipity = ListMetric(
 Unexpectedness = ListMetric(
     "Unexpectedness",
     unexpectedness,
-    title="How far the items shown are from those that their users had before.",
+    title="The distance between the items shown and those that their users had before.",
     formula="Unexpectedness = mean_{i shown} relᵢ · (1 − mean_{h in the history} cos(i, h))",
     high=2.0,
     needs=("features", "history"),
@@ -312,7 +312,7 @@ Unexpectedness = ListMetric(
 TemporalDiversity = ListMetric(
     "TemporalDiversity",
     temporal_diversity,
-    title="How much of a list was not on it last time.",
+    title="The share of a list that was not on it last time.",
     formula="TemporalDiversity = |shown \\ shown last time| / |shown|",
     aliases=("lathia_diversity",),
     needs=("earlier",),
@@ -322,7 +322,7 @@ TemporalDiversity = ListMetric(
 TemporalNovelty = ListMetric(
     "TemporalNovelty",
     temporal_novelty,
-    title="How much of a list its user was never shown before.",
+    title="The share of a list that its user was never shown before.",
     formula="TemporalNovelty = |shown \\ ever shown before| / |shown|",
     aliases=("lathia_novelty",),
     needs=("earlier",),
@@ -332,7 +332,7 @@ TemporalNovelty = ListMetric(
 Stability = ListMetric(
     "Stability",
     stability,
-    title="What two snapshots of a list have in common.",
+    title="The overlap of two snapshots of a list.",
     formula="Stability = |shown ∩ shown last time| / |shown ∪ shown last time|",
     needs=("earlier",),
     source="Jaccard's coefficient of the two lists",

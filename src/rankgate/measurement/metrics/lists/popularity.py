@@ -250,7 +250,7 @@ TailShare = ListMetric(
 PopularityLift = ListMetric(
     "PopularityLift",
     lift_terms,
-    title="How much more popular lists are than what their users had before, as a share.",
+    title="The relative rise in popularity from their users' earlier items to the lists.",
     formula="PopularityLift = (Σ_user mean popularity shown − Σ_user of the history) "
     "/ Σ_user of it",
     aliases=("delta_GAP", "popularity_lift"),
@@ -266,8 +266,8 @@ PopularityLift = ListMetric(
 PopREO = ListMetric(
     "PopREO",
     opportunity_terms,
-    title="How unequal the chances are that a relevant item of the head, and one of the tail, "
-    "is shown.",
+    title="The inequality between the chances of relevant items of the head and of the "
+    "tail to be shown.",
     formula="PopREO = std / mean over head and tail of Σ relevant shown / Σ relevant",
     aliases=("REO",),
     higher_is_better=False,
@@ -281,7 +281,7 @@ PopREO = ListMetric(
 PopRSP = ListMetric(
     "PopRSP",
     parity_terms,
-    title="How unequal the chances are that an item of the head, and one of the tail, is shown.",
+    title="The inequality between the chances of items of the head and of the tail to be shown.",
     formula="PopRSP = std / mean over head and tail of Σ shown / Σ items new to the user",
     aliases=("RSP",),
     higher_is_better=False,

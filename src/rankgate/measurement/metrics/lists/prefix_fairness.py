@@ -314,7 +314,7 @@ NDKL = ListMetric(
 FAIR = ListMetric(
     "FAIR",
     fair_top_k,
-    title="The share of lists whose every prefix holds enough of a protected group (FA*IR).",
+    title="The share of lists that hold enough of a protected group in every prefix (FA*IR).",
     formula="FAIR = |lists: for all k, protected among the first k ≥ quantile_α Bin(k, p)| "
     "/ |lists|",
     aliases=("fa_ir",),

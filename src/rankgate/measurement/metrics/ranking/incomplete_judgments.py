@@ -91,7 +91,7 @@ def _counts(judged: Judged, cutoff: int | None) -> tuple[Counts, Counts]:
     ), judged_count
 
 
-_BLIND = "what the documents are worth, and where in the first k the holes are"
+_BLIND = "the gain of the documents, and the ranks of the holes in the first k"
 
 JudgedAt = Metric(
     "Judged",
@@ -215,7 +215,7 @@ _SEES = "the order of judged relevant and judged non-relevant documents"
 Bpref = Metric(
     "Bpref",
     bpref,
-    title="How rarely judged non-relevant documents are above relevant ones.",
+    title="1 minus the share of judged non-relevant documents above relevant ones.",
     formula="Bpref = 1/R · Σ_{relevant retrieved} (1 − min(n, R) / min(N, R))",
     trec=("bpref",),
     steps=bpref_steps,

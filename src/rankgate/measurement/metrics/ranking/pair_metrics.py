@@ -99,7 +99,7 @@ def pairwise_accuracy_steps(
 Accuracy = Metric(
     "Accuracy",
     pairwise_accuracy,
-    title="The share of pairs retrieved whose relevant document is above the other.",
+    title="The share of retrieved pairs in which the relevant document is above the other.",
     formula="Accuracy@k = |pairs (relevant above other)| / |pairs (relevant, other)|",
     aliases=("pairwise_accuracy",),
     steps=pairwise_accuracy_steps,
@@ -161,7 +161,7 @@ OPA = Metric(
     "documents it is the area under the ROC curve: Hanley & McNeil, Radiology 143(1), 1982, "
     "doi:10.1148/radiology.143.1.7063747",
     sees="the order of all documents of different grades, at the end of the list as at its head",
-    blind_to="ranks: an exchange at the top costs what one at the bottom does; how far apart two "
+    blind_to="ranks: an exchange at the top costs as much as one at the bottom; how far apart two "
     "grades are; and unjudged documents, which count as not relevant",
 )
 
@@ -319,14 +319,17 @@ _TSOUMAKAS = (
 )
 _SEES = "the order of every relevant document and every other, each pair as much as any"
 _BLIND = (
-    "where in the list a pair is: an exchange at the end costs what one at the top does; "
+    "where in the list a pair is: an exchange at the end costs as much as one at the top; "
     "grades above rel; unjudged documents, which count as not relevant"
 )
 
 AUC = Metric(
     "AUC",
     area,
-    title="The share of the pairs whose relevant document scores above the other, ties a half.",
+    title=(
+        "The share of pairs in which the relevant document scores above the other; a tie "
+        "counts one half."
+    ),
     formula="AUC = ( |pairs with s₊ > s₋| + ½ |pairs with s₊ = s₋| ) / (R · N)",
     aliases=("roc_auc", "ROC_AUC", "area_under_the_curve"),
     at=None,
@@ -351,7 +354,7 @@ GAUC = Metric(
 RankingLoss = Metric(
     "RankingLoss",
     ranking_loss,
-    title="The share of the pairs whose relevant document does not score above the other.",
+    title="The share of pairs in which the relevant document does not score above the other.",
     formula="RankingLoss = |pairs with s₊ ≤ s₋| / (R · N)",
     aliases=("label_ranking_loss",),
     at=None,
@@ -363,7 +366,7 @@ RankingLoss = Metric(
 CoverageError = Metric(
     "CoverageError",
     coverage_error,
-    title="How far down the list one has to go to have seen every relevant document.",
+    title="The depth in the list at which every relevant document has been seen.",
     formula="CoverageError = max_{relevant i} |documents with score ≥ sᵢ|",
     aliases=("coverage_error",),
     at=None,

@@ -320,7 +320,7 @@ R = Metric(
 Success = Metric(
     "Success",
     success,
-    title="Whether at least one relevant document is in the first k places.",
+    title="1 if at least one relevant document is in the first k places, else 0.",
     formula="Success@k = [ |relevant at ranks ≤ k| > 0 ]",
     aliases=("hit_rate", "hit", "HR"),
     trec=("success",),

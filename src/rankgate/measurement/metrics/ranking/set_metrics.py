@@ -371,7 +371,7 @@ Utility = Metric(
     low=float("-inf"),
     high=None,
     source="Lewis, The TREC-4 filtering track, TREC-4, NIST SP 500-236, 1995; trec_eval",
-    sees="what a filter lets through and what it keeps out",
+    sees="the documents that a filter lets through, and those it keeps out",
     blind_to="the order of the list, grades above rel, and that queries differ in how much "
     "there is to win: the largest dominate a mean",
 )

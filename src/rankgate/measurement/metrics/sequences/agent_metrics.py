@@ -281,7 +281,7 @@ EvidenceR = SequenceMetric(
     "no value without relevant documents",
     at="calls",
     source=f"recall over the calls of a task; {_TERMS}",
-    sees="what the calls find together, in a budget of calls, tokens or seconds",
+    sees="the documents that the calls find together, in a budget of calls, tokens or seconds",
     blind_to="what else they show; how documents are spread over calls, without a budget",
     undefined=True,
 )
@@ -292,7 +292,7 @@ EvidenceP = SequenceMetric(
     formula="EvidenceP = relevant documents shown / documents shown, each once",
     at="calls",
     source=f"precision over the calls of a task; {_TERMS}",
-    sees="how much of what the calls find is relevant",
+    sees="the share of relevant documents among those that the calls find",
     blind_to="documents shown again, which Redundancy sees",
     undefined=True,
 )

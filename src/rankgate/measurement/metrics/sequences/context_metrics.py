@@ -224,7 +224,7 @@ ContextP = SequenceMetric(
     formula="ContextP(tokens=B) = relevant documents in the first B tokens / documents there",
     source="precision, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
     "of the passages that fit a model's context",
-    sees="how much of what a model reads is relevant",
+    sees="the share of relevant text in the text that a model reads",
     blind_to="the order inside the context",
 )
 ContextR = SequenceMetric(
@@ -234,7 +234,7 @@ ContextR = SequenceMetric(
     formula="ContextR(tokens=B) = relevant documents in the first B tokens / relevant documents",
     source="recall, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
     "of the passages that fit a model's context",
-    sees="whether the model can know what it needs to answer",
+    sees="whether the model's input holds the facts for an answer",
     blind_to="what else is in the context, and the order inside it",
 )
 Redundancy = SequenceMetric(
@@ -242,7 +242,7 @@ Redundancy = SequenceMetric(
     redundancy,
     title="The share of the documents that were shown before, in the same task.",
     formula="Redundancy = 1 − different documents / documents shown; "
-    "no value where nothing is shown",
+    "no value if no document is shown",
     source="Clarke et al., SIGIR 2008, doi:10.1145/1390334.1390446: a document seen again adds "
     "nothing",
     higher_is_better=False,
@@ -284,7 +284,7 @@ def nugget_recall(
     okay: Annotated[float, Range(0, 1)] = 0,
     strict: bool = False,
 ) -> Floats:
-    """The share of the nuggets that an answer says.
+    """The share of the nuggets that an answer contains.
 
         NuggetR = Σ wₙ · support(n) / Σ wₙ,  w = 1 for vital nuggets, `okay` for the others
 
@@ -372,7 +372,7 @@ def _support(sequences: Sequences, partial: float) -> Floats:
 NuggetR = SequenceMetric(
     "NuggetR",
     nugget_recall,
-    title="The share of the nuggets that an answer says.",
+    title="The share of the nuggets that an answer contains.",
     formula="NuggetR(okay=w) = Σ w·support / Σ w; vital nuggets weigh 1",
     at=None,
     source="Pradeep et al., The Great Nugget Recall, SIGIR 2025, arXiv 2504.15068",
@@ -386,7 +386,7 @@ SupportP = SequenceMetric(
     formula="SupportP = Σ support / citations; full support is 1, partial 0.5",
     at=None,
     source="Thakur et al., Support Evaluation for the TREC 2024 RAG Track, arXiv 2504.15205",
-    sees="citations that do not contain what the sentence claims",
+    sees="citations that do not support the claim of the sentence",
     blind_to="sentences without a citation",
     undefined=True,
 )

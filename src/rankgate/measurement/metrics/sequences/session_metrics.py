@@ -269,7 +269,7 @@ SessionDCG = SequenceMetric(
     formula="sDCG = Σ_q 1 / log_bq(q + bq − 1) · Σ_r (2^grade − 1) / log_b(r + b − 1)",
     high=None,
     source=f"Järvelin et al., ECIR 2008, doi:10.1007/978-3-540-78646-7_4; {_KANOULAS}",
-    sees="what the queries of a session find, and how early",
+    sees="the documents that the queries of a session find, and how early",
     blind_to="whether a document was seen in an earlier query; how much there was to find",
 )
 NSessionDCG = SequenceMetric(
@@ -279,13 +279,13 @@ NSessionDCG = SequenceMetric(
     formula="nsDCG = sDCG / sDCG of the ideal list, repeated for every query",
     aliases=("nsDCG",),
     source=_KANOULAS,
-    sees="what the queries of a session find, of what there was",
+    sees="the share of relevant documents that the queries of a session find",
     blind_to="whether a document was seen in an earlier query",
 )
 SessionRBP = SequenceMetric(
     "sRBP",
     session_rbp,
-    title="Rank-biased precision of a session, whose user reads on or asks again.",
+    title="Rank-biased precision of a session in which the user reads on or sends another query.",
     formula="sRBP = (1−p) · Σ_q ((p−bp)/(1−bp))^(q−1) · Σ_r (bp)^(r−1) · g",
     source="Lipani et al., ICTIR 2019, doi:10.1145/3341981.3344216",
     sees="relevance weighted by how probably a user gets that far in a session",
@@ -294,7 +294,7 @@ SessionRBP = SequenceMetric(
 ExpectedSessionNDCG = SequenceMetric(
     "esNDCG",
     expected_session_ndcg,
-    title="The expected nDCG of what a user reads in a session.",
+    title="The expected nDCG of the documents that a user reads in a session.",
     formula="esNDCG = Σ_paths P(path) · DCG(path) / IDCG(|path|)",
     source=f"{_KANOULAS}; Jiang & Allan, CHIIR 2016, doi:10.1145/2854946.2854957",
     sees="the documents read on the way through a session, in a row",
@@ -357,7 +357,7 @@ Worst = SequenceMetric(
     formula="Worst(of=M) = min over the queries of a topic of M",
     at=None,
     source=_SOURCE,
-    sees="what a user gets who asks in the worst way",
+    sees="the result for a user with the worst wording",
     blind_to="all other queries",
     high=None,
 )
@@ -368,7 +368,7 @@ Best = SequenceMetric(
     formula="Best(of=M) = max over the queries of a topic of M",
     at=None,
     source=_SOURCE,
-    sees="what a user gets who asks in the best way",
+    sees="the result for a user with the best wording",
     blind_to="all other queries",
     high=None,
 )

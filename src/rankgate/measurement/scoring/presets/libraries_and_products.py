@@ -147,7 +147,7 @@ LENSKIT = Convention(
     source="lenskit 2025.8.1, lenskit/metrics/ranking, executed",
     versions="2025.8.1",
     defects=(
-        "AveragePrecision stops with a division by 0 where nothing is relevant",
+        "AveragePrecision stops with a division by 0 if no document is relevant",
         (
             "every item of the test list is relevant, rated or not; here, one with a grade of 1 "
             "or more, and for NDCG above 0"
@@ -420,7 +420,10 @@ HAYSTACK = Convention(
 HAYSTACK_3_0 = replace(
     HAYSTACK,
     name="haystack-3.0",
-    title="Haystack's document evaluators before version 3.1, whose MAP divides by what was found",
+    title=(
+        "Haystack's document evaluators before version 3.1, with MAP divided by the relevant "
+        "documents found"
+    ),
     source=(
         "deepset-ai/haystack up to 3.0, haystack/components/evaluators/document_*.py, "
         "re-implemented"

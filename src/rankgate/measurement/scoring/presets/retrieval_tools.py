@@ -68,7 +68,7 @@ IR_MEASURES = Convention(
         "Accuracy fails where all that was retrieved is relevant; here the query is left out",
         "gdeval refuses grades above 4 for nDCG as for ERR, and topics that are not numbers",
         "alpha_nDCG with two values of alpha at once gives 0 for the second",
-        "C/W/L gives two values for a query whose lines are not together",
+        "C/W/L gives two values for a query if its lines are not together",
         "Compat puts documents of equal grade and score into the order of the judgments",
         "an empty run scores 0 on everything; here it is an error",
         "of two judgments of one document the later counts; here they are an error",
@@ -140,7 +140,7 @@ CWL = Convention(
             "called by itself it reads the run in file order (order='file'), leaves out missing "
             "queries (missing='leave_out') and scores unknown ones 0 (unknown='zero')"
         ),
-        "a query whose lines are not together is scored once for each group of lines",
+        "a query with lines in several groups is scored once for each group of lines",
     ),
     ties="file_order",
     duplicates="each",
@@ -239,7 +239,7 @@ TRECTOOLS = Convention(
         ),
         "every metric is NaN for an empty run; here that is an error",
         "ids are read as numbers where they look so, so that 7 and 007 are one or two",
-        "a line with more than six columns moves the others, so that nothing is found",
+        "a line with more than six columns moves the others, so that no document matches",
         "a document judged twice counts twice; here that is an error",
     ),
     missing="leave_out",
@@ -283,7 +283,7 @@ NTCIR = Convention(
     source="https://github.com/mpkato/pyNTCIREVAL: pyNTCIREVAL/metrics; Sakai's NTCIREVAL",
     versions="0.0.3",
     defects=(
-        "nDCG and MSnDCG fail where nothing is relevant; here the value is 0",
+        "nDCG and MSnDCG fail if no document is relevant; here the value is 0",
         "nERR is undefined there, and with it the mean",
     ),
     order="file",

@@ -3,7 +3,7 @@
 A kind has parameters, and commands that it runs. A new kind is a file in this folder, or an
 entry point of a package. The kinds here:
 
-- snapshot: ask a search engine every query, and evaluate what it returns,
+- snapshot: send every query to a search engine, and evaluate the results,
 - evaluate: evaluate runs of the project again,
 - gate: check a run of the project against a policy,
 - kpi: compute KPIs of a log,
@@ -80,7 +80,7 @@ SNAPSHOT_JOB = JobKind(
     ),
     snapshot_commands,
     files=frozenset({"engine", "queries", "output", "judgments"}),
-    title="ask a search engine every query, and evaluate what it returns",
+    title="send every query to a search engine, and evaluate the results",
 )
 
 

@@ -63,7 +63,7 @@ def add_comparison(request: WebRequest) -> ActionReply:
     sides = sides[: fields["most"] or _MAX_PAIRS]
     if not sides:
         raise InputError(
-            "there is nothing to compare: both lists begin with the same documents.",
+            "there are no different lists to compare: both lists begin with the same documents.",
             code="empty-file",
         )
     settings = {} if fields["pairs"] else {"first": names[0], "second": names[1]}

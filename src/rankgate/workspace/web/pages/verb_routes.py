@@ -199,7 +199,7 @@ _COLLECTION = Field(
     "json",
     required=True,
     schema=collection_schema(),
-    help="Judgments, and what is known of queries, items and users. A text names judgments or a "
+    help="Judgments, and data on queries, items and users. A text names judgments or a "
     "run of the project; or a table of it: queries, documents. Any table may be an array of rows.",
 )
 _TEST = Field(
