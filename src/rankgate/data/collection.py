@@ -29,6 +29,7 @@ from rankgate.data.input_types import SparkTable, is_on_spark, refuse_on_spark
 from rankgate.data.library_objects import is_read_once, read_rankings, read_table
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import (
         ColumnsLike,
         QrelsLike,
@@ -501,6 +502,6 @@ def _join_folder(folder: Path, text: str) -> str:
     return f"{format_name}:{joined_path}" if format_name else joined_path
 
 
-def collection_schema() -> dict[str, Any]:
+def collection_schema() -> JsonObject:
     """The JSON schema of the object that `parse_collection` takes."""
     return json_schema(Collection, {"items": Items, "predicted": Predicted})

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.declare.toml_file import TomlFile
+    from rankgate.core.value_types import JsonObject
 
 RESERVED_TEXTS: Mapping[str, tuple[str, ...]] = {"sample": ("random",), "saw": ("none", "unknown")}
 """By field, the texts that are not the name of a table."""
@@ -168,7 +169,7 @@ _VALUE_TESTS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 """By kind of a field, a test of its value and the text of the error."""
 
-_ROWS = {
+_ROWS: JsonObject = {
     "type": "array",
     "minItems": 1,
     "items": {
@@ -176,24 +177,27 @@ _ROWS = {
         "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
     },
 }
-_BY_QUERY = {
+_BY_QUERY: JsonObject = {
     "type": "object",
     "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}},
 }
-_TEXT = {"type": "string"}
-_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    "judgments": {"anyOf": [_TEXT, _ROWS, _BY_QUERY]},
-    "run": {"anyOf": [_TEXT, _ROWS, _BY_QUERY]},
-    "table": {"anyOf": [_TEXT, _ROWS]},
-    "columns": {"anyOf": [_TEXT, {"type": "object", "additionalProperties": _TEXT}]},
+_TEXT: JsonObject = {"type": "string"}
+_ALTERNATIVES: Mapping[str, Sequence[JsonObject]] = {
+    "judgments": [_TEXT, _ROWS, _BY_QUERY],
+    "run": [_TEXT, _ROWS, _BY_QUERY],
+    "table": [_TEXT, _ROWS],
+    "columns": [_TEXT, {"type": "object", "additionalProperties": _TEXT}],
+    "catalogue": [
+        {"type": "integer", "minimum": 0},
+        {"type": "array", "items": {"type": ["string", "number"]}},
+    ],
+}
+"""By kind of a field that has several forms, the JSON schema of each form."""
+
+_SCHEMAS: Mapping[str, JsonObject] = {
+    **{kind: {"anyOf": forms} for kind, forms in _ALTERNATIVES.items()},
     "grades": {"type": "object", "additionalProperties": {"type": "number"}},
     "names": {"type": "array", "items": _TEXT},
-    "catalogue": {
-        "anyOf": [
-            {"type": "integer", "minimum": 0},
-            {"type": "array", "items": {"type": ["string", "number"]}},
-        ]
-    },
     "flag": {"type": "boolean"},
     "text": _TEXT,
     "selection": _TEXT,
@@ -201,7 +205,7 @@ _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
 """By kind of a field, the JSON schema of its value."""
 
 
-def json_schema(value: type, parts: Mapping[str, type]) -> dict[str, Any]:
+def json_schema(value: type, parts: Mapping[str, type]) -> JsonObject:
     """The JSON schema of an object with the fields of a value, with their descriptions.
 
     Args:
@@ -210,12 +214,13 @@ def json_schema(value: type, parts: Mapping[str, type]) -> dict[str, Any]:
             may stand for them.
     """
     help_of = parse_docstring_section(value.__doc__ or "", "Attributes")
-    properties = {}
+    properties: dict[str, JsonObject] = {}
     for name, kind in field_kinds(value).items():
         if kind in parts:
             first = next(iter(field_kinds(parts[kind]).values()))
-            schema = {"anyOf": [json_schema(parts[kind], {}), *_SCHEMAS[first]["anyOf"]]}
+            forms = [json_schema(parts[kind], {}), *_ALTERNATIVES[first]]
+            schema: JsonObject = {"anyOf": forms}
         else:
-            schema = dict(_SCHEMAS[kind])
+            schema = _SCHEMAS[kind]
         properties[name] = {**schema, "description": help_of[name].replace("`", "")}
     return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,10 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.table_rows import RowLocation, hash_pairs, refuse_duplicates, unique_range_starts
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
+
 
 QRELS_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 """The columns of every set of judgments."""
@@ -254,7 +258,7 @@ def parse_scale(scale_text: str) -> Scale:
     return Scale(lowest, highest, tuple((grade, f"{grade:g}") for grade in grades))
 
 
-RATINGS_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+RATINGS_SCHEMA: Schema = {
     "query_id": pl.String,
     "doc_id": pl.String,
     "rater": pl.String,

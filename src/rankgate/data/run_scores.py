@@ -23,6 +23,8 @@ from rankgate.core.frozen import ByContent, dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
+
     Floats = NDArray[np.float64]
     Counted = NDArray[np.int64]
 
@@ -296,7 +298,7 @@ LISTS = {
 GIVEN_VALUES = "given values"
 """The convention name of values from another tool, with unknown axes."""
 
-SERVED: dict[str, Any] = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
+SERVED: Schema = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
 """The first documents of the lists of users without judgments, the best first, then any tags."""
 
 QUERIES = {

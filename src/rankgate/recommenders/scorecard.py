@@ -12,6 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import Collection
 from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
@@ -91,7 +92,7 @@ class Scorecard(Result):
         "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
         "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
     }
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "figures": FIGURES,
         "differences": DIFFERENCES,
         "slices": SLICES,

@@ -46,6 +46,7 @@ from rankgate.spark.task_results import run_task
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.measurement.metrics.judged_block import ExactMean
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
@@ -265,7 +266,7 @@ def _compute_gap(
     return part_users.value - other_users.value, resampled_gaps
 
 
-def _correct_table(rows: Rows, schema: Mapping[str, Any]) -> pl.DataFrame:
+def _correct_table(rows: Rows, schema: Schema) -> pl.DataFrame:
     """Rows as a table, p corrected over each slice."""
     corrected_rows = pl.DataFrame(rows, schema=dict(schema), orient="row").fill_nan(None)
     slices = corrected_rows.partition_by("slice", maintain_order=True)

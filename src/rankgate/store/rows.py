@@ -20,6 +20,8 @@ from rankgate.store.tables.people_tables import settings
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
 
+    from rankgate.core.value_types import Schema
+
 
 T = TypeVar("T")
 
@@ -82,9 +84,7 @@ MOMENT = pl.Datetime("us", "UTC")
 """The type of moments in tables."""
 
 
-def read_table(
-    connection: Connection, statement: sa.Select[Any], schema: Mapping[str, Any]
-) -> pl.DataFrame:
+def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema) -> pl.DataFrame:
     """The rows of a statement as a table, read column by column.
 
     Args:

@@ -28,6 +28,8 @@ from typing import (
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import Schema
+
 
 class InputHash(NamedTuple):
     """The name and the SHA-256 of an input."""
@@ -95,7 +97,7 @@ def decode(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TypeError, ValueError: a value that its field cannot hold.
     """
-    schemas: Mapping[str, Mapping[str, Any]] = getattr(cls, "SCHEMAS", {})
+    schemas: Mapping[str, Schema] = getattr(cls, "SCHEMAS", {})
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
     hints = _hints(cls)
     key_of_field = {
@@ -122,7 +124,15 @@ class _AnnotationNames(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         import polars as pl
 
-        known_types = {"pl": pl, "Mapping": Mapping, "Sequence": Sequence, "Literal": Literal}
+        known_types = {
+            "pl": pl,
+            "Mapping": Mapping,
+            "Sequence": Sequence,
+            "Literal": Literal,
+            "Schema": Mapping,
+            "Json": Any,
+            "JsonObject": Mapping[str, Any],
+        }
         if name in known_types:
             return known_types[name]
         raise KeyError(name)
@@ -156,7 +166,7 @@ def _decode(hint: Any, value: Any) -> Any:
     return value
 
 
-def frame(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> pl.DataFrame:
+def frame(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
     """A frame of rows, with the columns of the schema first and any others as they are."""
     import polars as pl
 

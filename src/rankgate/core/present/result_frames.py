@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.errors import UsageError, require
 
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
+
+
 _SYSTEMS = frozenset({"system", "run", "candidate"})
 """Columns of names that are left out of names of numbers where there is one system."""
 
 
-def make_frame(rows: Sequence[Any] | Mapping[str, Any], schema: Mapping[str, Any]) -> pl.DataFrame:
+def make_frame(
+    rows: Sequence[Any] | Mapping[str, Any], schema: Schema | Mapping[str, None]
+) -> pl.DataFrame:
     """Rows, or columns by name, as a schema has them; an undefined number is null.
 
     >>> schema = {"query_id": pl.String, "value": pl.Float64}

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.data.files.conversion import convert
@@ -75,7 +76,7 @@ class Reanchored(Result):
     label: ClassVar[str] = "Judgments of new documents"
     document_from: ClassVar[str] = "rankgate.data.files.file_documents:reanchored_document"
     order: ClassVar[int] = 92
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "decisions": DECISIONS,
         "judgments": JUDGMENTS,
     }

@@ -19,10 +19,11 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import identifier, number
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.qrels import Scale
 
 
-VALUES: dict[str, pl.DataType | type[pl.DataType]] = {
+VALUES: Schema = {
     "run": pl.String,
     "query_id": pl.String,
     "metric": pl.String,

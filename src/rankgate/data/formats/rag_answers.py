@@ -34,6 +34,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -41,7 +42,7 @@ _TREC_RAG_NAME = "trec-rag"
 _TOPIC = ("topic_id", "narrative_id", "query_id")
 _SENTENCES = ("answer", "responses")
 _SUPPORT_GRADES = {"full": 2.0, "partial": 1.0, "no": 0.0, "fs": 2.0, "ps": 1.0, "ns": 0.0}
-_QUERY_SCHEMA: dict[str, Any] = {
+_QUERY_SCHEMA: Schema = {
     "query_id": pl.String,
     "state": pl.String,
     "sequence": pl.String,

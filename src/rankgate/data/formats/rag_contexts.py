@@ -43,6 +43,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM, normalize_text
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -286,7 +287,7 @@ NORMALIZED = replace(
 
 _TRAJECTORIES_NAME = "trajectories"
 _DOCUMENTS = ("documents", "docs", "results")
-_QUERY_SCHEMA: dict[str, Any] = {
+_QUERY_SCHEMA: Schema = {
     "query_id": pl.String,
     "state": pl.String,
     "latency_ms": pl.Float64,

@@ -20,6 +20,7 @@ from rankgate.data.text.spreadsheet_cells import read_csv_rows
 from rankgate.data.text.text_values import BOM, number_fault
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -27,7 +28,7 @@ _COMPLETIONS = ("target", "prefix", "suggestion")
 _CORRECTIONS = ("query", "correction", "expected")
 _FACETS = ("query", "facet", "documents")
 _SEPARATORS = (",", "\t", ";")
-_QUERY_SCHEMA: dict[str, Any] = {
+_QUERY_SCHEMA: Schema = {
     "query_id": pl.String,
     "state": pl.String,
     "sequence": pl.String,

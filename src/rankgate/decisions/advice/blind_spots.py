@@ -22,6 +22,7 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import step
+from rankgate.core.value_types import Schema
 from rankgate.data import read_run
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-PROFILE: dict[str, Any] = {
+PROFILE: Schema = {
     "change": pl.String,
     "about": pl.String,
     "metric": pl.String,
@@ -53,7 +54,7 @@ PROFILE: dict[str, Any] = {
     "delta": pl.Float64,
 }
 
-SEEN: dict[str, Any] = {
+SEEN: Schema = {
     "metric": pl.String,
     "moved": pl.Int64,
     "blind": pl.Float64,
@@ -93,7 +94,7 @@ class BlindSpots(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "blindspots": "rankgate.decisions.advice.blind_spots_document:draw_blind_spots"
     }
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"seen": SEEN, "profile": PROFILE}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"seen": SEEN, "profile": PROFILE}
 
     baseline: str
     candidate: str | None

@@ -16,6 +16,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.data import Qrels
 from rankgate.data.query_sample import sampled_documents
 from rankgate.measurement.evaluation.sampled_documents import measure_effects
@@ -106,7 +107,7 @@ class Settlement(Result):
         "rankgate.decisions.advice.settlement_document:settlement_document"
     )
     order: ClassVar[int] = 13
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "actions": ACTIONS,
         "sample": SAMPLE,
         "batch": BATCH,

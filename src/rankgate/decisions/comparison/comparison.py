@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import polars as pl
 
@@ -20,7 +20,11 @@ from rankgate.core.present.codec import decode, encode, encode_fields, frame
 from rankgate.data.run_scores import GroupSums
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 
-REPRESENTED: dict[str, Any] = {
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
+
+
+REPRESENTED: Schema = {
     "metric": pl.String,
     "queries": pl.Int64,
     "effective": pl.Float64,
@@ -47,7 +51,7 @@ judged all of these queries; more_documents: that they must judge in addition to
 difference, null where all of these queries' would not do; seen: queries that are left out because
 the model saw their judgments; agreement: Cohen's kappa of its grades with people's."""
 
-PREDICTIONS: dict[str, Any] = {
+PREDICTIONS: Schema = {
     "query_id": pl.String,
     "metric": pl.String,
     "delta": pl.Float64,
@@ -58,7 +62,7 @@ PREDICTIONS: dict[str, Any] = {
 people would find."""
 
 
-FRIEDMAN: dict[str, Any] = {
+FRIEDMAN: Schema = {
     "metric": pl.String,
     "statistic": pl.Float64,
     "p_value": pl.Float64,
@@ -149,7 +153,7 @@ PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
 means stay as measured."""
 
 _TEXT, _NUMBER, _COUNT = pl.String, pl.Float64, pl.Int64
-SCHEMAS: dict[str, dict[str, Any]] = {
+SCHEMAS: Mapping[str, Schema] = {
     "metrics": METRICS,
     "queries": {
         "query_id": _TEXT,

@@ -18,6 +18,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
@@ -179,7 +180,7 @@ def join_deltas(pairs: Sequence[PairedValues]) -> Floats:
 QUERY_COUNTS = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
 """Numbers of queries of the curve, in addition to the comparison's own."""
 
-_CURVES: dict[str, Any] = {"metric": pl.String, "n": pl.Int64, "detectable": pl.Float64}
+_CURVES: Schema = {"metric": pl.String, "n": pl.Int64, "detectable": pl.Float64}
 _MEASURED = ("metric", "n", "delta", "sd", "mde", "needed")
 
 

@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.progress import step
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings
@@ -257,14 +258,14 @@ MOST_GRADES = 8
 
 _PLACEHOLDER_METRIC = "P@10"  # scoring needs a metric; its values are not used
 
-JUDGED: dict[str, Any] = {
+JUDGED: Schema = {
     "system": pl.String,
     "rank": pl.Int64,
     "lists": pl.Int64,
     "at": pl.Float64,
     "upto": pl.Float64,
 }
-GRADES: dict[str, Any] = {
+GRADES: Schema = {
     "system": pl.String,
     "rank": pl.Int64,
     "grade": pl.Float64,
@@ -300,7 +301,7 @@ class GradesByRank(Result):
         "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
         "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
     }
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"judged": JUDGED, "grades": GRADES}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"judged": JUDGED, "grades": GRADES}
 
     systems: tuple[str, ...]
     qrels: str

@@ -13,13 +13,14 @@ from rankgate.core.present.result_frames import make_frame
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedValues
 
     Floats = NDArray[np.float64]
 
 
-EQUIVALENCE: dict[str, Any] = {
+EQUIVALENCE: Schema = {
     "metric": pl.String,
     "margin": pl.Float64,
     "relative": pl.Boolean,
@@ -38,7 +39,7 @@ where p_raw is at most α. worse, same, better: the probabilities that the candi
 below −margin, within it, above it, under a flat prior. With relative all are shares of the
 baseline's mean."""
 
-RELATIVE: dict[str, Any] = {
+RELATIVE: Schema = {
     "metric": pl.String,
     "relative": pl.Float64,
     "low": pl.Float64,

@@ -24,6 +24,7 @@ from rankgate.measurement.stats.weighted_means import QueryClusters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.inference import Test
     from rankgate.measurement.stats.query_reliability import Reliability
@@ -388,5 +389,5 @@ def _reliability_row(metric: str, table: NDArray[np.float64], test: Test) -> dic
     }
 
 
-def _frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
+def _frame(rows: list[dict[str, Any]], schema: Schema) -> pl.DataFrame:
     return make_frame([{name: row[name] for name in schema} for row in rows], schema)

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
 
@@ -303,7 +304,7 @@ class GateCheck(Result):
     label: ClassVar[str] = "Self-check of a gate"
     document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:gate_check_document"
     order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "verdicts": VERDICTS,
         "rates": RATES,
         "metrics": METRICS,

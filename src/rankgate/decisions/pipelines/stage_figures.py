@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,11 +17,12 @@ from rankgate.core.frozen import dataclass
 from rankgate.decisions.comparison.comparison_tables import MOST_GRADES
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.pipelines.stage_run import StageRun
 
 
-LATENCY: dict[str, Any] = {
+LATENCY: Schema = {
     "stage": pl.String,
     "does": pl.String,
     "inputs": pl.String,
@@ -104,7 +105,7 @@ def describe_failures(taken_stage: StageRun) -> str:
 
 _MAX_UNJUDGED_DIFFERENCE = 0.05
 
-MOVES: dict[str, Any] = {
+MOVES: Schema = {
     "stage": pl.String,
     "k": pl.Int64,
     "documents": pl.Int64,
@@ -114,7 +115,7 @@ MOVES: dict[str, Any] = {
     "gained": pl.Int64,
     "lost": pl.Int64,
 }
-MIX: dict[str, Any] = {
+MIX: Schema = {
     "stage": pl.String,
     "grade": pl.Float64,
     "label": pl.String,
@@ -242,7 +243,7 @@ RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
 """Causes of a loss: the document is not among the candidates of retrieval; it is below those that
 a reranker orders; a reranker removes it; it is there, at a wrong rank."""
 
-LOSSES: dict[str, Any] = {
+LOSSES: Schema = {
     "stage": pl.String,
     "why": pl.String,
     "lost": pl.Float64,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, field
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
@@ -14,6 +14,10 @@ from rankgate.core.present.codec import frame
 from rankgate.core.present.lazy_names import load_name
 from rankgate.decisions.comparison.comparison import METRICS as FIGURES
 from rankgate.decisions.pipelines.stage_figures import LATENCY, LOSSES, MIX, MOVES, Bottleneck
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
+
 
 MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
 CEILINGS = {
@@ -38,7 +42,7 @@ _FIGURES = (
     "seed",
     "resamples",
 )
-_TABLES: Mapping[str, Mapping[str, Any]] = {
+_TABLES: Mapping[str, Schema] = {
     "means": MEANS,
     "ceilings": CEILINGS,
     "steps": STEPS,

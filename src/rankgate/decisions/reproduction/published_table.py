@@ -10,13 +10,14 @@ import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.decisions.reproduction.printed_cells import plain_text
 from rankgate.measurement.metrics.metric_name_parser import parse
 
@@ -272,7 +273,7 @@ class TableAudit(Result):
         "rankgate.decisions.reproduction.reproduction_documents:audit_document"
     )
     order: ClassVar[int] = 28
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cells": CELLS, "pairs": PAIRS}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"cells": CELLS, "pairs": PAIRS}
 
     table: str
     verdict: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class RankSimilarity(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "overlap-curve": "rankgate.decisions.reproduction.reproduction_documents:draw_overlap"
     }
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "measures": MEASURES,
         "per_query": PER_QUERY,
         "agreement": CURVE,
@@ -130,7 +131,7 @@ class RankSimilarities(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "similarity": "rankgate.decisions.reproduction.reproduction_documents:matrix"
     }
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pairs": PAIRS}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"pairs": PAIRS}
 
     runs: tuple[str, ...]
     p: float

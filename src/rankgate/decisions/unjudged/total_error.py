@@ -17,6 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.qrels import RepeatedJudgments
@@ -90,7 +91,7 @@ class TotalError(Result):
         "rankgate.decisions.unjudged.unjudged_documents:total_error_document"
     )
     order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "metrics": METRICS,
         "sources": SOURCES,
         "next": NEXT,

@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
+from rankgate.core.value_types import Schema
 from rankgate.data import Run
 from rankgate.data.formats.run_companions import CAUTIONS_KEY
 from rankgate.engines.engine import Facts
@@ -114,7 +115,7 @@ class Snapshot(Result):
     label: ClassVar[str] = "Snapshot of an engine"
     document_from: ClassVar[str] = "rankgate.engines.engine_documents:snapshot_document"
     order: ClassVar[int] = 29
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"queries": SNAPSHOT_QUERIES}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"queries": SNAPSHOT_QUERIES}
 
     engine: str
     engine_kind: str
@@ -319,7 +320,7 @@ class EngineComparison(Result):
     label: ClassVar[str] = "Comparison of two engines"
     document_from: ClassVar[str] = "rankgate.engines.engine_documents:engine_comparison_document"
     order: ClassVar[int] = 30
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "latency": LATENCY,
         "queries": COMPARED_QUERIES,
     }

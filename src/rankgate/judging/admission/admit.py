@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.progress import step
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import Collection
 from rankgate.judging.admission.judged_pairs import (
     ATTACKS,
@@ -91,7 +92,7 @@ class JudgeAdmission(Result):
         "admission": "rankgate.judging.admission.admission_chart:draw_admission"
     }
 
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "systems": SYSTEMS,
         "attacks": ATTACKS,
         "families": FAMILIES,

@@ -18,6 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.value_types import Schema
 from rankgate.data import read_qrels
 from rankgate.data.qrels import MOST_GRADES, on_scale, parse_scale, possible_grades
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, JudgeGrades, judged_pairs
@@ -123,7 +124,7 @@ class AdmissionPlan(Result):
     document_from: ClassVar[str] = (
         "rankgate.judging.admission.admission_document:admission_plan_document"
     )
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "figures": {
             "figure": pl.String,
             "value": pl.Float64,

@@ -32,6 +32,7 @@ from rankgate.measurement.stats.variance_components import facets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.data.qrels import Qrels, Scale
     from rankgate.judging.rating.rating_tasks import PoolLike
@@ -110,7 +111,7 @@ class AnsweredShare:
         grades: ``grade`` (people's), ``asked``, ``answered``, ``share``.
     """
 
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "grades": {
             "grade": pl.Float64,
             "asked": pl.Int64,
@@ -230,7 +231,7 @@ class Bias:
             grade) with ``low`` and ``high``. Intervals leave out one query at a time.
     """
 
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "grades": {
             "grade": pl.Float64,
             "pairs": pl.Int64,

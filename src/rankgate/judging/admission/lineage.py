@@ -18,13 +18,15 @@ from rankgate.measurement.stats.mean_intervals import student_quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
+
     Floats = NDArray[np.float64]
 
 QUERIES, CORPUS = "queries", "corpus"
 """The members of a family that wrote the queries, and the documents."""
 _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
-FAMILIES: dict[str, Any] = {
+FAMILIES: Schema = {
     "metric": pl.String,
     "family": pl.String,
     "systems": pl.Int64,

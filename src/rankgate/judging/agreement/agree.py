@@ -20,11 +20,12 @@ from rankgate.judging.agreement.rater_resampling import RaterResampling
 from rankgate.measurement.stats.rater_agreement import Agreement
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import ColumnsLike, RatingsLike
 
 
 _F, _I, _S = pl.Float64, pl.Int64, pl.String
-_TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
+_TABLES: Mapping[str, Schema] = {
     "grades": {"grade": _F, "ratings": _I, "share": _F, "agreement": _F},
     "raters": {
         "rater": _S,

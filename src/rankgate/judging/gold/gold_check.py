@@ -33,6 +33,7 @@ from rankgate.core.present.number_formats import (
     format_number,
     format_signed,
 )
+from rankgate.core.value_types import Schema
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import read_ratings
@@ -76,7 +77,7 @@ class GoldCheck(Result):
     kind: ClassVar[str] = "gold_check"
     label: ClassVar[str] = "Are the gold labels right?"
     document_from: ClassVar[str] = "rankgate.judging.gold.gold_check:gold_document"
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "labels": {
             "query_id": pl.String,
             "doc_id": pl.String,

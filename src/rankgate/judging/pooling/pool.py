@@ -16,6 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.progress import progress
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.holes import holes
@@ -221,7 +222,7 @@ class Pool(Result):
     kind: ClassVar[str] = "pool"
     label: ClassVar[str] = "What to judge next"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:pool_document"
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "table": {
             "query_id": pl.String,
             "doc_id": pl.String,

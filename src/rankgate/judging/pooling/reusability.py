@@ -14,6 +14,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.judging.pooling.pool_sampling import DEPTH
@@ -55,7 +56,7 @@ class Reusability(Result):
     kind: ClassVar[str] = "reusability"
     label: ClassVar[str] = "The loss of runs outside the pool"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:reusability_document"
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, type[pl.DataType]]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "table": {
             "run": pl.String,
             "metric": pl.String,

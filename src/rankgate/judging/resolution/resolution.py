@@ -24,6 +24,7 @@ from rankgate.judging.grade_transformers import refuse_outside
 from rankgate.measurement.stats.dawid_skene import dawid_skene
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.qrels import Ratings, Scale
     from rankgate.judging.grade_transformers import Transformer
 
@@ -264,7 +265,7 @@ RULES = Registry(
 """Every rule, by name."""
 
 
-_UNRESOLVED = {
+_UNRESOLVED: Schema = {
     "query_id": pl.String,
     "doc_id": pl.String,
     "why": pl.String,

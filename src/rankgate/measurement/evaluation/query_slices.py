@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import TagsLike
     from rankgate.data.query_sample import Sample
     from rankgate.data.run_scores import RunScores
 
 
-SCHEMA: dict[str, Any] = {
+SCHEMA: Schema = {
     "tag": pl.String,
     "value": pl.String,
     "run": pl.String,

@@ -24,6 +24,7 @@ from rankgate.measurement.stats.weighted_means import WeightPrecision, estimate_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import TableLike, TagsLike
     from rankgate.data.run_scores import RunScores
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 
-INTERVALS: dict[str, Any] = {
+INTERVALS: Schema = {
     "tag": pl.String,
     "value": pl.String,
     "run": pl.String,
@@ -145,7 +146,7 @@ def _slice_rows(
     ]
 
 
-WEIGHTED: dict[str, Any] = {
+WEIGHTED: Schema = {
     "run": pl.String,
     "metric": pl.String,
     "queries": pl.Int64,

@@ -12,6 +12,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
+from rankgate.core.value_types import Schema
 from rankgate.data import Run
 from rankgate.measurement.fusion.run_fuser import Setting, TrainedFold
 
@@ -92,7 +93,7 @@ class Fusion(Result):
     label: ClassVar[str] = "Fusion of runs"
     document_from: ClassVar[str] = "rankgate.measurement.fusion.fusion_document:fusion_document"
     order: ClassVar[int] = 28
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"sources": SOURCES}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"sources": SOURCES}
 
     method: str
     parameters: Mapping[str, Any]

@@ -24,6 +24,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.qrels import Qrels
@@ -98,7 +99,7 @@ class ClickJudgments(Result):
         "click-curves": "rankgate.online.charts.click_charts:curves",
     }
     order: ClassVar[int] = 63
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "judged": JUDGMENTS,
         "models": MODEL_COLUMNS,
         "by_rank": RANKS,

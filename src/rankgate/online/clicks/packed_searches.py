@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.online.log_database import Database
 
 
@@ -227,7 +228,7 @@ class PackedSearches:
 
 
 _LIST_FIELDS = {"rank": pl.Int64, "doc_id": pl.String, "clicked": pl.Boolean}
-COLUMNS: dict[str, Any] = {
+COLUMNS: Schema = {
     "query_id": pl.String,
     "list": pl.List(pl.Struct(_LIST_FIELDS)),
     "searches": pl.Int64,

@@ -13,6 +13,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 
 VARIANTS = {
     "variant": pl.String,
@@ -56,7 +57,7 @@ class Simulation(Result):
     label: ClassVar[str] = "Simulated clicks"
     document_from: ClassVar[str] = "rankgate.online.clicks.simulation:simulation_document"
     order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"variants": VARIANTS, "by_rank": RANKS}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"variants": VARIANTS, "by_rank": RANKS}
 
     user: str
     variants: pl.DataFrame

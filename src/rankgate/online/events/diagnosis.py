@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import (
@@ -91,7 +92,7 @@ class Diagnosis(Result):
     label: ClassVar[str] = "Faults of the log"
     document_from: ClassVar[str] = "rankgate.online.events.diagnosis:diagnosis_document"
     order: ClassVar[int] = 61
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"counts": COUNTS}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"counts": COUNTS}
 
     findings: tuple[LogFinding, ...]
     passed: tuple[str, ...]

@@ -11,6 +11,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 
 FILES = {
     "file": pl.String,
@@ -54,7 +55,7 @@ class EventLog(Result):
     label: ClassVar[str] = "Events"
     document_from: ClassVar[str] = "rankgate.online.events.event_log:event_log_document"
     order: ClassVar[int] = 60
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "files": FILES,
         "counts": COUNTS,
         "problems": PROBLEM_COLUMNS,

@@ -24,6 +24,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED
+from rankgate.core.value_types import Schema
 from rankgate.online.experiments.experiment_result import ExperimentFinding, format_figure
 
 KPIS = {
@@ -91,7 +92,7 @@ class ExperimentPlan(Result):
         "experiment-plan": "rankgate.online.charts.experiment_charts:plan"
     }
     order: ClassVar[int] = 63
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "kpis": KPIS,
         "needed": NEEDED,
         "detectable": DETECTABLE,

@@ -30,6 +30,7 @@ from rankgate.core.present.number_formats import (
     format_share,
     format_share_interval,
 )
+from rankgate.core.value_types import Schema
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Experiment(Result):
         "experiment-days": "rankgate.online.charts.experiment_charts:days",
     }
     order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "variants": VARIANTS,
         "metrics": METRICS,
         "daily": DAILY,

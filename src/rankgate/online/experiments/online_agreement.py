@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 
 PAIRS = {
     "metric": pl.String,
@@ -95,7 +96,7 @@ class OnlineAgreement(Result):
         "offline-online": "rankgate.online.charts.experiment_charts:scatter",
     }
     order: ClassVar[int] = 68
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "pairs": PAIRS,
         "best": BEST,
         "units": UNITS,

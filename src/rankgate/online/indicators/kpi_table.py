@@ -24,6 +24,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 from rankgate.data.input_types import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.events import Events, EventsLike
@@ -71,7 +72,7 @@ class KpiTable(Result):
         "kpi-positions": "rankgate.online.charts.log_charts:positions",
     }
     order: ClassVar[int] = 62
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"values": VALUES}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"values": VALUES}
 
     values: pl.DataFrame
     findings: tuple[LogFinding, ...]

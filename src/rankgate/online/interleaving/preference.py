@@ -7,7 +7,7 @@ result of ``sensitivity``. Results of interleaving as documents follow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -22,6 +22,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 
 PAIRS = {
     "one": pl.String,
@@ -86,7 +87,7 @@ class Preference(Result):
         "preference": "rankgate.online.charts.click_charts:preferences",
     }
     order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"pairs": PAIRS, "slots": SLOTS}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"pairs": PAIRS, "slots": SLOTS}
 
     method: str
     systems: tuple[str, ...]
@@ -198,7 +199,7 @@ class Sensitivity(Result):
         "sensitivity": "rankgate.online.charts.click_charts:sensitivities",
     }
     order: ClassVar[int] = 65
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"tests": TESTS}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"tests": TESTS}
 
     systems: tuple[str, str]
     user: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 from rankgate.online.clicks.click_models import MODELS
 
 MEASURES = {
@@ -89,7 +90,7 @@ class CounterfactualReplay(Result):
         "replay": "rankgate.online.charts.click_charts:measures",
     }
     order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "measures": MEASURES,
         "checks": CHECKS,
         "by_rank": RANKS_OF_LISTS,

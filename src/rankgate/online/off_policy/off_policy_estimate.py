@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.value_types import Schema
 from rankgate.online.off_policy.estimators import ESTIMATORS
 
 ESTIMATES = {
@@ -78,7 +79,7 @@ class OffPolicyEstimate(Result):
         "off-policy": "rankgate.online.charts.click_charts:estimates",
     }
     order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "estimates": ESTIMATES,
         "checks": CHECKS,
     }

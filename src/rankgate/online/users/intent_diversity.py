@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.online.events.diagnosis import diagnose_events
 from rankgate.online.events.events import Events, EventsLike
 
@@ -51,7 +52,7 @@ class IntentDiversity(Result):
     document_from: ClassVar[str] = "rankgate.online.users.user_documents:intents"
     charts: ClassVar[Mapping[str, str]] = {"intents": "rankgate.online.charts.log_charts:intents"}
     order: ClassVar[int] = 65
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"queries": QUERIES}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"queries": QUERIES}
 
     queries: pl.DataFrame
     min_users: int

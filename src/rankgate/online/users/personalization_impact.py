@@ -18,6 +18,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events
@@ -88,7 +89,7 @@ class PersonalizationImpact(Result):
         "personalization": "rankgate.online.charts.log_charts:personalization"
     }
     order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "lifts": LIFTS,
         "interactions": INTERACTIONS,
         "lists": LISTS,

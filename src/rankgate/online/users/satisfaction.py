@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.data import read_qrels
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
@@ -109,7 +110,7 @@ class Satisfaction(Result):
         "retention": "rankgate.online.charts.log_charts:retention",
     }
     order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "weeks": WEEKS,
         "cohorts": COHORTS,
         "ages": AGES,

@@ -27,6 +27,8 @@ from rankgate.store.tables.rating_tables import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import Schema
+
 Choice = Literal["left", "right", "equal", "none"]
 """``none``: the rater cannot tell."""
 
@@ -266,7 +268,7 @@ def preferences_table(connection: Connection, batch: int) -> pl.DataFrame:
     return pl.DataFrame(list(last.values()), _TABLE, orient="row")
 
 
-_TABLE: dict[str, pl.DataType | type[pl.DataType]] = {
+_TABLE: Schema = {
     "task": pl.Int64,
     "query_id": pl.String,
     "first": pl.String,

@@ -18,6 +18,7 @@ from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.result_frames import make_frame
+from rankgate.core.value_types import Schema
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.workspace.records.rescoring import (
     RUN_CAUSES,
@@ -61,7 +62,7 @@ class Attribution(Result):
     document_from: ClassVar[str] = (
         "rankgate.workspace.records.record_documents:attribution_document"
     )
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"parts": PARTS_SCHEMA}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"parts": PARTS_SCHEMA}
 
     metric: str
     system: str

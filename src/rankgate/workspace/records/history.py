@@ -20,6 +20,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.result_frames import make_frame
+from rankgate.core.value_types import Schema
 from rankgate.measurement.stats.change_points import (
     MAX_SPAN,
     Change,
@@ -127,7 +128,7 @@ class History(Result):
         "history": "rankgate.workspace.records.history_chart:draw_history"
     }
     order: ClassVar[int] = 3
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
         "series": SERIES_SCHEMA,
         "breaks": BREAKS_SCHEMA,
         "changes": CHANGES_SCHEMA,

@@ -23,6 +23,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, result_class
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.result_frames import make_frame
+from rankgate.core.value_types import Schema
 from rankgate.data.collection import Collection
 from rankgate.data.qrels import Qrels
 from rankgate.store.records.records import NewRecord
@@ -69,7 +70,7 @@ class Recorded(Result):
     kind: ClassVar[str] = "recorded"
     label: ClassVar[str] = "Recorded evaluations"
     document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:recorded_document"
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"records": RECORDS_SCHEMA}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"records": RECORDS_SCHEMA}
 
     place: str
     records: pl.DataFrame

@@ -24,6 +24,7 @@ from rankgate.workspace.web.replies import RequestRefused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.material.projects import Project
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
@@ -189,7 +190,7 @@ class Field:
     largest: float | None = None
     default: str = ""
     columns: tuple[Field, ...] = ()
-    schema: Mapping[str, Any] = field(default_factory=dict)
+    schema: JsonObject = field(default_factory=dict)
     options: Callable[[WebRequest], list[str]] | None = None
 
 

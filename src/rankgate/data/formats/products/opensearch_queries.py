@@ -44,6 +44,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM, decode_utf8, format_time, parse_time
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -210,7 +211,7 @@ QUERY_SET_FORMAT = Format(
 _QUERY_METRICS_NAME = "opensearch-metrics"
 _TIME_KEYS = ("timestamp", "datetime")
 _EXTRA_KEYS = ("query_set_id", "application", "evaluation_id")
-_QUERY_METRICS_COLUMNS = VALUES | dict.fromkeys(_EXTRA_KEYS, pl.String)
+_QUERY_METRICS_COLUMNS: Schema = {**VALUES, **dict.fromkeys(_EXTRA_KEYS, pl.String)}
 
 
 def sniff_query_metrics(first_bytes: bytes, name: str) -> str | None:

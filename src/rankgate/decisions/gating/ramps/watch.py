@@ -16,6 +16,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import Schema
 from rankgate.decisions.gating.policy import Policy, read
 from rankgate.decisions.gating.ramps.ramp_steps import (
     EarlierStage,
@@ -80,7 +81,7 @@ class RampVerdict(Result):
     label: ClassVar[str] = "Ramp"
     document_from: ClassVar[str] = "rankgate.decisions.gating.ramps.ramp_document:ramp_document"
     order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"steps": STEPS, "stages": STAGES}
+    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"steps": STEPS, "stages": STAGES}
 
     verdict: Status
     day: str

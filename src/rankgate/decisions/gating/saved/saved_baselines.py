@@ -35,6 +35,7 @@ from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, par
 from rankgate.measurement.scoring.chosen_convention import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Schema
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
@@ -207,7 +208,7 @@ class SavedBaselines(Result):
         return pl.DataFrame(rows, _MEANS, orient="row")
 
 
-_MEANS: dict[str, Any] = {
+_MEANS: Schema = {
     "baseline": pl.String,
     "metric": pl.String,
     "mean": pl.Float64,

@@ -27,6 +27,7 @@ from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import Schema
     from rankgate.data.collection import Collection
     from rankgate.data.input_types import TagsLike
     from rankgate.data.run import Duplicates, Run
@@ -170,7 +171,7 @@ def _rename_columns(table: pl.DataFrame, label: str) -> pl.DataFrame:
 
 def _answers_of_tasks(run: Run) -> pl.DataFrame:
     """The answers of tasks, from the run's queries."""
-    schema: dict[str, Any] = {
+    schema: Schema = {
         SEQUENCE: pl.String,
         "cited": pl.List(pl.String),
         "answered": pl.Float64,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.core.present.base_result import Result
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -189,7 +190,11 @@ def _read_policy(text: str | None) -> Policy:
 
 
 def _texts_field(name: str, label: str, *, required: bool = False, help_: str = "") -> Field:
-    schema = {"type": "array", "minItems": int(required), "items": {"type": "string"}}
+    schema: JsonObject = {
+        "type": "array",
+        "minItems": int(required),
+        "items": {"type": "string"},
+    }
     return Field(name, label, "json", required=required, help=help_, schema=schema)
 
 
