@@ -185,7 +185,8 @@ def test_options_have_the_names_of_parameters(name):
 
 def test_the_former_name_of_override_is_accepted():
     command = command_of("eval")
-    with command.make_context("eval", ["q", "r", "--set", "a=1", "--override", "b=2"]) as context:
+    words = ["q", "r", "--set", "a=1", "--override", "b=2"]
+    with command.make_context("eval", words, **program.context_settings) as context:
         assert context.params["overrides"] == ("a=1", "b=2")
         assert "--set" not in command.get_help(context)
 

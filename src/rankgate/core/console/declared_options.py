@@ -11,7 +11,6 @@ import functools
 import inspect
 import math
 import re
-import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -20,8 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rankgate.core.console.option_types import BY_METAVAR, AliasedChoice, SectionOption
-from rankgate.core.declare import Registry, fields_of
-from rankgate.core.declare.parameter import make_parameter, parse_docstring_section
+from rankgate.core.declare import Registry, declared_parameter, fields_of
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -123,7 +121,6 @@ def _parse_label(text: str) -> tuple[float, str]:
 
 
 _REPEATED = " May be given several times."
-_INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
 _QUOTED_NAME = re.compile(r"``(\w+)``")
 
 
@@ -140,7 +137,6 @@ def option(
     An alias stands for one of its choices.
     """
     name = declared.name
-    help_ = declared.help.replace("`", "")
     long_flag = _flag_name(name)
     return click.option(
         *flags,
@@ -155,7 +151,7 @@ def option(
         is_flag=declared.kind == "bool",
         metavar=metavar,
         multiple=multiple,
-        help=f"{help_[:1].upper()}{help_[1:]}{_REPEATED * multiple}",
+        help=f"{declared.sentence}{_REPEATED * multiple}",
         cls=SectionOption,
         section=section,
     )
@@ -184,14 +180,14 @@ def verb_options(
     def decorate(function: Command) -> Command:
         for spec in reversed(names):
             name, *extras = spec.split()
-            declared = _declared_parameter(verb, name)
+            declared = declared_parameter(verb, name)
             help_ = _QUOTED_NAME.sub(lambda match: _flag_name(match[1], signature), declared.help)
             declared = replace(declared, help=help_)
             flags = [extra for extra in extras if extra.startswith("-")]
             metavar = next((extra for extra in extras if not extra.startswith("-")), None)
-            like_match = _INPUT_TYPE.search(str(signature[name].annotation))
-            if like_match or "Path" in str(signature[name].annotation):
-                metavar = metavar or (like_match[1].upper() if like_match else "FILE")
+            if declared.content:
+                content = "file" if declared.content == "path" else declared.content
+                metavar = metavar or content.upper()
                 declared = replace(declared, kind="path")
             elif choices and name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
@@ -199,7 +195,7 @@ def verb_options(
             aliases = registry.aliases if isinstance(registry, Registry) else {}
             kind = str(signature[name].annotation)
             is_mapping = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
-            is_repeatable = kind.startswith("Sequence[") or is_mapping
+            is_repeatable = declared.many or is_mapping
             if is_mapping:
                 declared = replace(declared, default=())
                 value_type = float if "float" in kind else str
@@ -236,26 +232,6 @@ def _flag_name(name: str, names: Container[str] | None = None) -> str:
     """The flag of a parameter; an unknown name is returned as it is."""
     flag = f"--{name.rstrip('_').replace('_', '-')}"
     return flag if names is None or name in names else name
-
-
-def _declared_parameter(verb: Command, name: str) -> Parameter:
-    """The parameter that an argument of a function, or a field of a value, declares.
-
-    Its type is open where an annotation is of type checkers only.
-    """
-    if isinstance(verb, type):
-        return fields_of(verb)[name]
-    argument = inspect.signature(verb).parameters[name]
-    try:
-        hint = eval(str(argument.annotation), vars(sys.modules[verb.__module__]))  # noqa: S307 - our own source
-    except NameError:
-        hint = Any
-    return make_parameter(
-        name,
-        hint,
-        argument.default,
-        help_=parse_docstring_section(verb.__doc__ or "", "Args")[name],
-    )
 
 
 def value_options(

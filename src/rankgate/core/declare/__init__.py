@@ -13,6 +13,7 @@ from rankgate.core.declare.parameter import (
     Range,
     Share,
     check_fields,
+    declared_parameter,
     fields_of,
     parameters_of,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Registry",
     "Share",
     "check_fields",
+    "declared_parameter",
     "fields_of",
     "find_declared",
     "find_plugin_objects",

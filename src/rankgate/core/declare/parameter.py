@@ -1,7 +1,8 @@
 """Declared parameters: type, default and check of values, and how functions declare them.
 
 First comes one parameter: its type, its default, and the check of its values. Then come the
-parameters of a function, read from its keyword-only arguments and its docstring.
+parameters that functions declare by their arguments and docstrings, and values by their fields.
+Options of commands, fields of requests and arguments of assistants' tools are made of them.
 """
 
 from __future__ import annotations
@@ -164,6 +165,8 @@ class Parameter:
         required: whether a value must be given.
         optional: whether None is a value.
         only_with: what other parameters must be for this one to have an effect.
+        content: what an input holds, such as qrels, run or path; empty for other values.
+        many: whether several values may be given.
     """
 
     name: str
@@ -175,6 +178,14 @@ class Parameter:
     required: bool = False
     optional: bool = False
     only_with: tuple[OnlyWith, ...] = ()
+    content: str = ""
+    many: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The help as a sentence of plain text."""
+        text = self.help.replace("`", "")
+        return text[:1].upper() + text[1:]
 
     @property
     def takes(self) -> str:
@@ -353,6 +364,31 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
             if argument.kind is inspect.Parameter.KEYWORD_ONLY
         }
     )
+
+
+_INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
+_SEVERAL = re.compile(r"^Sequence\[|Sequence\[\w+Like\]")
+
+
+def declared_parameter(verb: Callable[..., Any], name: str) -> Parameter:
+    """Return the parameter that an argument of a function, or a field of a value, declares.
+
+    Type and default are those of the signature, the help is the text of the docstring under
+    ``Args`` or ``Attributes``. The type is open where an annotation is of type checkers only.
+    """
+    argument = inspect.signature(verb).parameters[name]
+    annotation = str(argument.annotation)
+    if isinstance(verb, type):
+        declared = fields_of(verb)[name]
+    else:
+        hint = _resolve_hint(annotation, vars(sys.modules[verb.__module__]))
+        help_ = parse_docstring_section(verb.__doc__ or "", "Args")[name]
+        declared = make_parameter(name, hint, argument.default, help_=help_)
+    like_match = _INPUT_TYPE.search(annotation)
+    content = like_match[1].lower() if like_match else "path" if "Path" in annotation else ""
+    is_variadic = argument.kind is inspect.Parameter.VAR_POSITIONAL
+    many = is_variadic or content == "runs" or bool(_SEVERAL.search(annotation))
+    return replace(declared, content=content, many=many)
 
 
 def fields_of(kind: type) -> Mapping[str, Parameter]:
