@@ -1,20 +1,52 @@
-"""Options of metrics and conventions, which commands share."""
+"""Options of metrics and conventions, which commands, requests and assistants' tools share."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rankgate.core.console.declared_options import option
 from rankgate.core.console.option_types import CONVENTION, METRIC
 from rankgate.core.console.shared_options import RenamedOption
+from rankgate.core.declare import Parameter, declared_parameter
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.chosen_convention import chosen_convention
 
 if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_SHARED = {
+    shared.name: shared
+    for shared in (
+        Parameter("metrics", "texts", "A metric such as nDCG@10, AP(rel=2) or P.5,10", many=True),
+        Parameter("metric", "text", "The metric, such as nDCG@10.", required=True),
+        Parameter("convention", "text", "Compute metrics as this tool does, such as trec9", "trec"),
+    )
+}
+"""What means the same in all verbs; in Python metrics and conventions may be objects, too."""
+
+_OWN_CONVENTION = replace(
+    _SHARED["convention"], help=f"{_SHARED['convention'].help}, or by your own FILE.toml"
+)
+
+
+def verb_parameter(verb: Callable[..., Any], name: str, *, reads_files: bool = True) -> Parameter:
+    """The parameter of a verb as it is stated in words; what verbs share is declared here.
+
+    Args:
+        verb: the function.
+        name: of the parameter.
+        reads_files: whether a convention may be a file.
+    """
+    declared = declared_parameter(verb, name)
+    if name not in _SHARED:
+        return declared
+    shared = _OWN_CONVENTION if name == "convention" and reads_files else _SHARED[name]
+    return replace(shared, default=declared.default, required=declared.required)
 
 
 def metrics_option(
@@ -35,18 +67,11 @@ def metrics_option(
 
 
 metrics = metrics_option(
-    "A metric such as nDCG@10, AP(rel=2) or P.5,10; may be given several times. "
+    f"{_SHARED['metrics'].help}; may be given several times. "
     f"Without it: {', '.join(DEFAULT_METRICS)}.",
     DEFAULT_METRICS,
 )
-metric = click.option(
-    "-m",
-    "--metric",
-    required=True,
-    metavar="METRIC",
-    type=METRIC,
-    help="The metric, such as nDCG@10.",
-)
+metric = option(_SHARED["metric"], "-m", metavar="METRIC")
 override = click.option(
     "--override",
     "overrides",
@@ -75,14 +100,14 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
             click.get_current_context().with_resource(using(*metrics))
         return function(*args, **options)
 
-    option = click.option(
+    file_option = click.option(
         "--metrics-from",
         metavar="FILE.py",
         type=click.Path(),
         help="Load metrics that FILE.py declares with @rankgate.metric. This runs the "
         "file: name only one that you trust.",
     )
-    return option(with_metrics)
+    return file_option(with_metrics)
 
 
 def convention(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,12 +120,12 @@ def convention(function: Callable[..., Any]) -> Callable[..., Any]:
         used_convention = chosen_convention(convention, overrides)
         return function(*args, convention=used_convention, **options)
 
-    option = click.option(
+    convention_option = click.option(
         "--convention",
         metavar="NAME",
-        default="trec",
+        default=_OWN_CONVENTION.default,
         show_default=True,
         type=CONVENTION,
-        help="Compute metrics as this tool does, such as trec9, or by your own FILE.toml.",
+        help=f"{_OWN_CONVENTION.help}.",
     )
-    return option(override(with_convention))
+    return convention_option(override(with_convention))

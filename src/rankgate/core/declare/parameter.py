@@ -386,8 +386,9 @@ def declared_parameter(verb: Callable[..., Any], name: str) -> Parameter:
         declared = make_parameter(name, hint, argument.default, help_=help_)
     like_match = _INPUT_TYPE.search(annotation)
     content = like_match[1].lower() if like_match else "path" if "Path" in annotation else ""
-    is_variadic = argument.kind is inspect.Parameter.VAR_POSITIONAL
-    many = is_variadic or content == "runs" or bool(_SEVERAL.search(annotation))
+    if argument.kind is inspect.Parameter.VAR_POSITIONAL:
+        return replace(declared, content=content, many=True, default=(), required=False)
+    many = content == "runs" or bool(_SEVERAL.search(annotation))
     return replace(declared, content=content, many=many)
 
 

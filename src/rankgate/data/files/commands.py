@@ -56,9 +56,7 @@ def formats_command(name: str | None, form: str) -> None:
 @click.option(
     "--from", "from_", metavar="FORMAT", type=FORMAT, help="The format of IN; detected without it."
 )
-@click.option(
-    "--to", metavar="FORMAT", type=FORMAT, help="The format of OUT; by default from its suffix."
-)
+@verb_options(convert, "to FORMAT")
 @click.option(
     "--as",
     "as_",

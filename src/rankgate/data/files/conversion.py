@@ -203,7 +203,7 @@ def convert(
             query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are
             grade=ann+bob or grade=rater_*.
         grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
-        to: the format of the target; by the suffix of its name if not given.
+        to: the format of the target; by default from its suffix.
         as_: the one part to carry: a key of ``PARTS``.
 
     Raises:

@@ -188,7 +188,7 @@ def validate(
     as_: str | None = None,
     scale: str | None = None,
 ) -> Validation:
-    """Look for everything that is wrong with some files.
+    """Check files of judgments, runs and ratings: errors and warnings with lines.
 
     Args:
         files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,

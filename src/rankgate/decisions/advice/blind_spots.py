@@ -267,7 +267,7 @@ def blindspots(
     depth: Cutoff = 10,
     page: Cutoff = 10,
 ) -> BlindSpots:
-    """Find what the chosen metrics do not see.
+    """Find changes between two runs that the chosen metrics do not see.
 
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.

@@ -298,7 +298,7 @@ def compare(
     slices: Sequence[str] = (),
     depth: int = DEPTH,
 ) -> Comparisons:
-    """Compare one candidate or several with a baseline, query by query.
+    """Compare systems query by query: differences with intervals and tests, worst queries.
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and

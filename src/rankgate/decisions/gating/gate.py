@@ -82,7 +82,7 @@ def gate(
     folder: str | Path = ".",
     today: str | None = None,
 ) -> Verdict:
-    """Decide whether a candidate may replace a baseline.
+    """Decide by a policy whether a candidate may replace a baseline: verdict, rules, reasons.
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and

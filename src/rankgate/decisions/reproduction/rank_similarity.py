@@ -89,7 +89,7 @@ def rank_similarity(
     baselines: tuple[RunLike, RunLike] | None = None,
     convention: str | Convention = "trec",
 ) -> RankSimilarity | RankSimilarities:
-    """Compare the rankings of two runs, or of each pair of several, without judgments.
+    """Compare the rankings of two runs or more without judgments: RBO, overlap, tau.
 
     Query by query: rank-biased overlap with its bounds
     (`rankgate.measurement.stats.rank_correlation`),

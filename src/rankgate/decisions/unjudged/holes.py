@@ -128,7 +128,7 @@ def holes(
     depth: Cutoff = DEPTH,
     draws: Count = DRAWS,
 ) -> HoleAnalysis:
-    """Ask what the unjudged documents among the first of either list could hide.
+    """Estimate what unjudged documents could change in a comparison, and what to judge next.
 
     Args:
         collection: judgments, or a `Collection`, which states how the judged documents were

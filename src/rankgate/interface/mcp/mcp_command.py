@@ -45,10 +45,10 @@ def mcp_command(folder: Path, write: bool, max_bytes: int, rows: int, answer_byt
     """
     require("rankgate mcp needs the package mcp", "mcp")
     from rankgate.interface.mcp.mcp_server import make_server
-    from rankgate.interface.mcp.mcp_tools import Tools, open_folder
+    from rankgate.interface.mcp.mcp_tools import make_tools, open_folder
 
     readable_folder = open_folder(folder, max_bytes)
     os.chdir(
         readable_folder.root
     )  # names of saved baselines and of files in errors are those of the folder
-    make_server(Tools(readable_folder), rows, answer_bytes, write=write).run("stdio")
+    make_server(make_tools(readable_folder), rows, answer_bytes, write=write).run("stdio")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.metadata import version
-from inspect import Parameter, getdoc, getmembers, isfunction, signature
-from typing import Any
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -15,7 +14,9 @@ from mcp.types import ToolAnnotations
 
 from rankgate.core.errors import RankgateError
 from rankgate.interface.mcp.mcp_answers import Page, answer_of, error_text
-from rankgate.interface.mcp.mcp_tools import WRITING, Tools
+
+if TYPE_CHECKING:
+    from rankgate.interface.mcp.mcp_tools import Tool
 
 _INSTRUCTIONS = (
     "rankgate measures whether a ranking got better. Start with list_files and describe. Answers "
@@ -28,7 +29,7 @@ _OFFSET_HELP = (
 )
 
 
-def make_server(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPServer:
+def make_server(tools: Iterable[Tool], rows: int, largest: int, *, write: bool) -> MCPServer:
     """The server of a folder.
 
     Args:
@@ -38,37 +39,37 @@ def make_server(tools: Tools, rows: int, largest: int, *, write: bool) -> MCPSer
         write: whether tools that write files are offered.
     """
     server = MCPServer("rankgate", instructions=_INSTRUCTIONS, version=version("rankgate"))
-    for name, _ in getmembers(Tools, isfunction):
-        if name.startswith("_") or (name in WRITING and not write):
+    for tool in tools:
+        if tool.writes and not write:
             continue
-        verb = getattr(tools, name)
-        hints = ToolAnnotations(read_only_hint=name not in WRITING, destructive_hint=False)
-        call = _bounded_verb(verb, Page(rows, 0, largest))
+        hints = ToolAnnotations(read_only_hint=not tool.writes, destructive_hint=False)
         server.add_tool(
-            call, name, description=f"{getdoc(verb)}\n{_OFFSET_HELP}", annotations=hints
+            _bounded_call(tool, Page(rows, 0, largest)),
+            tool.name,
+            description=f"{tool.description}\n{_OFFSET_HELP}",
+            annotations=hints,
         )
-        _refuse_unknown_arguments(server, name)
+        _refuse_unknown_arguments(server, tool.name)
     return server
 
 
-def _bounded_verb(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., dict[str, Any]]:
-    """A verb whose answers and errors have a bounded size, with an argument that turns pages."""
+def _bounded_call(tool: Tool, page: Page) -> Callable[..., dict[str, Any]]:
+    """A call whose answers and errors have a bounded size, with an argument that turns pages."""
 
-    @functools.wraps(verb)
     def call(offset: int = 0, **arguments: Any) -> dict[str, Any]:
         try:
-            return answer_of(verb(**arguments), replace(page, offset=max(offset, 0)))
+            return answer_of(tool(**arguments), replace(page, offset=max(offset, 0)))
         except RankgateError as error:
             raise ToolError(error_text(f"{error} ({error.code})", arguments)) from None
 
-    verb_signature = signature(verb, eval_str=True)
-    rows = Parameter("offset", Parameter.KEYWORD_ONLY, default=0, annotation=int)
-    call.__signature__ = verb_signature.replace(  # type: ignore[attr-defined]
-        parameters=[*verb_signature.parameters.values(), rows]
+    parameters = [argument.parameter for argument in tool.arguments]
+    parameters.append(Parameter("offset", Parameter.KEYWORD_ONLY, default=0, annotation=int))
+    answer = dict[str, Any]
+    call.__name__ = tool.name
+    call.__signature__ = Signature(  # type: ignore[attr-defined]
+        parameters, return_annotation=answer
     )
-    call.__annotations__ = {
-        name: parameter.annotation for name, parameter in verb_signature.parameters.items()
-    } | {"offset": int, "return": dict[str, Any]}
+    call.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": answer}
     return call
 
 

@@ -2,19 +2,21 @@
 
 Every path leads into the folder, those of links and policies too.
 
-The tools are one method a verb; an assistant sees the method's signature and docstring. Files
-are named by paths in the folder. Judgments and runs are read in every format that rankgate
-knows; ``FORMAT:PATH`` names one.
+A tool is a verb: its arguments have the names, types, defaults and help that the verb's signature
+and docstring declare. Files are named by paths in the folder. Judgments and runs are read in every
+format that rankgate knows; ``FORMAT:PATH`` names one.
 """
 
 from __future__ import annotations
 
 import glob
+import inspect
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankgate.core.declare import Parameter, fields_of
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import Collection, parse_collection
@@ -27,6 +29,7 @@ from rankgate.data.streams.source import split_table
 from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
@@ -38,9 +41,15 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.metric_details import metric_details, metrics
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.explanation.reconcile import reconcile
+from rankgate.measurement.metric_options import verb_parameter
 
 if TYPE_CHECKING:
-    from rankgate.core.present.base_result import Result
+    from rankgate.data.input_types import QrelsLike, RunLike
+
+CollectionLike = str | dict[str, Any]
+"""A file of judgments or of a collection, or the fields of one."""
+
+_POLICY_FILES = ("rankgate.toml", "pyproject.toml")
 
 
 @dataclass(frozen=True)
@@ -113,6 +122,44 @@ class Folder:
             )
         return path
 
+    def named_file(self, path_text: str) -> str:
+        """A file to be read; one in TOML is a collection or a convention, as of `settings`."""
+        return self.settings(path_text) if path_text.endswith(".toml") else self.file(path_text)
+
+    def named_files(self, path_texts: Sequence[str]) -> list[str]:
+        """The same of several."""
+        return [self.named_file(path_text) for path_text in path_texts]
+
+    def collection(self, stated: CollectionLike | None) -> Collection | None:
+        """The collection of a file, or of an object of its fields, whose texts are files.
+
+        Raises:
+            UsageError: a path that leads out of the folder.
+            InputError: no such file; a field that there is not, or a value of another type.
+        """
+        if stated is None:
+            return None
+        if isinstance(stated, str):
+            return Collection.of(self.named_file(stated))
+        return parse_collection(
+            stated, lambda _, text: text if text.startswith(IDS) else self.file(text)
+        )
+
+    def convention(self, name: str) -> str:
+        """The name of a convention, or its file."""
+        return self.settings(name) if name.endswith(".toml") else name
+
+    def policy(self, path_text: str | None) -> str | None:
+        """The file of a policy: the one that is stated, or that of the folder."""
+        here = [name for name in _POLICY_FILES if (self.root / name).is_file()]
+        path_texts = [path_text] if path_text else here
+        return self.settings(path_texts[0]) if path_texts else None
+
+    def saved_baseline(self, name: str) -> str:
+        """The file of a run, or the name of a baseline that is saved in the folder."""
+        is_saved = not (self.root / name).exists() and Path(name).name == name
+        return name if is_saved else self.file(name)
+
     def _inside(self, path_text: str) -> Path:
         if not path_text or "\0" in path_text or path_text == "-":
             raise UsageError("name a file of the folder.", code="invalid-path")
@@ -151,297 +198,230 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - what TOML holds
             yield from _texts(member)
 
 
-CollectionLike = str | dict[str, Any]
-"""A file of judgments or of a collection, or the fields of one."""
+@dataclass(frozen=True)
+class Input:
+    """What an assistant states for an input of a verb.
 
-METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
-_POLICY_FILES = ("rankgate.toml", "pyproject.toml")
+    Attributes:
+        type: of what is stated.
+        help: what it is; empty if the verb says it.
+        read: what the verb gets.
+    """
+
+    type: Any
+    help: str
+    read: Callable[[Folder, Any], Any]
+
+
+def _read_optional(folder: Folder, path_text: str | None) -> str | None:
+    return None if path_text is None else folder.file(path_text)
+
+
+_INPUTS: Mapping[str, Input] = {
+    "qrels": Input(
+        CollectionLike,
+        "the file of judgments or of a collection (TOML); or an object with the fields of one: "
+        "judgments, columns, grades, tags, items, sample, predicted, and others.",
+        Folder.collection,
+    ),
+    "run": Input(str, "the file of a run.", Folder.named_file),
+    "runs": Input(list[str], "files of runs.", Folder.named_files),
+    "file": Input(str, "the file.", Folder.file),
+    "files": Input(list[str], "files of any kind.", Folder.named_files),
+    "target": Input(str, "the new file.", Folder.target),
+    "saved": Input(
+        str, "the file of a run, or the name of a saved baseline.", Folder.saved_baseline
+    ),
+    "against": Input(str, "", _read_optional),
+    "policy": Input(str, "", Folder.policy),
+    "convention": Input(str, "", Folder.convention),
+}
+"""Inputs by the name of the parameter, else by what its annotation holds."""
+
+_TYPES = {"float": float, "text": str, "texts": Sequence[str]}
+_WORD = Input(None, "", lambda _, value: value)
 
 
 @dataclass(frozen=True)
-class Tools:
-    """The verbs on the files of a folder.
+class Argument:
+    """One argument of a tool.
 
     Attributes:
-        folder: what may be read, and written if the server may write.
+        name: as an assistant states it.
+        declared: what the verb declares.
+        input: what is stated, and how it is read.
+        required: whether it must be stated.
     """
 
+    name: str
+    declared: Parameter
+    input: Input
+    required: bool
+
+    @property
+    def help(self) -> str:
+        """What it is, in a sentence."""
+        sentence = self.declared.sentence
+        return self.input.help or (sentence if sentence[-1] in ".?" else f"{sentence}.")
+
+    @property
+    def parameter(self) -> inspect.Parameter:
+        """The argument in a signature."""
+        declared = self.declared
+        of_words = Literal[declared.choices] if declared.choices else _TYPES.get(declared.kind)
+        kind: Any = self.input.type or of_words
+        return inspect.Parameter(
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if self.required else declared.default,
+            annotation=kind | None if declared.default is None and not self.required else kind,
+        )
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool.
+
+    Attributes:
+        name: of the tool.
+        verb: the function that it calls.
+        arguments: that an assistant states.
+        fixed: arguments of the verb that an assistant does not state.
+        folder: where the files are.
+        writes: whether it writes files.
+    """
+
+    name: str
+    verb: Callable[..., Any]
+    arguments: tuple[Argument, ...]
+    fixed: Mapping[str, Any]
     folder: Folder
+    writes: bool
 
-    def _answer(self, result: Result) -> dict[str, Any]:
-        return content_of(result)
+    def __call__(self, **stated: Any) -> dict[str, Any]:
+        """What the verb gives for what an assistant states."""
+        bound = inspect.signature(self.verb).bind_partial(**self.fixed)
+        for argument in self.arguments:
+            declared = argument.declared
+            value = argument.input.read(self.folder, stated.get(argument.name, declared.default))
+            bound.arguments[declared.name] = value
+        answer = self.verb(*bound.args, **bound.kwargs)
+        return answer if isinstance(answer, dict) else content_of(answer)
 
-    def _convention(self, name: str) -> str:
-        return self.folder.settings(name) if name.endswith(".toml") else name
-
-    def _files(self, *paths: str) -> list[str]:
-        return [
-            self.folder.settings(path) if path.endswith(".toml") else self.folder.file(path)
-            for path in paths
-        ]
-
-    def _collection(self, stated: CollectionLike) -> Collection:
-        """The collection of a file, or of an object of its fields, whose texts are files.
-
-        Raises:
-            UsageError: a path that leads out of the folder.
-            InputError: no such file; a field that there is not, or a value of another type.
-        """
-        if isinstance(stated, str):
-            return Collection.of(self._files(stated)[0])
-        return parse_collection(stated, lambda _, text: self._table(text))
-
-    def _table(self, text: str) -> str:
-        """A file of the folder, or a pattern of ids."""
-        return text if text.startswith(IDS) else self.folder.file(text)
-
-    def evaluate(
-        self,
-        qrels: CollectionLike,
-        runs: list[str],
-        metrics: Sequence[str] = METRICS,
-        convention: str = "trec",
-    ) -> dict[str, Any]:
-        """Score runs against judgments: means, counts of what is missing, judged share.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            runs: files of runs.
-            metrics: such as nDCG@10, AP, RR, nDCG(gain='exp')@5; see list_metrics.
-            convention: the rules to follow, such as trec, ranx or beir; see list_conventions.
-        """
-        collection, run_files = self._collection(qrels), self._files(*runs)
-        rules = self._convention(convention)
-        return self._answer(evaluate(collection, run_files, list(metrics), rules))
-
-    def compare(
-        self,
-        qrels: CollectionLike,
-        baseline: str,
-        candidates: list[str],
-        metrics: Sequence[str] = METRICS,
-        convention: str = "trec",
-        test: Literal["t", "randomization", "wilcoxon", "sign", "bootstrap"] = "t",
-    ) -> dict[str, Any]:
-        """Compare systems query by query: differences with intervals and tests, worst queries.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            baseline: the file of the run to compare with.
-            candidates: files of the other runs.
-            metrics: such as nDCG@10.
-            convention: the rules to follow.
-            test: of significance.
-        """
-        baseline_file, *other_runs = self._files(baseline, *candidates)
-        rules = self._convention(convention)
-        collection = self._collection(qrels)
-        return self._answer(
-            compare(collection, baseline_file, other_runs, list(metrics), rules, test=test)
-        )
-
-    def gate(
-        self, qrels: CollectionLike, baseline: str, candidate: str, policy: str | None = None
-    ) -> dict[str, Any]:
-        """Decide by a policy whether a candidate may replace a baseline: verdict, rules, reasons.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            baseline: the file of a run, or the name of a saved baseline.
-            candidate: the file of a run.
-            policy: a TOML file; without it rankgate.toml, or no loss above .02 of nDCG@10.
-        """
-        collection, new = self._collection(qrels), self._files(candidate)[0]
-        root = self.folder.root
-        policy_name = next((name for name in _POLICY_FILES if (root / name).is_file()), None)
-        rules = (
-            self.folder.settings(policy)
-            if policy
-            else policy_name and self.folder.settings(policy_name)
-        )
-        saved = not (root / baseline).exists() and Path(baseline).name == baseline
-        old = baseline if saved else self.folder.file(baseline)
-        return self._answer(gate(collection, old, new, rules, log=False, folder=root))
-
-    def explain(
-        self, qrels: CollectionLike, run: str, query: str, metric: str, convention: str = "trec"
-    ) -> dict[str, Any]:
-        """Show how one value was computed, document by document.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            run: the file of a run.
-            query: its id.
-            metric: such as nDCG@10.
-            convention: the rules to follow.
-        """
-        collection, run = self._collection(qrels), self._files(run)[0]
-        rules = self._convention(convention)
-        return self._answer(explain(collection, run, query, metric, rules))
-
-    def reconcile(
-        self, qrels: CollectionLike, run: str, metric: str, value: float | None = None
-    ) -> dict[str, Any]:
-        """Say why tools give different values for one metric, or which tool gives a value.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            run: the file of a run.
-            metric: such as nDCG@10.
-            value: the mean that another tool printed.
-        """
-        collection, run = self._collection(qrels), self._files(run)[0]
-        if value is None:
-            return self._answer(reconcile(collection, run, metric))
-        return self._answer(reconcile(collection, run, metric, value=value))
-
-    def holes(
-        self,
-        qrels: CollectionLike,
-        baseline: str,
-        candidate: str,
-        metrics: Sequence[str] = ("nDCG@10",),
-    ) -> dict[str, Any]:
-        """Estimate what unjudged documents could change in a comparison, and what to judge next.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            baseline: the file of a run.
-            candidate: the file of a run.
-            metrics: such as nDCG@10.
-        """
-        collection = self._collection(qrels)
-        baseline, candidate = self._files(baseline, candidate)
-        return self._answer(holes(collection, baseline, candidate, list(metrics)))
-
-    def blindspots(
-        self, qrels: CollectionLike, baseline: str, candidate: str, metrics: Sequence[str] = METRICS
-    ) -> dict[str, Any]:
-        """Find changes between two runs that the chosen metrics do not see.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            baseline: the file of a run.
-            candidate: the file of a run.
-            metrics: such as nDCG@10.
-        """
-        collection = self._collection(qrels)
-        baseline, candidate = self._files(baseline, candidate)
-        return self._answer(blindspots(collection, baseline, candidate, list(metrics)))
-
-    def rank_similarity(
-        self, first: str, second: str, others: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """Compare the rankings of two runs or more without judgments: RBO, overlap, tau.
-
-        Args:
-            first: the file of a run.
-            second: the file of a run.
-            others: files of further runs; each pair is compared.
-        """
-        return self._answer(rank_similarity(*self._files(first, second, *others)))
-
-    def validate(self, files: list[str], against: str | None = None) -> dict[str, Any]:
-        """Check files of judgments, runs and ratings: errors and warnings with lines.
-
-        Args:
-            files: to check.
-            against: judgments that runs are checked against.
-        """
-        judged = None if against is None else self.folder.file(against)
-        return self._answer(validate(self._files(*files), judged))
-
-    def describe(self, files: list[str]) -> dict[str, Any]:
-        """Show what files hold: format, queries, grades, overlap, hashes.
-
-        Args:
-            files: of any kind.
-        """
-        return self._answer(describe(self._files(*files)))
-
-    def advise(
-        self, qrels: CollectionLike | None = None, runs: list[str] | None = None
-    ) -> dict[str, Any]:
-        """Recommend metrics, cutoffs and a gate policy for data.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            runs: files of runs.
-        """
-        collection = None if qrels is None else self._collection(qrels)
-        return self._answer(advise(collection, self._files(*(runs or []))))
-
-    def list_files(self) -> dict[str, Any]:
-        """List the files of the folder with their bytes, without those that a dot hides."""
-        root = self.folder.root
-        files = [
-            {"file": str(path.relative_to(root)), "bytes": path.stat().st_size}
-            for path in sorted(root.rglob("*"))
-            if path.is_file()
-            and not path.is_symlink()
-            and not any(component.startswith(".") for component in path.relative_to(root).parts)
-        ]
-        return {"files": files, "in_all": len(files)}
-
-    def list_metrics(self, name: str | None = None) -> dict[str, Any]:
-        """List all metrics; with a name its formula, parameters, what it sees and what it does not.
-
-        Args:
-            name: of a metric, such as nDCG.
-        """
-        return content_of(metric_details(name)) if name else index_of(metrics())
-
-    def list_conventions(self, name: str | None = None) -> dict[str, Any]:
-        """List the conventions that reproduce other tools; with a name its rules.
-
-        Args:
-            name: of a convention, such as ranx.
-        """
-        return content_of(convention_details(name)) if name else index_of(conventions())
-
-    def list_formats(self) -> dict[str, Any]:
-        """List the file formats that can be read and written."""
-        return content_of(formats())
-
-    def list_policy_keys(self) -> dict[str, Any]:
-        """Show what a gate policy can contain: settings, kinds of rules, their parameters."""
-        return {"schema": policy_keys().to_dict()}
-
-    def write_report(self, qrels: CollectionLike, runs: list[str], output: str) -> dict[str, Any]:
-        """Write a page (HTML) that compares runs; the first one is the baseline.
-
-        Args:
-            qrels: the file of judgments or of a collection (TOML); or an object with the fields of
-                one: judgments, columns, grades, tags, items, sample, predicted, and others.
-            runs: two files of runs, or more.
-            output: the new file, which must end in .html.
-        """
-        if not output.endswith(".html"):
-            raise UsageError("the page's name must end in .html.", code="invalid-path")
-        target = self.folder.target(output)
-        baseline_file, *other_runs = self._files(*runs)
-        compare(self._collection(qrels), baseline_file, other_runs).report(target)
-        return {"written": output, "bytes": target.stat().st_size}
-
-    def convert(self, source: str, output: str, to: str | None = None) -> dict[str, Any]:
-        """Convert a file to another format, and report what is lost.
-
-        Args:
-            source: the file.
-            output: the new file.
-            to: its format; by default that of its suffix.
-        """
-        target = self.folder.target(output)
-        return self._answer(convert(self.folder.file(source), target, to=to))
+    @property
+    def description(self) -> str:
+        """What the verb does, and what the arguments are."""
+        summary = inspect.cleandoc(self.verb.__doc__ or "").partition("\n")[0]
+        lines = [f"    {argument.name}: {argument.help}" for argument in self.arguments]
+        return "\n".join([summary, "", "Args:", *lines])
 
 
-WRITING = ("write_report", "convert")
-"""The tools that write."""
+def make_tools(folder: Folder) -> list[Tool]:
+    """Every tool on the files of a folder, by name."""
+
+    def tool(
+        verb: Callable[..., Any], *names: str, saved: str = "", writes: bool = False, **fixed: Any
+    ) -> Tool:
+        """A tool that states these parameters of a verb; a second word is their name there."""
+        arguments: list[Argument] = []
+        for spec in names:
+            name = spec.split()[0]
+            declared = fields_of(Test)["method"] if name == "test" else verb_parameter(verb, name)
+            content = (
+                f"{declared.content.removesuffix('s')}s" if declared.many else declared.content
+            )
+            key = "saved" if name == saved else name if name in _INPUTS else content
+            is_run = "run" in content and (not arguments or arguments[0].required)
+            may_be_none = declared.many and declared.content == "run"
+            required = declared.required or (is_run and not may_be_none)
+            arguments.append(
+                Argument(spec.split()[-1], declared, _INPUTS.get(key, _WORD), required)
+            )
+        return Tool(verb.__name__, verb, tuple(arguments), fixed, folder, writes)
+
+    collection = "collection qrels"
+    tools = (
+        tool(evaluate, collection, "runs", "metrics", "convention"),
+        tool(compare, collection, "baseline", "candidates", "metrics", "convention", "test"),
+        tool(
+            gate,
+            *(collection, "baseline", "candidate", "policy"),
+            saved="baseline",
+            log=False,
+            folder=folder.root,
+        ),
+        tool(explain, collection, "run", "query", "metric", "convention"),
+        tool(reconcile, collection, "run", "metric", "value"),
+        tool(holes, collection, "baseline", "candidate", "metrics"),
+        tool(blindspots, collection, "baseline", "candidate", "metrics"),
+        tool(rank_similarity, "first", "second", "others"),
+        tool(validate, "files", "against"),
+        tool(describe, "files"),
+        tool(advise, collection, "runs"),
+        tool(convert, "source", "target output", "to", writes=True),
+        tool(list_files, root=folder.root),
+        tool(list_metrics, "name"),
+        tool(list_conventions, "name"),
+        tool(list_formats),
+        tool(list_policy_keys),
+        tool(write_report, collection, "runs", "target output", root=folder.root, writes=True),
+    )
+    return sorted(tools, key=lambda one: one.name)
+
+
+def list_files(root: Path) -> dict[str, Any]:
+    """List the files of the folder with their bytes, without those that a dot hides."""
+    files = [
+        {"file": str(path.relative_to(root)), "bytes": path.stat().st_size}
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+        and not path.is_symlink()
+        and not any(component.startswith(".") for component in path.relative_to(root).parts)
+    ]
+    return {"files": files, "in_all": len(files)}
+
+
+def list_metrics(name: str | None = None) -> dict[str, Any]:
+    """List all metrics; with a name its formula, parameters, what it sees and what it does not.
+
+    Args:
+        name: a metric, such as nDCG.
+    """
+    return content_of(metric_details(name)) if name else index_of(metrics())
+
+
+def list_conventions(name: str | None = None) -> dict[str, Any]:
+    """List the conventions that reproduce other tools; with a name its rules.
+
+    Args:
+        name: a convention, such as ranx.
+    """
+    return content_of(convention_details(name)) if name else index_of(conventions())
+
+
+def list_formats() -> dict[str, Any]:
+    """List the file formats that can be read and written."""
+    return content_of(formats())
+
+
+def list_policy_keys() -> dict[str, Any]:
+    """Show what a gate policy can contain: settings, kinds of rules, their parameters."""
+    return {"schema": policy_keys().to_dict()}
+
+
+def write_report(
+    collection: Collection | QrelsLike, runs: Sequence[RunLike], target: Path, *, root: Path
+) -> dict[str, Any]:
+    """Write a page (HTML) that compares two runs or more; the first one is the baseline.
+
+    Args:
+        collection: judgments, or a `Collection`.
+        runs: two or more.
+        target: the page, whose name ends in .html.
+        root: the folder.
+    """
+    if target.suffix != ".html":
+        raise UsageError("the page's name must end in .html.", code="invalid-path")
+    baseline, *candidates = runs
+    compare(collection, baseline, candidates).report(target)
+    return {"written": str(target.relative_to(root)), "bytes": target.stat().st_size}

@@ -14,12 +14,18 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.option_types import CONVENTION, SectionedCommand
 from rankgate.core.console.terminal_output import print_result
+from rankgate.core.declare import declared_parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.explanation.explain import DEPTH, explain
-from rankgate.measurement.explanation.reconcile import bridge, find_reported, reconcile_metrics
+from rankgate.measurement.explanation.reconcile import (
+    bridge,
+    find_reported,
+    reconcile,
+    reconcile_metrics,
+)
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
@@ -86,7 +92,7 @@ def explain_command(
 @click.option(
     "--value",
     metavar="NUMBER",
-    help="Find the conventions that give this reported value.",
+    help=declared_parameter(reconcile, "value").sentence,
 )
 @of_collection("run", from_flag="--from-format")
 @shared_options.form(*FORMS)

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.explanation.cached_lists import CachedLists
     from rankgate.measurement.metrics.metric_declaration import Metric
 
-    Given = Any
-    """A path, a frame, a dict of dicts."""
-
 
 TOLERANCE = 1e-12
 """Means that differ by no more are the same number, added up in another order."""
@@ -354,8 +351,8 @@ def _group_by_number(means_by_metric: list[tuple[str, list[tuple[str, float]]]])
 
 @overload
 def reconcile(
-    collection: Collection | Given,
-    run: Given,
+    collection: Collection | QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     *,
     from_: str | Convention,
@@ -365,8 +362,8 @@ def reconcile(
 
 @overload
 def reconcile(
-    collection: Collection | Given,
-    run: Given,
+    collection: Collection | QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     *,
     value: str | float,
@@ -376,8 +373,8 @@ def reconcile(
 
 @overload
 def reconcile(
-    collection: Collection | Given,
-    run: Given,
+    collection: Collection | QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     *,
     conventions: Sequence[str | Convention] = ...,
@@ -385,8 +382,8 @@ def reconcile(
 
 
 def reconcile(
-    collection: Collection | Given,
-    run: Given,
+    collection: Collection | QrelsLike,
+    run: RunLike,
     metric: str | Metric,
     *,
     from_: str | Convention | None = None,
@@ -394,7 +391,7 @@ def reconcile(
     value: str | float | None = None,
     conventions: Sequence[str | Convention] = (),
 ) -> Reconciliation | Bridge | Finding:
-    """Explain why one metric on the same data has several numbers.
+    """Explain why tools give different values for one metric, or which tool gives a value.
 
     Without more, the run is scored under every convention: who agrees, and what separates the
     others. With ``from_`` and ``to`` the conventions are connected one axis at a
@@ -406,7 +403,8 @@ def reconcile(
         metric: one metric or its name.
         from_: the convention to start from: a name, a TOML file, or a convention.
         to: the convention to arrive at.
-        value: a number as it was reported; as a word, ``"0.430"``, its last digit counts too.
+        value: find the conventions that give this reported value; as a word, ``"0.430"``, its
+            last digit counts too.
         conventions: those to look through; none is all that have a name, of a metric on lists
             those of the tools that have it, besides our own.
 
