@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import run_notices
@@ -73,7 +74,7 @@ def explain(
     metric: str | Metric,
     convention: str | Convention = "trec",
     *,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
 ) -> Explanation:
     """Show how the value of one metric for one query was computed, document by document.
 
@@ -83,7 +84,8 @@ def explain(
         query: the id of the query.
         metric: one metric or its name.
         convention: the rules that the number follows: a name, a TOML file, or a convention.
-        depth: how many documents to show of each list, those that matter first; None is all.
+        depth: show at most this many documents of each list, the most important first; all without
+            it.
 
     Raises:
         InputError: data that cannot be read, with file and line.

@@ -171,6 +171,8 @@ def _field_schema(field: Field) -> dict[str, Any]:
         schema["pattern"] = "^[^\\u0000]*$"
         if field.required:
             schema["minLength"] = 1
+    if field.unset not in (None, "", ()):
+        schema["default"] = list(field.unset) if isinstance(field.unset, tuple) else field.unset
     explanation = ". ".join(text for text in (field.label, field.help) if text)
     return schema | ({"description": explanation} if explanation else {})
 

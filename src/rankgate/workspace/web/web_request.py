@@ -1,18 +1,20 @@
 """Requests as handlers see them, routes as data, and the fields of both.
 
 A handler sees the sender, the address, and checked values. A route holds path, method,
-permission and fields; values of a request are checked as its route declares them. Last come
-the choices that forms offer in lists, besides those that a route declares.
+permission and fields; values of a request are checked as its route declares them. Fields that
+state parameters of verbs are made of what the verbs declare. Last come the choices that forms
+offer in lists, besides those that a route declares.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from rankgate.core.declare import Parameter, declared_parameter
 from rankgate.core.frozen import dataclass
 from rankgate.data.formats import registry
 from rankgate.store.blobs import stored_runs
@@ -174,8 +176,9 @@ class Field:
         most: characters, or rows.
         least, largest: the bounds of a number; None is without.
         default: what the form shows at first.
+        unset: its value where it was not sent.
         columns: the fields of each row.
-        schema: the JSON schema of an object or an array.
+        schema: the JSON schema of an object or an array; an array may be words in one text, too.
         options: the words of a list of the project, where any other text is refused later.
     """
 
@@ -189,9 +192,64 @@ class Field:
     least: float | None = None
     largest: float | None = None
     default: str = ""
+    unset: Any = None
     columns: tuple[Field, ...] = ()
     schema: JsonObject = field(default_factory=dict)
     options: Callable[[WebRequest], list[str]] | None = None
+
+
+_KIND_OF_PARAMETER: Mapping[str, FieldKind] = {
+    "bool": "flag",
+    "int": "whole",
+    "float": "number",
+    "choice": "choice",
+}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+
+
+def declared_field(declared: Parameter, label: str = "", **own: Any) -> Field:
+    """The field that states a parameter: its name, type, limits, default, choices and help.
+
+    Args:
+        declared: the parameter.
+        label: for people; by default the name.
+        own: what the field has in another way.
+    """
+    name, default = declared.name, declared.default
+    low, high = (
+        None if math.isinf(bound) else int(bound) if bound.is_integer() else bound
+        for bound in (float(declared.range.low), float(declared.range.high))
+    )
+    made = Field(
+        name,
+        label or name.replace("_", " ").capitalize(),
+        "json" if declared.many else _KIND_OF_PARAMETER.get(declared.kind, "text"),
+        required=declared.required,
+        help=declared.sentence,
+        choices=tuple((choice, choice) for choice in declared.choices),
+        least=low,
+        largest=high,
+        default="" if default is None or declared.kind == "bool" else str(default),
+        unset=default,
+    )
+    if declared.many:
+        made = replace(made, default="", schema=_TEXTS)
+    return replace(made, **own)
+
+
+def declared_fields(
+    verb: Callable[..., Any], *names: str, **own: Mapping[str, Any]
+) -> tuple[Field, ...]:
+    """The fields that state parameters of a verb, or fields of a value.
+
+    Args:
+        verb: the function, or the class of the value.
+        names: the parameters.
+        own: by parameter what its field has in another way.
+    """
+    return tuple(
+        declared_field(declared_parameter(verb, name), **own.get(name, {})) for name in names
+    )
 
 
 @dataclass(frozen=True)
@@ -272,7 +330,7 @@ def _check_value(field: Field, value: Any) -> Any:
     if value is None or (isinstance(value, str) and not value.strip()):
         if field.required:
             raise invalid_value(name, "is missing")
-        return None
+        return field.unset
     if field.kind in {"number", "whole"}:
         return _read_number(field, value)
     if not isinstance(value, str):
@@ -304,11 +362,14 @@ def _read_rows(field: Field, value: Any) -> list[dict[str, Any]]:
 def _read_json(field: Field, value: Any) -> Any:
     """Read an object or an array of JSON; its contents are checked later, by their reader."""
     name = field.label or field.name
-    if value in (None, "") or (field.required and value == []):
+    kind, takes_words = field.schema["type"], "maxLength" in field.schema
+    if takes_words and isinstance(value, str) and len(value) <= field.schema["maxLength"]:
+        value = value.split()
+    if value in (None, "", []):
         if field.required:
             raise invalid_value(name, "is missing")
-        return None
-    kind = field.schema["type"]
+        return field.unset
+    kind = "array" if takes_words else kind
     if not isinstance(value, dict if kind == "object" else list):
         raise invalid_value(name, f"is not an {kind} of JSON")
     texts = field.schema.get("items") == {"type": "string"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.declare import fields_of
+from rankgate.core.declare import declared_parameter, fields_of
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.data.collection import Collection, collection_schema, parse_collection
 from rankgate.decisions.comparison.compare import compare
@@ -19,18 +19,24 @@ from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import Policy, load_default_policy, parse_policy
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
+from rankgate.measurement.metric_options import verb_parameter
 from rankgate.store.project_collection import project_table
 from rankgate.store.stored_project import StoredProject
-from rankgate.workspace.web.pages.result_pages import DEFAULT_METRICS, find_convention
+from rankgate.workspace.web.pages.result_pages import find_convention
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
-from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, Route, invalid_value
+from rankgate.workspace.web.web_request import (
+    VIEWING_ROLES,
+    Route,
+    declared_field,
+    invalid_value,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from rankgate.core.declare import Parameter
     from rankgate.core.present.base_result import Result
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -45,82 +51,35 @@ _POLICY_TABLES = ("gate", "rules")
 """The tables of a policy that a request may state; others name files."""
 
 
-def evaluate_runs(request: WebRequest) -> FileReply:
-    """Score runs of the project."""
-    values = request.values
-    metrics, rules = _metric_names(request), find_convention(values["convention"])
-    return _json_file(
-        evaluate(
-            _read_collection(request),
-            _read_runs(request, values["runs"]),
-            metrics,
-            rules,
-            bounds=values["bounds"],
-            slices=tuple(values["slices"] or ()),
-        )
-    )
+def _verb_handler(
+    verb: Callable[..., Result], names: Sequence[str], fixed: Mapping[str, Any]
+) -> Callable[[WebRequest], FileReply]:
+    """A handler that calls a verb with what a request states.
+
+    Args:
+        verb: the function.
+        names: its parameters that a request states.
+        fixed: the arguments that it does not state.
+    """
+    readers = {name: _reader_of(declared_parameter(verb, name)) for name in names}
+
+    def handle(request: WebRequest) -> FileReply:
+        arguments = {name: read(request, request.values[name]) for name, read in readers.items()}
+        return FileReply(to_json(verb(**arguments, **fixed).to_dict()), "application/json")
+
+    return handle
 
 
-def compare_runs(request: WebRequest) -> FileReply:
-    """Compare runs of the project with one of them."""
-    values = request.values
-    (baseline,) = _read_runs(request, [values["baseline"]])
-    candidates = _read_runs(request, values["candidates"])
-    return _json_file(
-        compare(
-            _read_collection(request),
-            baseline,
-            candidates,
-            _metric_names(request),
-            find_convention(values["convention"]),
-            test=_read_test(values["test"]),
-            slices=tuple(values["slices"] or ()),
-        )
-    )
-
-
-def gate_run(request: WebRequest) -> FileReply:
-    """Decide by a policy whether a run of the project may replace another one."""
-    baseline, candidate = _read_runs(
-        request, [request.values["baseline"], request.values["candidate"]]
-    )
-    return _json_file(
-        gate(
-            _read_collection(request),
-            baseline,
-            candidate,
-            _read_policy(request.values["policy"]),
-            log=False,
-        )
-    )
-
-
-def explain_value(request: WebRequest) -> FileReply:
-    """Show the computation of the value of a query of a run."""
-    values = request.values
-    (run,) = _read_runs(request, [values["run"]])
-    rules = find_convention(values["convention"])
-    return _json_file(
-        explain(
-            _read_collection(request),
-            run,
-            values["query"],
-            values["metric"],
-            rules,
-            depth=values["depth"],
-        )
-    )
-
-
-def _json_file(result: Result) -> FileReply:
-    return FileReply(to_json(result.to_dict()), "application/json")
+def _reader_of(declared: Parameter) -> Callable[[WebRequest, Any], Any]:
+    """The function that makes the argument of a verb of the value in a request."""
+    return _READERS.get(declared.name) or _READERS.get(declared.content) or (lambda _, value: value)
 
 
 def _stored_project(request: WebRequest) -> StoredProject:
     return StoredProject(request.store, request.project.name, request.project.id)
 
 
-def _read_collection(request: WebRequest) -> Collection:
+def _read_collection(request: WebRequest, stated: Any) -> Collection:
     """The collection of a request, whose texts name tables of the project.
 
     Raises:
@@ -137,7 +96,7 @@ def _read_collection(request: WebRequest) -> Collection:
             )
         return find_table(kind, name)
 
-    collection = parse_collection(request.values["collection"], table)
+    collection = parse_collection(stated, table)
     catalogue = collection.items.catalogue
     if isinstance(catalogue, int) and catalogue > _MAX_ITEMS:
         raise invalid_value("collection", f"a catalogue has {_MAX_ITEMS:,} items at most here")
@@ -149,11 +108,7 @@ def _read_runs(request: WebRequest, names: Sequence[str]) -> list[Run]:
     return [project.run(name) for name in names]
 
 
-def _metric_names(request: WebRequest) -> list[str]:
-    return (request.values["metrics"] or DEFAULT_METRICS).split()
-
-
-def _read_test(table: Any) -> Test:
+def _read_test(_request: WebRequest, table: Any) -> Test:
     """The test of a request.
 
     Raises:
@@ -167,7 +122,7 @@ def _read_test(table: Any) -> Test:
     return test
 
 
-def _read_policy(text: str | None) -> Policy:
+def _read_policy(_request: WebRequest, text: str | None) -> Policy:
     """The policy that a request states, which names no file; the default one without any.
 
     Raises:
@@ -189,113 +144,93 @@ def _read_policy(text: str | None) -> Policy:
     return policy
 
 
-def _texts_field(name: str, label: str, *, required: bool = False, help_: str = "") -> Field:
-    schema: JsonObject = {
-        "type": "array",
-        "minItems": int(required),
-        "items": {"type": "string"},
-    }
-    return Field(name, label, "json", required=required, help=help_, schema=schema)
+_READERS: Mapping[str, Callable[[WebRequest, Any], Any]] = {
+    "collection": _read_collection,
+    "run": lambda request, name: _stored_project(request).run(name),
+    "runs": _read_runs,
+    "convention": lambda _, name: find_convention(name),
+    "test": _read_test,
+    "policy": _read_policy,
+}
+"""What a verb gets for a value in a request, by the parameter's name, else by what it holds."""
 
-
-_COLLECTION = Field(
-    "collection",
-    "Collection",
-    "json",
-    required=True,
-    schema=collection_schema(),
-    help="Judgments, and data on queries, items and users. A text names judgments or a "
-    "run of the project; or a table of it: queries, documents. Any table may be an array of rows.",
-)
-_TEST = Field(
-    "test",
-    "Test",
-    "json",
-    help="How differences are tested.",
-    schema={
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {name: field.schema for name, field in fields_of(Test).items()},
+_OWN: Mapping[str, Mapping[str, Any]] = {
+    "collection": {
+        "kind": "json",
+        "schema": collection_schema(),
+        "help": "Judgments, and data on queries, items and users. A text names judgments "
+        "or a run of the project; or a table of it: queries, documents. Any table may be an array "
+        "of rows.",
     },
-)
-_METRICS = Field("metrics", "Metrics", most=300, help=f"{DEFAULT_METRICS} by default.")
-_CONVENTION = Field("convention", "Convention", most=50, help="trec by default.")
-_SLICES = _texts_field("slices", "Slices", help_="Tags; results are shown by their values, too.")
-_BASELINE = Field("baseline", "Baseline", required=True, most=200, help="The name of a run.")
-_AT = "/projects/{project}"
+    "run": {"required": True, "most": 200, "help": "The name of a run."},
+    "runs": {
+        "required": True,
+        "schema": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+        "help": "Names of runs.",
+    },
+    "metrics": {
+        "schema": {"type": ["array", "string"], "items": {"type": "string"}, "maxLength": 300}
+    },
+    "metric": {"most": 200},
+    "convention": {"most": 50},
+    "test": {
+        "kind": "json",
+        "unset": None,
+        "help": "How differences are tested.",
+        "schema": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {name: field.schema for name, field in fields_of(Test).items()},
+        },
+    },
+    "policy": {
+        "kind": "long",
+        "most": 50_000,
+        "help": "[gate] and [[rules]] in TOML; the default policy without it.",
+    },
+}
+"""What fields of requests have in another way: what the server reads as no file."""
+
+
+def _verb_route(
+    verb: Callable[..., Result], title: str, *names: str, name: str = "", **fixed: Any
+) -> Route:
+    """A verb as a route; its fields are what the verb declares.
+
+    Args:
+        verb: the function.
+        title: in a few words.
+        names: its parameters that a request states.
+        name: of the route; by default that of the verb.
+        fixed: the arguments that a request does not state.
+    """
+    fields = []
+    for parameter in names:
+        declared = verb_parameter(verb, parameter, reads_files=False)
+        own = _OWN.get(parameter) or _OWN.get(declared.content, {})
+        fields.append(declared_field(declared, **own))
+    return Route(
+        name or verb.__name__,
+        "POST",
+        f"/projects/{{project}}/{verb.__name__}",
+        VIEWING_ROLES,
+        _verb_handler(verb, names, fixed),
+        title,
+        tuple(fields),
+        in_archived=True,
+    )
+
+
+_SCORING = ("metrics", "convention", "slices")
 
 VERB_ROUTES = (
-    Route(
-        "evaluate",
-        "POST",
-        f"{_AT}/evaluate",
-        VIEWING_ROLES,
-        evaluate_runs,
-        "Evaluate",
-        (
-            _COLLECTION,
-            _texts_field("runs", "Runs", required=True, help_="Names of runs."),
-            _METRICS,
-            _CONVENTION,
-            _SLICES,
-            Field("bounds", "Bounds", "flag"),
-        ),
-        in_archived=True,
-    ),
-    Route(
-        "compare",
-        "POST",
-        f"{_AT}/compare",
-        VIEWING_ROLES,
-        compare_runs,
-        "Compare",
-        (
-            _COLLECTION,
-            _BASELINE,
-            _texts_field("candidates", "Candidates", required=True, help_="Names of runs."),
-            _METRICS,
-            _CONVENTION,
-            _SLICES,
-            _TEST,
-        ),
-        in_archived=True,
-    ),
-    Route(
-        "gate",
-        "POST",
-        f"{_AT}/gate",
-        VIEWING_ROLES,
-        gate_run,
-        "Gate",
-        (
-            _COLLECTION,
-            _BASELINE,
-            Field("candidate", "Candidate", required=True, most=200, help="The name of a run."),
-            Field(
-                "policy",
-                "Policy",
-                "long",
-                most=50_000,
-                help="[gate] and [[rules]] in TOML; the default policy without it.",
-            ),
-        ),
-        in_archived=True,
-    ),
-    Route(
-        "explain-value",
-        "POST",
-        f"{_AT}/explain",
-        VIEWING_ROLES,
-        explain_value,
+    _verb_route(evaluate, "Evaluate", "collection", "runs", *_SCORING, "bounds"),
+    _verb_route(compare, "Compare", "collection", "baseline", "candidates", *_SCORING, "test"),
+    _verb_route(gate, "Gate", "collection", "baseline", "candidate", "policy", log=False),
+    _verb_route(
+        explain,
         "How a value is computed",
-        (
-            _COLLECTION,
-            Field("run", "Run", required=True, most=200),
-            Field("query", "Query", required=True, most=500),
-            Field("metric", "Metric", required=True, most=200),
-            _CONVENTION,
-            Field("depth", "Documents of each list", "whole", least=1),
-        ),
-        in_archived=True,
+        *("collection", "run", "query", "metric", "convention", "depth"),
+        name="explain-value",
     ),
 )
