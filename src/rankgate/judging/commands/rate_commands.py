@@ -22,7 +22,7 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import option, parse_pairs, verb_options
+from rankgate.core.console.declared_options import parse_pairs, verb_options
 from rankgate.core.console.shared_options import check_paths, input_paths
 from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_to_stderr
 from rankgate.core.declare import fields_of
@@ -47,20 +47,13 @@ if TYPE_CHECKING:
 _DEFAULTS = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
 
 
-def _field_options(*names: str) -> list[Callable[..., Any]]:
-    """Options declared by fields of `Judge`; a second word is the metavar."""
-    declared = fields_of(Judge)
-    split = (field_spec.partition(" ") for field_spec in names)
-    return [option(declared[name], metavar=metavar or None) for name, _, metavar in split]
-
-
 _OPTIONS = (
     click.option(
         "--llm",
         metavar="MODEL",
         help="Rate with this language model; the options below apply to it.",
     ),
-    *_field_options("protocol", "url URL", "key_from VARIABLE"),
+    verb_options(Judge, "protocol", "url URL", "key_from VARIABLE"),
     click.option(
         "--template",
         type=click.Path(),
@@ -68,7 +61,7 @@ _OPTIONS = (
         help="The prompt file, with {{query}} and {{document}}; by default a built-in one for "
         "grades 0 to 3, or for 0 and 1.",
     ),
-    *_field_options("structure"),
+    verb_options(Judge, "structure"),
     click.option(
         "--parameter",
         "parameters",
@@ -76,14 +69,15 @@ _OPTIONS = (
         metavar="NAME=JSON",
         help=f"A parameter of requests; null removes it. Default: {_DEFAULTS}.",
     ),
-    *_field_options("concurrency", "retries", "backoff", "timeout"),
+    verb_options(Judge, "concurrency", "retries", "backoff", "timeout"),
     click.option(
         "--prices",
         type=(float, float),
         metavar="INPUT OUTPUT",
         help="The price of a million tokens of input and of output.",
     ),
-    *_field_options(
+    verb_options(
+        Judge,
         "ceiling MONEY",
         "calls N",
         "tokens N",
@@ -104,9 +98,10 @@ def add_judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
         judge_options = {name: arguments.pop(name) for name in _NAMES}
         return function(*args, judge=_judge(llm, judge_options), **arguments)
 
+    command: Callable[..., Any] = with_judge
     for decorator in reversed(_OPTIONS):
-        with_judge = decorator(with_judge)
-    return with_judge
+        command = decorator(command)
+    return command
 
 
 def _judge(model: str | None, judge_options: dict[str, Any]) -> Judge | None:

@@ -118,7 +118,7 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 @click.option(
     "--batch",
     metavar="NAME",
-    help="Add the unrated pairs to this batch.",
+    help="Add the unrated pairs to this batch; it is made if there is none.",
 )
 @click.option(
     "--final",

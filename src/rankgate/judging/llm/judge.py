@@ -254,7 +254,7 @@ class Judge:
         timeout: The time limit of a request in seconds.
         backoff: Seconds to wait before the first retry, doubled each time.
         prices: of tokens, by the million.
-        ceiling: The cost limit of all requests for this file of ratings; needs --prices.
+        ceiling: The cost limit of all requests for this file of ratings; needs ``prices``.
         calls: The largest number of requests for this file of ratings, or for this run in a store.
         tokens: The largest number of tokens, of input and output together, counted as requests are.
         longest: Shorten each field of a document to this length; without it fields are complete.

@@ -51,7 +51,7 @@ def admit_model(
         rater: the number of the model.
         demands: what it must show.
         rule: how several people's grades become one.
-        with_runs: also compare the order of the project's runs, if there are three or more.
+        with_runs: also compare the order of the project's runs.
         user: who asks.
 
     Raises:

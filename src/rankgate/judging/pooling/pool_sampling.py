@@ -251,7 +251,7 @@ class PoolDesign:
     Attributes:
         depth: The depth of the pool: how many documents of each list; with strata, their last rank.
         order: What is judged first: rank, disagreement, move-to-front or influence.
-        metric: The metric for --order influence, which compares the first two runs.
+        metric: The metric for ``order`` influence, which compares the first two runs.
         rel: The smallest relevant grade, for move-to-front.
         strata: Draw a sample: 10:1,50:0.3 takes all of the first ten ranks and 30 % of the others
             down to rank 50. Each document has its probability in the column inclusion.

@@ -281,15 +281,13 @@ def import_file(
         project: its name.
         source: a path; ``NAME:PATH`` names the format.
         from_: the name of the format; found by looking into the file if not given.
-        columns: the columns of a CSV or TSV file that have no usual name, as in
-            query=search_term,doc=sku,rater=who,grade=stars; grades of several raters side by side
-            are grade=ann+bob or grade=rater_*.
-        transform: what grades become on the project's scale: ``graded-to-binary`` and its like,
-            a file with one ``from: to`` a line, or the lines.
-        final: the rater, or the column of grades, whose grades are final words.
-        batch: a batch to which pairs without a rating are added, to be rated; it is made if there
-            is none.
-        dry_run: only report what would come of it; the store stays as it is.
+        columns: the columns of a sheet that have no usual name, as in query=term,doc=sku; grades
+            of several raters side by side are grade=ann+bob or grade=rater_*.
+        transform: what grades become on the project's scale: graded-to-binary and its like, a file
+            with one 'from: to' a line, or '1: 0; 2: 1'.
+        final: the grades of this rater, or of this column of grades, replace those of others.
+        batch: add the unrated pairs to this batch; it is made if there is none.
+        dry_run: only report; the store stays as it is.
 
     Raises:
         InputError: a file that cannot be read; grades that are not on the project's scale.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from rankgate.judging.admission.requirements import Demands
+from rankgate.judging.llm.judge import Judge
+from rankgate.judging.models.model_admission import admit_model
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages import model_pages, watching_pages
-from rankgate.workspace.web.web_request import MANAGING_ROLES, VIEWING_ROLES, Field, Route
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    Route,
+    declared_fields,
+)
 
 _MODELS_PATH = "/projects/{project}/models"
-_LIMIT_FIELDS = (
-    Field("calls", "Requests at most", "whole", default="1000", least=1),
-    Field("tokens", "Tokens at most", "whole", least=1),
-    Field("ceiling", "Money at most", "number", help="Needs prices.", least=0),
-)
+_LIMIT_FIELDS = declared_fields(Judge, "calls", "tokens", "ceiling", calls={"default": "1000"})
 _JOB_FIELDS = (
     Field("endpoint", "Endpoint", required=True, most=100),
     Field("model", "Model", required=True, most=200),
@@ -24,7 +28,7 @@ _JOB_FIELDS = (
         help="With {{query}}, {{document}} and {{grades}}. By default the one of rankgate, "
         "for grades 0 to 3 or 0 and 1. Another prompt is another rater.",
     ),
-    Field("confidence", "Ask for a confidence from 0 to 1", "flag", default="1"),
+    *declared_fields(Judge, "confidence", confidence={"default": "1"}),
     Field(
         "doubt",
         "People look at grades of a confidence below",
@@ -43,13 +47,7 @@ _JOB_FIELDS = (
     *_LIMIT_FIELDS,
     Field("price_input", "Price of a million tokens of input", "number", least=0),
     Field("price_output", "Price of a million tokens of output", "number", least=0),
-    Field(
-        "structure",
-        "How the endpoint enforces JSON",
-        "choice",
-        default="schema",
-        choices=(("schema", "by a schema"), ("object", "as any object"), ("none", "not at all")),
-    ),
+    *declared_fields(Judge, "structure"),
     Field(
         "parameters",
         "Parameters of requests",
@@ -57,10 +55,10 @@ _JOB_FIELDS = (
         most=5_000,
         help='An object of JSON, such as {"temperature": 0, "max_tokens": 512}.',
     ),
-    Field("longest", "Characters of a field of a document at most", "whole", least=1),
-    Field("concurrency", "Requests at the same time", "whole", least=1),
+    *declared_fields(
+        Judge, "longest", "concurrency", concurrency={"default": "", "unset": None}
+    ),  # without it that of the endpoint
 )
-_DEMANDS = Demands()
 
 MODEL_ROUTES = (
     Route("models", "GET", _MODELS_PATH, VIEWING_ROLES, model_pages.models_page, "Models"),
@@ -115,23 +113,8 @@ MODEL_ROUTES = (
         model_pages.admit_rater,
         "Compare with people",
         (
-            Field(
-                "alpha",
-                "Agreement of at least (Krippendorff's alpha)",
-                "number",
-                default=f"{_DEMANDS.alpha:g}",
-            ),
-            Field("bias", "Mean difference of at most", "number", default=f"{_DEMANDS.bias:g}"),
-            Field(
-                "pairs", "Pairs that both graded, at least", "whole", default=str(_DEMANDS.pairs)
-            ),
-            Field(
-                "answered",
-                "Share of pairs that the model graded, at least",
-                "number",
-                default=f"{_DEMANDS.answered:g}",
-            ),
-            Field("with_runs", "Also compare the order of three runs or more", "flag"),
+            *declared_fields(Demands, *model_pages.DEMANDS),
+            *declared_fields(admit_model, "with_runs"),
         ),
         scope="manage",
     ),

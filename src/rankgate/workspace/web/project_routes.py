@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from rankgate.data.qrels import SCALES
+from rankgate.judging.pooling.pool import order_facts
+from rankgate.judging.pooling.pool_sampling import PoolDesign
 from rankgate.judging.resolution.rated_evaluation import TOOL_RULES
+from rankgate.judging.store.import_export import import_file
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages import (
     account_pages,
@@ -14,7 +17,14 @@ from rankgate.workspace.web.pages import (
     rating_pages,
     result_pages,
 )
-from rankgate.workspace.web.web_request import ADMIN, MANAGING_ROLES, VIEWING_ROLES, Field, Route
+from rankgate.workspace.web.web_request import (
+    ADMIN,
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    Route,
+    declared_fields,
+)
 
 STRATEGY_FIELD = Field(
     "strategy",
@@ -40,6 +50,15 @@ _RATERS = Field(
         ("agree", "until two agree"),
     ),
 )
+TRANSFORM_FIELD = Field(
+    "transform",
+    "Transform",
+    "long",
+    most=2_000,
+    help="What each grade becomes on the project's scale, a line each: 2: 1. Or graded-to-binary, "
+    "graded-to-detail, and so on.",
+)
+_COLUMNS = {"kind": "text", "most": 5_000}
 _FORMAT = Field("format", "Format", most=50)
 _PART_FIELD = Field(
     "what", "What", most=200, help="ratings, judgments/NAME, run/NAME, queries, documents"
@@ -201,27 +220,11 @@ FILE_ROUTES = (
                 help="Only if it is not recognised.",
                 options=web_request.list_format_names,
             ),
-            Field(
-                "columns",
-                "Columns of a sheet",
-                most=5_000,
-                help="Only if they have no usual name: query=term,doc=sku,grade=rater_*",
+            *declared_fields(
+                import_file, "columns", "final", columns=_COLUMNS, final={"most": 200}
             ),
-            Field("final", "Rater or column with the final word", most=200),
-            Field(
-                "transform",
-                "Mapping of grades",
-                "long",
-                most=2_000,
-                help="Only if the file has another scale: what each grade becomes, a line each: "
-                "2: 1. Or graded-to-binary and its like.",
-            ),
-            Field(
-                "batch",
-                "Batch for pairs without a rating",
-                most=100,
-                help="They are left out if you name none.",
-            ),
+            TRANSFORM_FIELD,
+            *declared_fields(import_file, "batch", batch={"most": 100}),
             Field("preview", kind="flag", help="Only report what would change."),
         ),
         scope="manage",
@@ -402,19 +405,11 @@ WORK_ROUTES = (
         "Add the batch",
         (
             _NAME,
-            Field(
-                "order",
-                "What is judged first",
-                "choice",
-                choices=(
-                    ("influence", "what could change the comparison of the first two runs"),
-                    ("disagreement", "where runs disagree"),
-                    ("rank", "what ranks first"),
-                ),
-            ),
+            *declared_fields(
+                PoolDesign, "order", order={"default": "", "unset": None, "choices": order_facts()}
+            ),  # without it influence, where there are judgments and two runs
             *_TWO_RUNS_FIELDS,
-            Field("metric", "Metric", most=100),
-            Field("depth", "Documents of each list", "whole", default="10"),
+            *declared_fields(PoolDesign, "metric", "depth", metric={"most": 100}),
             Field("most", "Pairs at most", "whole", default="100"),
             STRATEGY_FIELD,
             Field("priority", "Priority; higher is first", "whole", default="1"),

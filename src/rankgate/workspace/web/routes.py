@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.judging.resolution.resolve import rules
+from rankgate.core.console.shared_options import SCALE
+from rankgate.core.declare import declared_parameter
+from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
@@ -21,6 +23,7 @@ from rankgate.workspace.web.project_routes import (
     ARCHIVE_ROUTES,
     FILE_ROUTES,
     STRATEGY_FIELD,
+    TRANSFORM_FIELD,
     WORK_ROUTES,
 )
 from rankgate.workspace.web.record_routes import DASHBOARD_ROUTES, RECORD_ROUTES, REMOTE_ROUTES
@@ -33,6 +36,8 @@ from rankgate.workspace.web.web_request import (
     VIEWING_ROLES,
     Field,
     Route,
+    declared_field,
+    declared_fields,
 )
 
 if TYPE_CHECKING:
@@ -250,16 +255,14 @@ _ANY_ROLE = Field(
     choices=(*_ROLE.choices, ("none", "none: leaves the project")),
 )
 _METRICS = Field("metrics", "Metrics", default=result_pages.DEFAULT_METRICS, most=300)
-_RULE = Field(
-    "rule",
-    "Rule",
-    "choice",
-    required=True,
-    default="majority",
+_DECLARED_RULE = declared_parameter(resolve, "rule")
+_RULE = declared_field(
+    _DECLARED_RULE,
+    kind="choice",
     choices=tuple(
         (rule.name, f"{rule.name}: {rule.title}") for rule in rules() if rule.name != "adjudicated"
     ),
-    help="Final words on disagreements count before any rule.",
+    help=f"{_DECLARED_RULE.sentence} Final words on disagreements count before any rule.",
 )
 _ACCOUNT_ROUTES = (
     Route("account", "GET", "/account", SIGNED_IN, account_pages.account_page, "Your account"),
@@ -332,13 +335,7 @@ _PROJECT_ROUTES = (
             ),
             Field("title", "Title", most=200),
             Field("description", "About it", "long", most=5_000),
-            Field(
-                "scale",
-                "Scale",
-                default="graded",
-                most=200,
-                help="binary, graded (0 to 3), a range such as 0..4, or a list: 0,1,10,100",
-            ),
+            declared_field(SCALE, default="graded", most=200),
         ),
         scope="admin",
     ),
@@ -579,15 +576,8 @@ _RESULT_ROUTES = (
         (
             Field("name", "Name of the judgments", required=True, most=100),
             _RULE,
-            Field(
-                "transform",
-                "Mapping to another scale",
-                "long",
-                most=2_000,
-                help="What each grade becomes before the rule, a line each: 2: 1. Or "
-                "graded-to-binary, graded-to-detail, and so on.",
-            ),
-            Field("slots", "Use only so many grades of a pair, the first ones", "whole", least=1),
+            TRANSFORM_FIELD,
+            *declared_fields(resolve, "slots"),
             _METRICS,
             Field("convention", "Convention of the metrics", most=50),
             Field(

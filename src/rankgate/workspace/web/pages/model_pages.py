@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import WebRequest
 
 
+DEMANDS = ("alpha", "bias", "pairs", "answered")
+"""The demands that a form states; the others are of attacks and of families of models."""
+
 _MAX_ANSWERS = 50
 
 
@@ -164,11 +167,7 @@ def model_page(request: WebRequest) -> PageReply:
 def admit_rater(request: WebRequest) -> ActionReply:
     """Compare a model with people; it counts if it passes."""
     fields, number = request.values, request.path["rater"]
-    defaults = vars(Demands())
-    requested = {name: fields[name] for name in ("alpha", "bias", "pairs", "answered")}
-    demands = Demands(
-        **{name: defaults[name] if value is None else value for name, value in requested.items()}
-    )
+    demands = Demands(**{name: fields[name] for name in DEMANDS})
     _refuse_unknown(request)
     admission, _ = admit_model(
         request.store,

@@ -166,7 +166,7 @@ def resolve_ratings(request: WebRequest) -> Reply:
 def _resolve(request: WebRequest) -> ResolvedJudgments:
     """The ratings by the rule; final words count before it."""
     fields = request.values
-    rule = fields["rule"] or "majority"
+    rule = fields["rule"]
     options: dict[str, Any] = {
         "transform": parse_grade_mapping(fields["transform"]),
         "slots": fields["slots"],
@@ -197,7 +197,7 @@ def _preview_page(request: WebRequest, resolution: ResolvedJudgments) -> PageRep
         numbers = _mean_rows(connection, request, new, old)
     data = {
         "project": request.project.name,
-        "rule": request.values["rule"] or "majority",
+        "rule": request.values["rule"],
         "given": {
             name: request.values[name]
             for name in _PREVIEW_FIELDS
