@@ -297,7 +297,7 @@ def test_an_option_is_the_same_everywhere(command, channel):
 def _differences(declared: Parameter, one: Offered, option: click.Option | None) -> list[str]:
     """What differs between what a verb declares, what is offered, and the option of the command."""
     kinds = {"float": "number", "int": "integer", "bool": "boolean"}
-    kind = "array" if declared.many else kinds.get(declared.kind, "string")
+    kind = "array" if declared.repeatable else kinds.get(declared.kind, "string")
     default = tuple(one.default) if isinstance(one.default, list) else one.default
     pairs = {
         "type": (one.kind, kind),
@@ -310,7 +310,7 @@ def _differences(declared: Parameter, one: Offered, option: click.Option | None)
     if option is not None:
         choices = tuple(getattr(option.type, "choices", ()))
         pairs["choices of the command"] = (choices, declared.choices)
-        pairs["several of the command"] = (option.multiple, declared.many)
+        pairs["several of the command"] = (option.multiple, declared.repeatable)
         helps.append(_plain(option.help))
     shortest = min(helps, key=len)
     pairs |= {f"help {text!r}": (text[: len(shortest)], shortest) for text in helps}

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 _SHARED = {
     shared.name: shared
     for shared in (
-        Parameter("metrics", "texts", "A metric such as nDCG@10, AP(rel=2) or P.5,10", many=True),
+        Parameter(
+            "metrics", "texts", "A metric such as nDCG@10, AP(rel=2) or P.5,10", repeatable=True
+        ),
         Parameter("metric", "text", "The metric, such as nDCG@10.", required=True),
         Parameter("convention", "text", "Compute metrics as this tool does, such as trec9", "trec"),
     )

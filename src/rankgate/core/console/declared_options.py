@@ -195,7 +195,7 @@ def verb_options(
             aliases = registry.aliases if isinstance(registry, Registry) else {}
             kind = str(signature[name].annotation)
             is_mapping = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
-            is_repeatable = declared.many or is_mapping
+            is_repeatable = declared.repeatable or is_mapping
             if is_mapping:
                 declared = replace(declared, default=())
                 value_type = float if "float" in kind else str

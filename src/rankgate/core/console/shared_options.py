@@ -25,7 +25,6 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console.option_types import COLLECTION, FORMAT, OUTPUT, SectionOption
-from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import suffix_of
@@ -172,14 +171,11 @@ resamples = click.option(
     show_default=True,
     help="The number of resamples for an interval.",
 )
-SCALE = Parameter(
-    "scale",
-    "text",
+SCALE_HELP = (
     "The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or a list "
-    "such as 0,1,10,100.",
-    optional=True,
+    "such as 0,1,10,100."
 )
-scale = click.option("--scale", metavar="SCALE", help=SCALE.help)
+scale = click.option("--scale", metavar="SCALE", help=SCALE_HELP)
 from_option = click.option(
     "--from",
     "from_",

@@ -166,7 +166,7 @@ class Parameter:
         optional: whether None is a value.
         only_with: what other parameters must be for this one to have an effect.
         content: what an input holds, such as qrels, run or path; empty for other values.
-        many: whether several values may be given.
+        repeatable: whether several values may be given.
     """
 
     name: str
@@ -179,7 +179,7 @@ class Parameter:
     optional: bool = False
     only_with: tuple[OnlyWith, ...] = ()
     content: str = ""
-    many: bool = False
+    repeatable: bool = False
 
     @property
     def sentence(self) -> str:
@@ -367,7 +367,7 @@ def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
 
 
 _INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
-_SEVERAL = re.compile(r"^Sequence\[|Sequence\[\w+Like\]")
+_SEQUENCE = re.compile(r"^Sequence\[|Sequence\[\w+Like\]")
 
 
 def declared_parameter(verb: Callable[..., Any], name: str) -> Parameter:
@@ -387,9 +387,9 @@ def declared_parameter(verb: Callable[..., Any], name: str) -> Parameter:
     like_match = _INPUT_TYPE.search(annotation)
     content = like_match[1].lower() if like_match else "path" if "Path" in annotation else ""
     if argument.kind is inspect.Parameter.VAR_POSITIONAL:
-        return replace(declared, content=content, many=True, default=(), required=False)
-    many = content == "runs" or bool(_SEVERAL.search(annotation))
-    return replace(declared, content=content, many=many)
+        return replace(declared, content=content, repeatable=True, default=(), required=False)
+    repeatable = content == "runs" or bool(_SEQUENCE.search(annotation))
+    return replace(declared, content=content, repeatable=repeatable)
 
 
 def fields_of(kind: type) -> Mapping[str, Parameter]:

@@ -69,7 +69,9 @@ def _bounded_call(tool: Tool, page: Page) -> Callable[..., dict[str, Any]]:
     call.__signature__ = Signature(  # type: ignore[attr-defined]
         parameters, return_annotation=answer
     )
-    call.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": answer}
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {
+        "return": answer
+    }
     return call
 
 

@@ -328,11 +328,13 @@ def make_tools(folder: Folder) -> list[Tool]:
             name = spec.split()[0]
             declared = fields_of(Test)["method"] if name == "test" else verb_parameter(verb, name)
             content = (
-                f"{declared.content.removesuffix('s')}s" if declared.many else declared.content
+                f"{declared.content.removesuffix('s')}s"
+                if declared.repeatable
+                else declared.content
             )
             key = "saved" if name == saved else name if name in _INPUTS else content
             is_run = "run" in content and (not arguments or arguments[0].required)
-            may_be_none = declared.many and declared.content == "run"
+            may_be_none = declared.repeatable and declared.content == "run"
             required = declared.required or (is_run and not may_be_none)
             arguments.append(
                 Argument(spec.split()[-1], declared, _INPUTS.get(key, _WORD), required)
@@ -366,7 +368,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(list_policy_keys),
         tool(write_report, collection, "runs", "target output", root=folder.root, writes=True),
     )
-    return sorted(tools, key=lambda one: one.name)
+    return sorted(tools, key=lambda made_tool: made_tool.name)
 
 
 def list_files(root: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.console.shared_options import SCALE
+from rankgate.core.console.shared_options import SCALE_HELP
 from rankgate.core.declare import declared_parameter
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
@@ -335,7 +335,7 @@ _PROJECT_ROUTES = (
             ),
             Field("title", "Title", most=200),
             Field("description", "About it", "long", most=5_000),
-            declared_field(SCALE, default="graded", most=200),
+            Field("scale", "Scale", default="graded", most=200, help=SCALE_HELP),
         ),
         scope="admin",
     ),

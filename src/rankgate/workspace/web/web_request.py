@@ -207,23 +207,23 @@ _KIND_OF_PARAMETER: Mapping[str, FieldKind] = {
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
-def declared_field(declared: Parameter, label: str = "", **own: Any) -> Field:
+def declared_field(declared: Parameter, label: str = "", **changes: Any) -> Field:
     """The field that states a parameter: its name, type, limits, default, choices and help.
 
     Args:
         declared: the parameter.
         label: for people; by default the name.
-        own: what the field has in another way.
+        changes: what the field has in another way.
     """
     name, default = declared.name, declared.default
     low, high = (
         None if math.isinf(bound) else int(bound) if bound.is_integer() else bound
         for bound in (float(declared.range.low), float(declared.range.high))
     )
-    made = Field(
+    web_field = Field(
         name,
         label or name.replace("_", " ").capitalize(),
-        "json" if declared.many else _KIND_OF_PARAMETER.get(declared.kind, "text"),
+        "json" if declared.repeatable else _KIND_OF_PARAMETER.get(declared.kind, "text"),
         required=declared.required,
         help=declared.sentence,
         choices=tuple((choice, choice) for choice in declared.choices),
@@ -232,23 +232,23 @@ def declared_field(declared: Parameter, label: str = "", **own: Any) -> Field:
         default="" if default is None or declared.kind == "bool" else str(default),
         unset=default,
     )
-    if declared.many:
-        made = replace(made, default="", schema=_TEXTS)
-    return replace(made, **own)
+    if declared.repeatable:
+        web_field = replace(web_field, default="", schema=_TEXTS)
+    return replace(web_field, **changes)
 
 
 def declared_fields(
-    verb: Callable[..., Any], *names: str, **own: Mapping[str, Any]
+    verb: Callable[..., Any], *names: str, **changes: Mapping[str, Any]
 ) -> tuple[Field, ...]:
     """The fields that state parameters of a verb, or fields of a value.
 
     Args:
         verb: the function, or the class of the value.
         names: the parameters.
-        own: by parameter what its field has in another way.
+        changes: by parameter what its field has in another way.
     """
     return tuple(
-        declared_field(declared_parameter(verb, name), **own.get(name, {})) for name in names
+        declared_field(declared_parameter(verb, name), **changes.get(name, {})) for name in names
     )
 
 

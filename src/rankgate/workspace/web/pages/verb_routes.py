@@ -154,7 +154,7 @@ _READERS: Mapping[str, Callable[[WebRequest, Any], Any]] = {
 }
 """What a verb gets for a value in a request, by the parameter's name, else by what it holds."""
 
-_OWN: Mapping[str, Mapping[str, Any]] = {
+_FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
     "collection": {
         "kind": "json",
         "schema": collection_schema(),
@@ -207,8 +207,8 @@ def _verb_route(
     fields = []
     for parameter in names:
         declared = verb_parameter(verb, parameter, reads_files=False)
-        own = _OWN.get(parameter) or _OWN.get(declared.content, {})
-        fields.append(declared_field(declared, **own))
+        changes = _FIELD_CHANGES.get(parameter) or _FIELD_CHANGES.get(declared.content, {})
+        fields.append(declared_field(declared, **changes))
     return Route(
         name or verb.__name__,
         "POST",
