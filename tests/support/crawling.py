@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 from rankgate.workspace.web.routes import ROUTES
 
 
-def _pattern(path):
+def path_pattern(path):
     """The paths of a route."""
     numbers = re.sub(r"\\{\w+:int\\}", r"\\d+", re.escape(path))
     return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", numbers))
 
 
-_PATTERNS = [(route, _pattern(route.path)) for route in ROUTES if route.method == "GET"]
+_PATTERNS = [(route, path_pattern(route.path)) for route in ROUTES if route.method == "GET"]
 
 
 def route_of(path):

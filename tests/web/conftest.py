@@ -38,6 +38,11 @@ class Team:
         assert answer.status == 303, answer.data
         return visitor
 
+    def store_project(self, name):
+        """The number of a project."""
+        with self.store.read() as connection:
+            return projects.get_by_name(connection, name).id
+
     def project(self, name, *, pairs=4, strategy="2", **more):
         """Another project in which everybody has the role of their name."""
         with self.store.write() as connection:

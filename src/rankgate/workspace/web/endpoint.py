@@ -20,6 +20,7 @@ from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present import csv_form
 from rankgate.workspace.web import security
+from rankgate.workspace.web.navigation import make_menu
 from rankgate.workspace.web.rendering import render_template, to_json
 from rankgate.workspace.web.replies import (
     ActionReply,
@@ -274,12 +275,14 @@ class Endpoint:
     def _page(
         self, request: Request, identity: Identity, reply: PageReply, cookies: dict[str, str | None]
     ) -> str:
-        values = self._values(request, identity)
+        values = self._values(request, identity, reply.extra.get("record_group", ""))
         if identity.session is None and not values["csrf"]:  # a form before anybody is signed in
             values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
         return render_template(reply.template, **values, **reply.data, **reply.extra)
 
-    def _values(self, request: Request, identity: Identity) -> dict[str, Any]:
+    def _values(
+        self, request: Request, identity: Identity, record_group: str = ""
+    ) -> dict[str, Any]:
         """The values that every template may use."""
         done_route = self.routes.get(request.query_params.get("done", ""))
         return {
@@ -289,6 +292,9 @@ class Endpoint:
             "here": request.url.path,
             "search": _query_string(request),
             "who": identity,
+            "menu": make_menu(
+                identity, self.routes, self.config.base, self.route.name, record_group
+            ),
             "csrf": identity.session.csrf if identity.session else request.cookies.get(FORM, ""),
             "done": done_route.title if done_route else "",
         }

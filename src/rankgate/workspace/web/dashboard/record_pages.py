@@ -151,6 +151,7 @@ def records_page(request: WebRequest) -> PageReply:
     }
     tabs = _make_tabs(choices["kind"], fields["kind"])
     extra = {
+        "record_group": _kind_group(fields["kind"] or ""),
         "tabs": tabs,
         "kept": _query_string(filter_texts),
         "kind_word": kind_label,
@@ -174,6 +175,12 @@ def _make_filter(fields: Mapping[str, Any]) -> RecordFilter:
         since=fields["since"],
         until=fields["until"],
     )
+
+
+def _kind_group(kind: str) -> str:
+    """The group of a kind, or the group itself; empty for a kind without one."""
+    groups = ((name.lower(), group_kinds) for name, group_kinds in KIND_GROUPS)
+    return next((name for name, kinds in groups if kind == name or kind in kinds), "")
 
 
 def _filter_text(value: str | datetime) -> str:
@@ -244,6 +251,7 @@ def record_page(request: WebRequest) -> PageReply:
     }
     extra = {
         "document": "" if page_content is None else page_content.html,
+        "record_group": _kind_group(record.kind),
         "heading": record_title(record),
         "what": kind_label(record.kind),
         "has_values": record.per_query is not None,
@@ -380,7 +388,12 @@ def table_page(request: WebRequest) -> PageReply:
         ),
     )
     html = page_content(table_document, link_targets)
-    extra = {"document": html, "back": record_address(request, record), "of": record_title(record)}
+    extra = {
+        "record_group": _kind_group(record.kind),
+        "document": html,
+        "back": record_address(request, record),
+        "of": record_title(record),
+    }
     return PageReply("record_table.html", data, extra, rows=PlainRows(grid.head, grid.rows))
 
 
@@ -425,7 +438,11 @@ def query_values_page(request: WebRequest) -> PageReply:
         "total": len(value_table),
         "next": start + _PAGE_SIZE if start + _PAGE_SIZE < len(value_table) else None,
     }
-    extra = {"back": record_address(request, record), "of": record_title(record)}
+    extra = {
+        "record_group": _kind_group(record.kind),
+        "back": record_address(request, record),
+        "of": record_title(record),
+    }
     return PageReply(
         "record_values.html",
         data,

@@ -51,11 +51,15 @@ def list_projects(request: WebRequest) -> PageReply:
             for project in user_projects
             if limit in {None, project.id}
         ]
-    archived = [
-        {"name": project.name, "title": project.title}
-        for project in archived_projects
-        if limit in {None, project.id}
-    ]
+        archived = [
+            {
+                "name": project.name,
+                "title": project.title,
+                "role": users.role_of(connection, project.id, user.id),
+            }
+            for project in archived_projects
+            if limit in {None, project.id}
+        ]
     return PageReply("projects.html", {"projects": rows, "archived": archived})
 
 

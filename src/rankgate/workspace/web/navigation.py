@@ -1,0 +1,239 @@
+"""The navigation of a project: six sections with their pages, as data.
+
+Every route of a project belongs to exactly one page of one section, so that each page shows where
+it is. A sender sees only the pages that their role opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.workspace.web.web_request import Identity, Route
+
+
+@dataclass(frozen=True)
+class MenuPage:
+    """A page in the second row of the navigation.
+
+    Attributes:
+        route: the name of the route that its link opens.
+        label: of its link.
+        others: the names of further routes that belong to it, such as those of its forms.
+        group: the group of records that it lists; empty where it is not a list of one group.
+    """
+
+    route: str
+    label: str
+    others: tuple[str, ...] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class MenuSection:
+    """A section, with the pages that its second row has."""
+
+    label: str
+    pages: tuple[MenuPage, ...]
+
+
+SECTIONS = (
+    MenuSection(
+        "Queries",
+        (
+            MenuPage("queries", "Queries", ("query-values", "explain", "explain-value")),
+            MenuPage("material", "Files", ("material-add", "batch-add")),
+            MenuPage("export", "Export", ("export-file", "table-file", "contents")),
+        ),
+    ),
+    MenuSection(
+        "Judging",
+        (
+            MenuPage("rate-page", "Rate", ("query", "rate", "rate-many", "withdraw", "later")),
+            MenuPage("history", "Your ratings"),
+            MenuPage("disputes", "Disagreements", ("final",)),
+            MenuPage("pairs", "Pairs", ("pairs-reset", "ratings-file")),
+            MenuPage("coverage", "Coverage", ("next-add",)),
+            MenuPage("next", "Judge next"),
+            MenuPage("agreement", "Agreement"),
+            MenuPage(
+                "judgments", "Judgments", ("resolve", "judgments-file", "judgments-add", "rated")
+            ),
+            MenuPage(
+                "models",
+                "Models",
+                (
+                    "model",
+                    "model-start",
+                    "model-rule",
+                    "model-rule-end",
+                    "model-admit",
+                    "model-withdraw",
+                    "model-job",
+                    "model-cancel",
+                    "model-resume",
+                ),
+            ),
+            MenuPage("preferences", "Comparisons", ("preferences-add", "preferences-file")),
+            MenuPage("comments", "Comments", ("comment-add", "comment-withdraw")),
+        ),
+    ),
+    MenuSection(
+        "Evaluations",
+        (
+            MenuPage("project", "Overview", ("batch-change",)),
+            MenuPage(
+                "records",
+                "Records",
+                (
+                    "record",
+                    "record-table",
+                    "record-svg",
+                    "record-png",
+                    "record-values",
+                    "record-add",
+                    "record-input",
+                    "recorded",
+                    "recorded-file",
+                    "recorded-input",
+                    "result-add",
+                    "evaluation",
+                    "evaluate",
+                    "compare",
+                    "gate",
+                ),
+            ),
+        ),
+    ),
+    MenuSection(
+        "History",
+        (
+            MenuPage(
+                "trends",
+                "Trends",
+                (
+                    "trend-svg",
+                    "trend-png",
+                    "points",
+                    "annotations",
+                    "annotation-add",
+                    "annotation-withdraw",
+                ),
+            ),
+            MenuPage(
+                "alerts",
+                "Alerts",
+                (
+                    "alert",
+                    "alert-acknowledge",
+                    "alert-rules",
+                    "alert-rules-set",
+                    "alerts-check",
+                    "alert-channel-test",
+                ),
+            ),
+            MenuPage(
+                "schedule", "Schedule", ("schedule-run", "jobs-add", "job-change", "job-start")
+            ),
+        ),
+    ),
+    MenuSection(
+        "Online",
+        (
+            MenuPage("records", "Experiments", group="experiments"),
+            MenuPage("records", "KPIs", group="kpis"),
+        ),
+    ),
+    MenuSection(
+        "Settings",
+        (
+            MenuPage(
+                "setup",
+                "Setup",
+                ("scale-set", "guideline-add", "display-set"),
+            ),
+            MenuPage("people", "People", ("invite", "invitation-revoke", "grant")),
+            MenuPage(
+                "archive",
+                "Archive",
+                (
+                    "archive-change",
+                    "archive-queries",
+                    "archive-queries-delete",
+                    "archive-queries-delete-page",
+                    "archive-delete",
+                    "archive-delete-page",
+                    "project-archive",
+                    "project-delete",
+                    "project-delete-page",
+                ),
+            ),
+            MenuPage("log", "Log"),
+        ),
+    ),
+)
+
+
+def current_page(route: str, group: str = "") -> MenuPage | None:
+    """The page to which a route belongs; None outside of projects.
+
+    Args:
+        route: the name of the route.
+        group: of the records that are shown.
+
+    >>> current_page("record", "kpis").label, current_page("record", "gates").label
+    ('KPIs', 'Records')
+    """
+    pages = [page for section in SECTIONS for page in section.pages]
+    page = next((page for page in pages if route in (page.route, *page.others)), None)
+    if page is None or page.route != "records":
+        return page
+    return next((group_page for group_page in pages if group and group_page.group == group), page)
+
+
+def make_menu(
+    identity: Identity, routes: Mapping[str, Route], base: str, route: str, group: str = ""
+) -> list[dict[str, Any]]:
+    """The sections and pages that a sender may open, with what is current; empty outside projects.
+
+    Args:
+        identity: the sender.
+        routes: every route by name.
+        base: the path of the server.
+        route: the name of the route of the request.
+        group: as of `current_page`.
+    """
+    if identity.project is None:
+        return []
+    current = current_page(route, group)
+    menu = []
+    for section in SECTIONS:
+        pages = [
+            page for page in section.pages if (identity.role or "") in routes[page.route].needs
+        ]
+        links = [
+            {
+                "label": page.label,
+                "address": _page_address(routes[page.route], page, base, identity.project.name),
+                "current": page is current,
+            }
+            for page in pages
+        ]
+        if links:
+            menu.append(
+                {
+                    "label": section.label,
+                    "address": links[0]["address"],
+                    "current": current in section.pages,
+                    "pages": links,
+                }
+            )
+    return menu
+
+
+def _page_address(route: Route, page: MenuPage, base: str, project: str) -> str:
+    query_string = f"?kind={page.group}" if page.group else ""
+    return f"{base}{route.path.replace('{project}', project)}{query_string}"
