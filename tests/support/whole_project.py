@@ -76,6 +76,7 @@ class Buttons:
             self.comparisons,
             self.next_pairs,
             self.records,
+            self.metric,
             self.notes,
             self.alerts,
             self.schedule,
@@ -205,6 +206,9 @@ class Buttons:
             name="kept",
             table=("table.parquet", table),
         )
+
+    def metric(self):
+        self.press("metric-set", f"{PATH}/metric", metric="nDCG@10")
 
     def notes(self):
         self.press(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import timedelta
 
 import pytest
 
 from rankgate.data import read_qrels, read_run
 from rankgate.store.blobs import stored_runs
+from rankgate.store.material import projects
 from rankgate.store.people import audit, users
-from rankgate.store.records import records
+from rankgate.store.records import records, scheduled_jobs
+from rankgate.store.records.records import Value
 from rankgate.workspace.web.routes import ROUTES
-from support.recorded import BEGIN, METRICS, QRELS, evaluated, history, new_record
+from support.recorded import BEGIN, METRICS, QRELS, evaluated, history, new_record, run_of
 from support.serving import Visitor
 
 SHOP = "/projects/shop"
@@ -27,8 +30,6 @@ def made(team):
 
 
 def users_project(connection, name="shop"):
-    from rankgate.store.material import projects
-
     return projects.get_by_name(connection, name).id
 
 
@@ -43,8 +44,9 @@ def rows_of(answer):
     return list(csv.DictReader(io.StringIO(answer.data.decode())))
 
 
-def test_the_overview_has_the_verdict_first(viewer, made):
-    quality = viewer.get(f"{SHOP}.json").json()["quality"]
+def test_the_overview_says_what_moved_and_what_is_next(viewer, made):
+    overview = viewer.get(f"{SHOP}.json").json()
+    quality = overview["quality"]
     assert quality["gate"]["sha256"] == made["verdict"].sha256
     assert quality["gate"]["verdict"] == made["verdict"].verdict
     assert {rule["status"] for rule in quality["rules"]} >= {made["verdict"].verdict}
@@ -53,8 +55,174 @@ def test_the_overview_has_the_verdict_first(viewer, made):
     assert {trend["name"] for trend in quality["trends"]} == {f"{m} of shop" for m in METRICS}
     assert quality["judgments"]["name"] == "graded"
     assert quality["judgments"]["judged"]
+    result = viewer.get(f"{SHOP}/records/{made['verdict'].sha256}.json").json()["result"]
+    mean = next(row for row in result["means"] if row["metric"] == "nDCG@10")
+    assert f"{mean['losses']} of 24 queries got worse" in quality["decision"]["sentence"]
+    assert overview["attention"][0]["kind"] == "alert"
+    assert overview["next_step"] == overview["attention"][0]
     page = viewer.get(SHOP).data.decode()
-    assert page.index('class="word fail"') < page.index('id="trends"') < page.index('id="batches"')
+    order = ("attention", "next-step", "metric", "gate", "moves", "trends", "batches")
+    positions = [page.index(f'id="{name}"') for name in order]
+    assert positions == sorted(positions)
+    assert f'href="{overview["next_step"]["path"]}"' in page
+
+
+def test_the_metric_of_the_overview_is_one_chart_with_its_marks(viewer, made):
+    metric = viewer.get(f"{SHOP}.json").json()["quality"]["metric"]
+    assert (metric["metric"], metric["system"]) == ("nDCG@10", "shop")
+    assert metric["record"] == made["evaluation"].sha256
+    assert (metric["low"], metric["high"]) == pytest.approx(
+        (metric["value"] - 0.03, metric["value"] + 0.03)
+    )
+    page = viewer.get(SHOP).data.decode()
+    chart = page[page.index("<figure") : page.index("</figure>")]
+    assert chart.count("<circle") == 8
+    assert f'href="{SHOP}/records/{made["evaluation"].sha256}"' in chart
+    assert "fill-opacity" in chart  # the band of intervals
+    assert "new analyser" in chart
+    assert "alert: nDCG@10 fell" in chart
+    assert page.count("<figure") == 1
+
+
+def test_queries_that_moved_most_have_their_texts_and_values(viewer, made):
+    moves = viewer.get(f"{SHOP}.json").json()["quality"]["moves"]
+    assert (moves["before"], moves["after"]) == ("before", "after")
+    assert (moves["metric"], moves["record"]) == ("nDCG@10", made["verdict"].sha256)
+    values = rows_of(viewer.get(f"{SHOP}/records/{made['verdict'].sha256}/values.csv"))
+    value_of = {(row["system"], row["query_id"]): float(row["nDCG@10"]) for row in values}
+    deltas = {query: value_of["after", query] - value_of["before", query] for query in QRELS}
+    assert moves["moved"] == sum(delta != 0 for delta in deltas.values())
+    assert moves["count"] == len(QRELS)
+    largest = sorted(map(abs, deltas.values()))[-len(moves["queries"]) :]
+    assert sorted(abs(row["delta"]) for row in moves["queries"]) == pytest.approx(largest)
+    assert [row["delta"] for row in moves["queries"]] == sorted(
+        row["delta"] for row in moves["queries"]
+    )
+    page = viewer.get(SHOP).data.decode()
+    for row in moves["queries"]:
+        query = row["query_id"]
+        assert row["text"] == f"words of {query} <b>&"
+        assert row["before"] == pytest.approx(value_of["before", query])
+        assert row["after"] == pytest.approx(value_of["after", query])
+        assert f"{SHOP}/query?query={query}&amp;metric=nDCG%4010&amp;record=" in page
+    assert "words of q03 &lt;b&gt;&amp;" in page
+
+
+def test_later_evaluations_explain_the_metric_instead_of_an_older_gate(team):
+    """From the evaluation before the fall to the last one, across evaluations that are as low."""
+    project = team.project("nights", pairs=0)
+    for day, bad in enumerate([(), (), list(QRELS)[:9], list(QRELS)[:9]]):
+        at = BEGIN + timedelta(days=day)
+        evaluated(team.store, project.id, "shop", run_of(2, bad), at)
+    moves = team.visitor("viewer").get("/projects/nights.json").json()["quality"]["moves"]
+    assert (moves["before"], moves["after"]) == ("2026-03-02", "2026-03-04")
+    assert moves["moved"] == 9
+    assert not any(row["better"] for row in moves["queries"])
+
+
+def test_the_team_chooses_the_metric_of_the_overview(team):
+    project = team.project("chosen", pairs=0)
+    for day in range(3):
+        at = BEGIN + timedelta(days=day)
+        evaluated(team.store, project.id, "shop", run_of(day), at)
+    manager, viewer = team.visitor("manager"), team.visitor("viewer")
+
+    def shown_metric():
+        return viewer.get("/projects/chosen.json").json()["quality"]["metric"]["metric"]
+
+    refused = manager.post("/projects/chosen/metric", metric="nDCG@3")
+    assert (refused.status, refused.json()["error"]["code"]) == (400, "invalid-value")
+    assert viewer.post("/projects/chosen/metric", metric="RR").status == 403
+    assert manager.post("/projects/chosen/metric", metric="RR").json() == {"metric": "RR"}
+    assert shown_metric() == "RR"
+    setup = manager.get("/projects/chosen/setup").data.decode()
+    assert "<option selected>RR</option>" in setup
+    with team.store.read() as connection:
+        entry = next(iter(audit.entries(connection, project.id)))
+    assert (entry.action, entry.subject) == ("project.metric", "RR")
+
+
+def test_lines_of_one_kind_share_a_scale(team):
+    project = team.project("scales", pairs=0)
+    with team.store.write() as connection:
+        for day in range(2):
+            figures = [
+                Value("A@1", "shop", 0.2 + 0.1 * day),
+                Value("B@1", "shop", 0.9 - 0.1 * day),
+                Value("latency_ms", "shop", 100.0 + day, higher_is_better=False),
+                Value("first", "shop", 0.5),
+            ]
+            result = {"schema_version": 1, "kind": "of_tomorrow", "day": day}
+            new = new_record(result, figures, None, BEGIN + timedelta(days=day))
+            records.add(connection, team.store.blobs, project.id, new)
+        projects.change(connection, project.id, settings={"metric": "first"})
+    page = team.visitor("viewer").get("/projects/scales").data.decode()
+    others = page[page.index('id="trends"') :]
+    assert "from 0.2 to 0.9" in others
+    assert "from 100 to 101" in others
+    ends = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', others)]
+    assert len(ends) == 3
+    assert min(ends) == 4.0  # 101 ms is at the edge of its scale, 0.3 and 0.8 are within theirs
+    assert sorted(ends)[1:] == pytest.approx([4 + 28 * 0.1 / 0.7, 32 - 28 * 0.1 / 0.7], abs=0.06)
+
+
+def test_what_needs_attention_is_first(team):
+    project = team.project("urgent", pairs=1)
+    evaluated(team.store, project.id, "shop", run_of(1), BEGIN)
+    manager, viewer = team.visitor("manager"), team.visitor("viewer")
+    with team.store.write() as connection:
+        for name, error in (("nightly", "no engine"), ("weekly", "")):
+            job = scheduled_jobs.save_job(
+                connection, project.id, name, kind="alerts", schedule="0 3 * * *"
+            )
+            scheduled_jobs.plan_run(connection, job.id, BEGIN)
+            run = scheduled_jobs.take_run(connection, "me", lease=timedelta(minutes=1))
+            if error:
+                scheduled_jobs.mark_failed(
+                    connection, run.id, "me", log="", error=error, next_try_at=None
+                )
+            else:
+                scheduled_jobs.mark_done(connection, run.id, "me", log="")
+    for name, grade in (("manager", 0), ("rater", 3)):
+        visitor = team.visitor(name)
+        task = visitor.get("/projects/urgent/rate.json").json()["task"]["id"]
+        assert visitor.post("/projects/urgent/ratings", task=task, grade=grade).status == 200
+    overview = viewer.get("/projects/urgent.json").json()
+    assert [step["kind"] for step in overview["attention"]] == ["job", "disputes"]
+    assert "nightly" in overview["attention"][0]["text"]
+    assert overview["next_step"] == overview["attention"][0]
+    for step in overview["attention"]:
+        assert viewer.get(step["path"]).status == manager.get(step["path"]).status == 200
+
+
+def test_an_empty_project_shows_the_first_step(team):
+    project = team.project("fresh", pairs=0)
+    manager, viewer = team.visitor("manager"), team.visitor("viewer")
+    path = "/projects/fresh"
+
+    def first_step(visitor):
+        step = visitor.get(f"{path}.json").json()["next_step"]
+        page = visitor.get(path).data.decode()
+        assert ("First step" in page, f'href="{step["path"]}"' in page) == (
+            True,
+            step["path"] != "",
+        )
+        return step["label"], step["path"].removeprefix(path)
+
+    assert first_step(manager) == ("Make a batch", "/material#batch")  # there is a query
+    assert first_step(viewer) == ("Make a batch", "")
+    with team.store.write() as connection:
+        run = read_run({"q1": {"d1": 1.0}})
+        stored_runs.add_run(connection, team.store.blobs, project.id, run, name="one")
+    assert first_step(manager) == ("Make a batch of them for raters", "/coverage")
+    with team.store.write() as connection:
+        judged = read_qrels({"q1": {"d1": 1}})
+        stored_runs.add_judgments(connection, team.store.blobs, project.id, judged, name="b c")
+    assert first_step(viewer) == ("See the scores", "/judgments/b%20c/evaluation")
+    root = team.visitor("root")
+    root.send("/projects", "/projects", name="bare", title="Bare", scale="graded")
+    bare = root.get("/projects/bare.json").json()["next_step"]
+    assert (bare["label"], bare["path"]) == ("Add a file", "/projects/bare/material#file")
 
 
 def test_projects_have_their_state(viewer):

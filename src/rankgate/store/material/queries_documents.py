@@ -137,6 +137,18 @@ def list_queries(
     return [value_of(Query, row) for row in rows]
 
 
+def read_query_texts(
+    connection: Connection, project: int, query_ids: Iterable[str]
+) -> dict[str, str]:
+    """The texts of queries by id; those without a text are left out."""
+    statement = sa.select(queries.c.query_id, queries.c.text).where(
+        queries.c.project == project,
+        queries.c.query_id.in_(list(query_ids)),
+        queries.c.text.is_not(None),
+    )
+    return {row.query_id: row.text for row in connection.execute(statement)}
+
+
 def archived_ids(connection: Connection, project: int) -> set[str]:
     """The ids of queries that are archived."""
     statement = sa.select(queries.c.query_id).where(

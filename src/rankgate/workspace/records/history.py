@@ -304,7 +304,7 @@ def make_history(
         for before, after in pairwise(segments):
             breaks.append(_break_row(before[-1], after[0], bridge))
         for number, segment in enumerate(segments):
-            rows += [_point_row(point, number) for point in segment]
+            rows += [point_row(point, number) for point in segment]
             changes += _change_rows(segment, per_query, cache, rate, looked)
     annotation_rows = [
         {
@@ -359,10 +359,16 @@ def find_differences(before: Point | Record, after: Point | Record) -> tuple[str
     return tuple(difference for difference in differences if difference != "queries") or differences
 
 
-def _point_row(point: Point, segment: int) -> dict[str, Any]:
+def point_row(point: Point, segment: int) -> dict[str, Any]:
+    """The row of a point in a series; half of an interval is left out.
+
+    Args:
+        point: the point.
+        segment: the number of its segment.
+    """
     fields = vars(point)
     row = {name: fields[name] for name in SERIES_SCHEMA if name in fields}
-    if point.low is None or point.high is None:  # half of an interval is useless
+    if point.low is None or point.high is None:
         row |= {"low": None, "high": None}
     return {**row, "at": point.evaluated_at.isoformat(), "segment": segment}
 

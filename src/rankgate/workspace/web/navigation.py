@@ -153,7 +153,7 @@ SECTIONS = (
             MenuPage(
                 "setup",
                 "Setup",
-                ("scale-set", "guideline-add", "display-set"),
+                ("scale-set", "guideline-add", "display-set", "metric-set"),
             ),
             MenuPage("people", "People", ("invite", "invitation-revoke", "grant")),
             MenuPage(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rankgate.core.console.shared_options import SCALE_HELP
 from rankgate.core.declare import declared_parameter
 from rankgate.judging.resolution.resolve import resolve, rules
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
@@ -355,7 +356,7 @@ _PROJECT_ROUTES = (
         "/projects/{project}/setup",
         MANAGING_ROLES,
         project_pages.setup_page,
-        "Scale and guideline",
+        "Setup",
         scope="manage",
     ),
     Route(
@@ -411,6 +412,25 @@ _PROJECT_ROUTES = (
                 most=2_000,
                 help="Such as https://images.example.org; leave it empty to load no images, so "
                 "that no rater's browser contacts another site.",
+            ),
+        ),
+        scope="manage",
+    ),
+    Route(
+        "metric-set",
+        "POST",
+        "/projects/{project}/metric",
+        MANAGING_ROLES,
+        project_pages.set_metric,
+        "Set the metric",
+        (
+            Field(
+                "metric",
+                "Metric of the overview",
+                most=200,
+                help="Left empty, it is the first metric of the last gate, or of the last "
+                "evaluation.",
+                options=web_request.list_metric_names,
             ),
         ),
         scope="manage",

@@ -20,6 +20,7 @@ from rankgate.data.formats import registry
 from rankgate.store.blobs import stored_runs
 from rankgate.store.people import audit, users
 from rankgate.store.rating import batches
+from rankgate.store.records import series
 from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.web.replies import RequestRefused, not_found
 
@@ -447,6 +448,13 @@ def list_batch_names(request: WebRequest) -> list[str]:
     """The batches of the project."""
     with request.store.read() as connection:
         return [batch.name for batch in batches.list_batches(connection, request.project.id)]
+
+
+def list_metric_names(request: WebRequest) -> list[str]:
+    """The metrics and KPIs that the project has recorded."""
+    with request.store.read() as connection:
+        names = series.list_series(connection, request.project.id)
+    return sorted({name.metric for name in names})
 
 
 def list_channel_names(request: WebRequest) -> list[str]:

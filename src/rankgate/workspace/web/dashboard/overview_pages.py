@@ -1,4 +1,8 @@
-"""The overview of a project, verdict first, and the list of projects with their state."""
+"""The overview of a project, and the list of projects with their state.
+
+The overview begins with what needs attention and the next step; then come the metric as a chart,
+the last verdict, the queries that moved most, other metrics, and the work of raters.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,33 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from rankgate.core.frozen import dataclass
+from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.store.blobs import stored_runs
 from rankgate.store.records import alerts, record_search, records, series
 from rankgate.store.records import record_notes as noted
 from rankgate.store.records.record_search import RecordFilter
 from rankgate.store.rows import now
-from rankgate.workspace.web.dashboard.recorded_results import kind_label, read_result, record_view
+from rankgate.workspace.web.dashboard.main_metric import (
+    Decision,
+    QueryMoves,
+    choose_series,
+    draw_metric,
+    find_moves,
+    read_decision,
+    read_points,
+)
+from rankgate.workspace.web.dashboard.next_steps import (
+    choose_next_step,
+    find_first_step,
+    list_attention,
+)
+from rankgate.workspace.web.dashboard.recorded_results import read_result, record_view
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine
 from rankgate.workspace.web.pages import project_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -27,56 +47,118 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import WebRequest
 
 
-_MAX_LINES = 12
-"""Trends on the overview."""
+_MAX_TRENDS = 12
+"""Series in the JSON of the overview."""
+
+_MAX_LINES = 24
+"""Series on the overview besides that of its metric."""
 
 _MAX_RECORDS = 40
-"""The latest records that trends on the overview show."""
+"""The latest records that lines on the overview show."""
 
 _MAX_LATEST = 8
 """Records, alerts and annotations on the overview."""
 
 
+@dataclass(frozen=True)
+class _LineGroup:
+    """Small lines of series whose values are of one kind, drawn on one scale.
+
+    Attributes:
+        name: of the kind.
+        low, high: the values at the edges of every line.
+        lines: of the series.
+    """
+
+    name: str
+    low: float
+    high: float
+    lines: tuple[TrendLine, ...]
+
+
+@dataclass(frozen=True)
+class _Quality:
+    """The quality of a project, of its latest records.
+
+    Attributes:
+        data: as JSON.
+        decision: the last gate, or the last comparison without one.
+        main: the line of the series of the overview's metric; None without any series.
+        drawing: its chart.
+        moves: the queries that moved most.
+        groups: all other series.
+        open_alerts: alerts that are not resolved.
+    """
+
+    data: dict[str, Any]
+    decision: Decision | None
+    main: TrendLine | None
+    drawing: str
+    moves: QueryMoves | None
+    groups: tuple[_LineGroup, ...]
+    open_alerts: list[Alert]
+
+
 def overview_page(request: WebRequest) -> PageReply:
-    """The last gate with its rules, trends, alerts, judgments; then the work of raters."""
+    """What needs attention, the metric, the last verdict, queries; then the work of raters."""
     project_page = project_pages.project_overview(request)
     with request.store.read() as connection:
-        quality = request.cached("quality", lambda: _quality_data(connection, request))
-    summary = {name: section for name, section in quality.items() if name != "lines"}
-    trends = [
-        {
-            "name": line.name,
-            "value": line.value,
-            "change": line.change,
-            "n": line.n,
-            "against": line.level and line.level.value,
-            "clear": bool(line.verdict),
-            "alert": line.alert,
-        }
-        for line in quality["lines"]
-    ]
-    data = {**project_page.data, "quality": summary | {"trends": trends}}
-    extra = {"lines": quality["lines"], "kind_word": kind_label}
+        quality = request.cached("quality", lambda: _read_quality(connection, request))
+        judgment_state = quality.data["judgments"] or {}
+        attention = list_attention(
+            connection,
+            request,
+            quality.open_alerts,
+            judgment_state.get("judged") or {},
+            project_page.data["progress"]["disputed"],
+        )
+        step = (
+            choose_next_step(request, attention, quality.decision, quality.moves)
+            if quality.data["records"]
+            else find_first_step(connection, request, project_page.data)
+        )
+    steps = {"attention": [vars(item) for item in attention], "next_step": step and vars(step)}
+    data = {**project_page.data, "quality": quality.data, **steps}
+    extra = {
+        "main": quality.main,
+        "drawing": quality.drawing,
+        "addresses": quality.moves.addresses if quality.moves else {},
+        "groups": quality.groups,
+    }
     return replace(project_page, template="overview.html", data=data, extra=extra)
 
 
-def _quality_data(connection: Connection, request: WebRequest) -> dict[str, Any]:
+def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
     project = request.project.id
     latest = records.list_records(connection, project, most=_MAX_LATEST)
-    gate = next(iter(_list_gates(connection, project, most=1)), None)
+    decision = _find_decision(connection, request)
+    gate = decision if decision and decision.record.verdict else None
     open_alerts = [
         alert
         for state in ("open", "acknowledged")
         for alert in alerts.list_alerts(connection, project, state=state, most=_MAX_LATEST)
     ]
+    points_by_series = _recent_points(connection, project)
+    main_series = choose_series(request, latest, decision, points_by_series)
+    points = read_points(connection, project, *main_series) if main_series else []
+    lines = {
+        name: _make_line(name, series_points, open_alerts)
+        for name, series_points in points_by_series.items()
+    }
+    main = _make_line(main_series, points, open_alerts) if main_series else None
+    moves = find_moves(connection, request, points, decision)
     events = noted.list_annotations(connection, project)[-_MAX_LATEST:]
-    return {
+    data = {
         "records": records.count_records(connection, project),
         "latest": [record_view(record) for record in latest],
         "evaluated_at": latest[0].evaluated_at if latest else None,
         "days": None if not latest else (now() - latest[0].evaluated_at).days,
-        "gate": None if gate is None else record_view(gate),
-        "rules": [] if gate is None else _rule_rows(request, gate),
+        "gate": None if gate is None else record_view(gate.record),
+        "rules": [] if gate is None else list(gate.rules),
+        "decision": None
+        if decision is None
+        else record_view(decision.record)
+        | {"sentence": decision.sentence, "reason": decision.reason},
         "alerts": [
             {
                 "id": alert.id,
@@ -99,8 +181,29 @@ def _quality_data(connection: Connection, request: WebRequest) -> dict[str, Any]
             for annotation in events[::-1]
         ],
         "judgments": _judgment_state(connection, request, latest),
-        "lines": _trend_lines(connection, project, open_alerts),
+        "metric": _metric_data(main, points),
+        "moves": moves and moves.data,
+        "trends": [
+            _trend_data(line) for line in sorted(lines.values(), key=_line_order)[:_MAX_TRENDS]
+        ],
     }
+    other_series = {
+        name: series_points
+        for name, series_points in points_by_series.items()
+        if name != main_series
+    }
+    groups = _group_lines(other_series, lines, open_alerts)
+    drawing = draw_metric(connection, request, points)
+    return _Quality(data, decision, main, drawing, moves, groups, open_alerts)
+
+
+def _find_decision(connection: Connection, request: WebRequest) -> Decision | None:
+    """The last gate; without one the last comparison."""
+    project = request.project.id
+    record = next(iter(_list_gates(connection, project, most=1)), None) or next(
+        iter(records.list_records(connection, project, kind=Comparisons.kind, most=1)), None
+    )
+    return None if record is None else read_decision(request, record)
 
 
 def _list_gates(connection: Connection, project: int, *, most: int) -> list[Record]:
@@ -108,26 +211,17 @@ def _list_gates(connection: Connection, project: int, *, most: int) -> list[Reco
     return record_search.find_records(connection, project, RecordFilter(judged=True), most=most)
 
 
-def _rule_rows(request: WebRequest, gate: Record) -> list[dict[str, Any]]:
-    """The rules of a verdict, each with its figures."""
-    result: Any = read_result(request, gate)
-    rules = getattr(result, "rules", ())
-    return [rule.to_dict() for rule in rules if hasattr(rule, "to_dict")]
-
-
-def _trend_lines(
-    connection: Connection, project: int, open_alerts: Sequence[Alert]
-) -> list[TrendLine]:
-    """Small lines of the series that are still evaluated: open alerts, losses, gains, others."""
+def _recent_points(connection: Connection, project: int) -> dict[tuple[str, str], list[Point]]:
+    """The points of the series that are still evaluated, those with most points first."""
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     if not latest:
-        return []
+        return {}
     points = series.list_points(connection, project, since=latest[-1].evaluated_at)
-    points_by_name: dict[tuple[str, str], list[Point]] = {}
+    points_by_series: dict[tuple[str, str], list[Point]] = {}
     for point in points:
-        points_by_name.setdefault((point.metric, point.system), []).append(point)
+        points_by_series.setdefault((point.metric, point.system), []).append(point)
     order = sorted(
-        points_by_name.items(), key=lambda named_points: (-len(named_points[1]), named_points[0])
+        points_by_series.items(), key=lambda named_points: (-len(named_points[1]), named_points[0])
     )
     month_ago = latest[0].evaluated_at - timedelta(days=30)
     recent_series = [
@@ -135,17 +229,85 @@ def _trend_lines(
         for named_points in order
         if len(named_points[1]) > 1 and named_points[1][-1].evaluated_at >= month_ago
     ]
+    return dict(recent_series or order)
+
+
+def _make_line(
+    name: tuple[str, str],
+    points: Sequence[Point],
+    open_alerts: Sequence[Alert],
+    scale: tuple[float, float] | None = None,
+) -> TrendLine:
+    metric, system = name
     alerted_series = {(alert.metric, alert.system) for alert in open_alerts}
-    lines = [
-        TrendLine.of_series(
-            f"{metric} of {system}" if system else metric,
-            series_points,
-            alert=not alerted_series.isdisjoint({(metric, system), (metric, "")}),
+    return TrendLine.of_series(
+        f"{metric} of {system}" if system else metric,
+        points,
+        alert=not alerted_series.isdisjoint({(metric, system), (metric, "")}),
+        scale=scale,
+    )
+
+
+def _line_order(line: TrendLine) -> tuple[bool, int]:
+    """Lines with open alerts come first, then losses, gains, and others."""
+    return not line.alert, ("fail", "pass", "").index(line.verdict)
+
+
+_SHARES = "Metrics from 0 to 1"
+
+
+def _group_lines(
+    points_by_series: Mapping[tuple[str, str], Sequence[Point]],
+    lines: Mapping[tuple[str, str], TrendLine],
+    open_alerts: Sequence[Alert],
+) -> tuple[_LineGroup, ...]:
+    """The lines of each kind of values on one scale: shares from 0 to 1, or one metric."""
+    names = sorted(points_by_series, key=lambda name: _line_order(lines[name]))[:_MAX_LINES]
+    names_by_kind: dict[str, list[tuple[str, str]]] = {}
+    values_by_kind: dict[str, list[float]] = {}
+    for name in names:
+        values = [point.value for point in points_by_series[name] if point.value is not None]
+        if not values:
+            continue
+        is_share = min(values) >= 0 and max(values) <= 1
+        kind = _SHARES if is_share else name[0].partition("@")[0]
+        names_by_kind.setdefault(kind, []).append(name)
+        values_by_kind.setdefault(kind, []).extend(values)
+    groups = []
+    for kind, kind_names in names_by_kind.items():
+        scale = min(values_by_kind[kind]), max(values_by_kind[kind])
+        scaled_lines = (
+            _make_line(name, points_by_series[name], open_alerts, scale) for name in kind_names
         )
-        for (metric, system), series_points in recent_series or order
-    ]
-    first = ("fail", "pass", "")
-    return sorted(lines, key=lambda line: (not line.alert, first.index(line.verdict)))[:_MAX_LINES]
+        groups.append(_LineGroup(kind, *scale, tuple(scaled_lines)))
+    return tuple(groups)
+
+
+def _trend_data(line: TrendLine) -> dict[str, Any]:
+    return {
+        "name": line.name,
+        "value": line.value,
+        "change": line.change,
+        "n": line.n,
+        "against": line.level and line.level.value,
+        "clear": bool(line.verdict),
+        "alert": line.alert,
+    }
+
+
+def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, Any] | None:
+    """The metric of the overview with its last value and interval."""
+    if main is None or not points:
+        return None
+    last = points[-1]
+    return _trend_data(main) | {
+        "metric": last.metric,
+        "system": last.system,
+        "low": last.low,
+        "high": last.high,
+        "evaluated_at": last.evaluated_at,
+        "record": last.sha256,
+    }
 
 
 def _judgment_state(

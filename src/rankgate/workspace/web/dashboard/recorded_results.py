@@ -151,13 +151,16 @@ def kind_label(kind: str) -> str:
     return _KIND_LABELS.get(kind, kind.replace("_", " ").capitalize())
 
 
-def record_address(request: WebRequest, record: Record) -> str:
+def record_address(request: WebRequest, record: Record | Point) -> str:
     """The address of a record's page, by its whole hash, so that it opens after years."""
     return f"{request.config.base}{request.project_path('records', record.sha256)}"
 
 
-def query_address(request: WebRequest, query: str, record: Record | None = None) -> str:
-    """The address of a query's page, with what a record has on it."""
-    parameters = {"query": query} | ({} if record is None else {"record": record.sha256})
+def query_address(
+    request: WebRequest, query: str, record: Record | Point | None = None, metric: str = ""
+) -> str:
+    """The address of a query's page, with what a record has on it, and the values of a metric."""
+    parameters = {"query": query} | ({"metric": metric} if metric else {})
+    parameters |= {} if record is None else {"record": record.sha256}
     query_string = urlencode(parameters, quote_via=quote)
     return f"{request.config.base}{request.project_path('query')}?{query_string}"

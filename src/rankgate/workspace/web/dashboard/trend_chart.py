@@ -6,10 +6,10 @@ are attributes, which the style of pages makes dark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.charts.chart_style import DIM, GREY, INK, LINE, RED, system_colour
@@ -84,7 +84,7 @@ WIDE, HIGH = 1000, 340
 
 _LEFT, _RIGHT, _BOTTOM = 64, 16, 34
 _ROW_HEIGHT = 16
-_DATE_COUNT = 6
+_DATE_COUNT, _DATE_WIDTH = 6, 150
 _MAX_LABEL_LENGTH = 26
 """Characters of a mark's text in the drawing; the table below has the whole text."""
 
@@ -114,7 +114,7 @@ class ChartPoint:
 
 @dataclass(frozen=True)
 class TimelineMark:
-    """A moment that matters: ``break``, ``change``, or the kind of an annotation."""
+    """A moment that matters: ``break``, ``change``, ``alert``, or the kind of an annotation."""
 
     at: datetime
     kind: str
@@ -129,14 +129,25 @@ def draw_trend(history: History, address_of: Callable[[str], str]) -> str:
         address_of: gives the address of a record by its hash.
     """
     dots = _chart_points(history, address_of)
-    if not dots:
-        return ""
-    has_several_systems = len(history.systems) > 1
-    return "".join(
-        _TrendDrawing(dots, _timeline_marks(history, many=has_several_systems)).parts(
-            history.heading
-        )
-    )
+    marks = _timeline_marks(history, many=len(history.systems) > 1)
+    return draw_points(dots, marks, history.heading)
+
+
+def draw_points(
+    dots: Sequence[ChartPoint],
+    marks: Sequence[TimelineMark],
+    title: str,
+    size: tuple[int, int] = (WIDE, HIGH),
+) -> str:
+    """The drawing of points with marks; empty without points.
+
+    Args:
+        dots: in the order of time.
+        marks: those outside of the time of the points are left out.
+        title: for those who hear it.
+        size: width and height; rows of texts make it higher.
+    """
+    return "".join(_TrendDrawing(dots, marks, size).parts(title)) if dots else ""
 
 
 def list_colours(history: History) -> list[tuple[str, str]]:
@@ -148,21 +159,30 @@ def _chart_points(history: History, address_of: Callable[[str], str]) -> list[Ch
     colour_of_system = dict(list_colours(history))
     dots = []
     for row in history.series.iter_rows(named=True):
-        interval_text = "" if row["low"] is None else f" [{row['low']:.4g}, {row['high']:.4g}]"
-        description = f"{row['system']} {row['at'][:10]}: {row['value']:.4f}{interval_text}".strip()
-        dots.append(
-            ChartPoint(
-                datetime.fromisoformat(row["at"]),
-                row["value"],
-                row["low"],
-                row["high"],
-                address_of(row["sha256"]),
-                description,
-                f"{row['system']} {row['segment']}",
-                colour_of_system[row["system"]],
-            )
-        )
+        dot = make_point(row, address_of(row["sha256"]), colour_of_system[row["system"]])
+        dots.append(dot)
     return dots
+
+
+def make_point(row: Mapping[str, Any], link: str, colour: str) -> ChartPoint:
+    """The point of an evaluation.
+
+    Args:
+        row: of the series of a history.
+        link: the address of its record.
+        colour: of its system.
+    """
+    interval_text = "" if row["low"] is None else f" [{row['low']:.4g}, {row['high']:.4g}]"
+    return ChartPoint(
+        datetime.fromisoformat(row["at"]),
+        row["value"],
+        row["low"],
+        row["high"],
+        link,
+        f"{row['system']} {row['at'][:10]}: {row['value']:.4f}{interval_text}".strip(),
+        f"{row['system']} {row['segment']}",
+        colour,
+    )
 
 
 def _timeline_marks(history: History, *, many: bool) -> list[TimelineMark]:
@@ -188,8 +208,11 @@ def _shorten(text: str) -> str:
 class _TrendDrawing:
     """The scales of a drawing, and its parts from back to front."""
 
-    def __init__(self, dots: Sequence[ChartPoint], moments: Sequence[TimelineMark]) -> None:
+    def __init__(
+        self, dots: Sequence[ChartPoint], moments: Sequence[TimelineMark], size: tuple[int, int]
+    ) -> None:
         self.dots = dots
+        self.wide, base_height = size
         times = [dot.at for dot in dots]
         all_values = [
             end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None
@@ -204,16 +227,16 @@ class _TrendDrawing:
         self.ticks = axis_ticks(low, high)
         self.shown = [mark for mark in moments if self.first <= mark.at <= self.last]
         self.labels = place_labels(
-            [(self.x(mark.at), _shorten(mark.words)) for mark in self.shown], WIDE
+            [(self.x(mark.at), _shorten(mark.words)) for mark in self.shown], self.wide
         )
         rows = max((label.row + 1 for label in self.labels), default=1)
         self.top = 12 + _ROW_HEIGHT * rows
-        self.high = HIGH + _ROW_HEIGHT * max(0, rows - 2)
+        self.high = base_height + _ROW_HEIGHT * max(0, rows - 2)
 
     def x(self, moment: datetime) -> float:
         """The horizontal position of a moment."""
         share = (moment - self.first) / (self.last - self.first)
-        return _LEFT + (WIDE - _LEFT - _RIGHT) * share
+        return _LEFT + (self.wide - _LEFT - _RIGHT) * share
 
     def y(self, value: float) -> float:
         """The vertical position of a value."""
@@ -223,9 +246,9 @@ class _TrendDrawing:
     def parts(self, title: str) -> Iterator[str]:
         """The SVG in pieces."""
         yield (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {self.high}" '
-            f'width="{WIDE}" height="{self.high}" role="group" aria-label="{escape_html(title)}" '
-            'font-family="sans-serif" font-size="12">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.wide} {self.high}" '
+            f'width="{self.wide}" height="{self.high}" role="group" '
+            f'aria-label="{escape_html(title)}" font-family="sans-serif" font-size="12">'
         )
         yield from self._axes()
         yield from self._bands()
@@ -237,16 +260,17 @@ class _TrendDrawing:
     def _axes(self) -> Iterator[str]:
         for tick in self.ticks:
             y = self.y(tick)
-            yield f'<path stroke="{LINE}" fill="none" d="M{_LEFT} {y:.1f}H{WIDE - _RIGHT}"/>'
+            yield f'<path stroke="{LINE}" fill="none" d="M{_LEFT} {y:.1f}H{self.wide - _RIGHT}"/>'
             yield (
                 f'<text x="{_LEFT - 8}" y="{y:.1f}" dy=".32em" text-anchor="end" '
                 f'fill="{DIM}">{tick:.4g}</text>'
             )
         span = self.last - self.first
         form = "%Y-%m-%d" if span > timedelta(days=3) else "%m-%d %H:%M"
-        for i in range(_DATE_COUNT):
-            moment = self.first + span * i / (_DATE_COUNT - 1)
-            anchor = "start" if i == 0 else "end" if i == _DATE_COUNT - 1 else "middle"
+        count = min(_DATE_COUNT, self.wide // _DATE_WIDTH)
+        for i in range(count):
+            moment = self.first + span * i / (count - 1)
+            anchor = "start" if i == 0 else "end" if i == count - 1 else "middle"
             yield (
                 f'<text x="{self.x(moment):.1f}" y="{self.high - 12}" text-anchor="{anchor}" '
                 f'fill="{DIM}">{moment.strftime(form)}</text>'
@@ -281,7 +305,7 @@ class _TrendDrawing:
         """Breaks, changes and annotations, each with a line up to its words."""
         for mark, label in zip(self.shown, self.labels, strict=True):
             x, y = self.x(mark.at), self.top - 14 - _ROW_HEIGHT * label.row
-            shade = RED if mark.kind == "change" else GREY
+            shade = RED if mark.kind in {"change", "alert"} else GREY
             dash = "" if mark.kind == "change" else ' stroke-dasharray="4 3"'
             top = (y if label.free else self.top - 14) + 4
             yield (

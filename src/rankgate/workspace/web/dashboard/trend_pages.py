@@ -155,12 +155,28 @@ class TrendLine:
         return "pass" if (self.change > 0) == self.better else "fail"
 
     @classmethod
-    def of_series(cls, name: str, points: Sequence[Point], *, alert: bool = False) -> TrendLine:
-        """The line of a recorded series, compared with its level; the oldest point first."""
+    def of_series(
+        cls,
+        name: str,
+        points: Sequence[Point],
+        *,
+        alert: bool = False,
+        scale: tuple[float, float] | None = None,
+    ) -> TrendLine:
+        """The line of a recorded series, compared with its level.
+
+        Args:
+            name: of the series.
+            points: the oldest first.
+            alert: True if an alert of it is open.
+            scale: as of `from_series`.
+        """
         valued_points = [point for point in points if point.value is not None]
         segments = split_comparable(valued_points) if valued_points else []
         line = cls.from_series(
-            name, [[(point.evaluated_at, point.value) for point in segment] for segment in segments]
+            name,
+            [[(point.evaluated_at, point.value) for point in segment] for segment in segments],
+            scale,
         )
         if not points:
             return line
@@ -178,9 +194,18 @@ class TrendLine:
 
     @classmethod
     def from_series(
-        cls, name: str, segments: Sequence[Sequence[tuple[datetime, float | None]]]
+        cls,
+        name: str,
+        segments: Sequence[Sequence[tuple[datetime, float | None]]],
+        scale: tuple[float, float] | None = None,
     ) -> TrendLine:
-        """The line of a series in segments that are not joined, the oldest point first."""
+        """The line of a series.
+
+        Args:
+            name: of the series.
+            segments: parts that are not joined, the oldest point first.
+            scale: the values at the lower and the upper edge; by default those of the series.
+        """
         valued_segments = [
             [(moment, value) for moment, value in segment if value is not None]
             for segment in segments
@@ -191,12 +216,13 @@ class TrendLine:
         first, last = points[0][0], points[-1][0]
         low, high = min(v for _, v in points), max(v for _, v in points)
         span = (last - first).total_seconds() or 1.0
-        value_range = (high - low) or 1.0
+        bottom, top = scale or (low, high)
+        value_range = (top - bottom) or 1.0
 
         def position(moment: datetime, value: float) -> tuple[float, float]:
             x = _EDGE + (WIDE - 2 * _EDGE) * (moment - first).total_seconds() / span
-            y = HIGH - _EDGE - (HIGH - 2 * _EDGE) * (value - low) / value_range
-            return x, HIGH / 2 if high == low else y
+            y = HIGH - _EDGE - (HIGH - 2 * _EDGE) * (value - bottom) / value_range
+            return x, HIGH / 2 if top == bottom else y
 
         path = "".join(
             _segment_path([position(*point) for point in segment])

@@ -22,7 +22,11 @@ from rankgate.store.rating import batches, rating_answers, tasks
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import invalid_value, list_batch_names
+from rankgate.workspace.web.web_request import (
+    invalid_value,
+    list_batch_names,
+    list_metric_names,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -190,8 +194,25 @@ def setup_page(request: WebRequest) -> PageReply:
         ],
         "fields": " ".join(project.settings.get("fields") or ()),
         "images": " ".join(project.settings.get("images") or ()),
+        "metric": str(project.settings.get("metric", "")),
     }
-    return PageReply("setup.html", data)
+    return PageReply("setup.html", data, {"metrics": list_metric_names(request)})
+
+
+def set_metric(request: WebRequest) -> ActionReply:
+    """Set the metric that the overview shows.
+
+    Raises:
+        Refused: no evaluation recorded it.
+    """
+    metric = request.values["metric"] or ""
+    if metric and metric not in list_metric_names(request):
+        raise invalid_value("metric", f"no evaluation of the project recorded {metric!r}")
+    with request.store.write() as connection:
+        settings = dict(request.project.settings) | {"metric": metric}
+        projects.change(connection, request.project.id, settings=settings)
+        request.record(connection, "project.metric", metric)
+    return ActionReply(request.project_path("setup"), {"metric": metric})
 
 
 def set_scale(request: WebRequest) -> ActionReply:

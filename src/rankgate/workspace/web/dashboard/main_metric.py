@@ -1,0 +1,346 @@
+"""The metric of the overview: which one, its chart, and the queries that moved most.
+
+The metric is the one that the project names, else the first of the last gate or of the last
+evaluation. The queries are those of the last gate or comparison, or of two evaluations where these
+are later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.charts.chart_style import system_colour
+from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.gating.verdict import Verdict
+from rankgate.store.material import queries_documents
+from rankgate.store.records import alerts, records, series
+from rankgate.store.records import record_notes as noted
+from rankgate.workspace.records.history import find_differences, point_row, split_comparable
+from rankgate.workspace.web.dashboard import trend_chart
+from rankgate.workspace.web.dashboard.query_lists import PAIR_SIZE, list_systems
+from rankgate.workspace.web.dashboard.recorded_results import (
+    query_address,
+    read_query_values,
+    read_result,
+    record_address,
+)
+from rankgate.workspace.web.dashboard.trend_chart import TimelineMark
+from rankgate.workspace.web.dashboard.trend_pages import find_level
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.web.web_request import WebRequest
+
+    PointsBySeries = Mapping[tuple[str, str], Sequence[Point]]
+
+
+_MAX_POINTS = 100
+"""The latest evaluations in the chart."""
+
+_MAX_NOTES = 8
+"""The latest annotations that are marked in the chart."""
+
+_MAX_ALERTS = 50
+"""The latest alerts that may be marked in the chart."""
+
+_MAX_QUERIES = 8
+"""Queries that moved most."""
+
+_SIZE = (640, 360)
+"""The size of the chart."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The last gate or comparison.
+
+    Attributes:
+        record: the record.
+        sentence: for people, as gates and comparisons print it; empty without one.
+        reason: of the first rule that decided a gate; empty without one.
+        metrics: of the gate's rules or the comparison, in their order.
+        rules: of a gate, each with its figures.
+    """
+
+    record: Record
+    sentence: str = ""
+    reason: str = ""
+    metrics: tuple[str, ...] = ()
+    rules: tuple[Mapping[str, Any], ...] = ()
+
+
+def read_decision(request: WebRequest, record: Record) -> Decision:
+    """The gate or the comparison of a record; only the record where its result is unknown."""
+    result: Any = read_result(request, record)
+    if isinstance(result, Comparisons):
+        return Decision(record, _sentence(result), metrics=result.only.names)
+    if not isinstance(result, Verdict):
+        return Decision(record)
+    rules = tuple(rule.to_dict() for rule in result.rules)
+    decisive = (
+        rule for rule in rules if rule["tier"] == "block" and rule["status"] == result.verdict
+    )
+    reason = next((f"{rule['id']}: {rule['reason']}." for rule in decisive), "")
+    metrics = tuple(dict.fromkeys(rule["metric"] for rule in rules if rule["metric"]))
+    return Decision(record, _sentence(result), reason, metrics, rules)
+
+
+def _sentence(result: Verdict | Comparisons) -> str:
+    return " ".join(str(text) for text in result.document().lead)
+
+
+def choose_series(
+    request: WebRequest,
+    latest: Sequence[Record],
+    decision: Decision | None,
+    points_by_series: PointsBySeries,
+) -> tuple[str, str] | None:
+    """The metric and the system that the overview shows; None without any series.
+
+    Args:
+        request: the request.
+        latest: the latest records, the last first.
+        decision: the last gate or comparison.
+        points_by_series: the points of each series that is still evaluated, by metric and system.
+    """
+    metrics = sorted({metric for metric, _ in points_by_series})
+    wanted_metrics = [
+        str(request.project.settings.get("metric", "")),
+        *(decision.metrics if decision else ()),
+        *_last_evaluated_metrics(request, latest),
+        *metrics,
+    ]
+    metric = next((name for name in wanted_metrics if name in metrics), None)
+    if metric is None:
+        return None
+    decided_system = decision.record.system if decision else ""
+
+    def rank(system: str) -> tuple[bool, int, datetime]:
+        points = points_by_series[metric, system]
+        return system == decided_system and len(points) > 1, len(points), points[-1].evaluated_at
+
+    systems = [system for series_metric, system in points_by_series if series_metric == metric]
+    return metric, max(systems, key=rank)
+
+
+def _last_evaluated_metrics(request: WebRequest, latest: Sequence[Record]) -> list[str]:
+    """The metrics of the last evaluation, in its order."""
+    for record in latest:
+        if record.kind == "evaluation":
+            values = read_query_values(request, record)
+            return values.metrics if values else list(record.summary.get("metrics", ()))
+    return []
+
+
+def read_points(connection: Connection, project: int, metric: str, system: str) -> list[Point]:
+    """The latest points of a series with a value; of those of one moment the one recorded last."""
+    points = series.list_points(connection, project, metric, system=system)
+    point_of_moment = {point.evaluated_at: point for point in points if point.value is not None}
+    return list(point_of_moment.values())[-_MAX_POINTS:]
+
+
+def draw_metric(connection: Connection, request: WebRequest, points: Sequence[Point]) -> str:
+    """The chart of a series: intervals, breaks, annotations and alerts; empty without points."""
+    if not points:
+        return ""
+    segments = split_comparable(points)
+    dots = [
+        trend_chart.make_point(
+            point_row(point, number), record_address(request, point), system_colour(0)
+        )
+        for number, segment in enumerate(segments)
+        for point in segment
+    ]
+    breaks = [
+        TimelineMark(
+            after[0].evaluated_at,
+            "break",
+            f"other {', '.join(find_differences(before[-1], after[0]))}",
+        )
+        for before, after in pairwise(segments)
+    ]
+    last = points[-1]
+    events = noted.list_annotations(
+        connection, request.project.id, metric=last.metric, since=points[0].evaluated_at
+    )
+    notes = [TimelineMark(event.at, event.kind, event.text) for event in events[-_MAX_NOTES:]]
+    marks = [*breaks, *notes, *_alert_marks(connection, request.project.id, points)]
+    title = f"{last.metric} of {last.system} over time"
+    return trend_chart.draw_points(dots, marks, title, _SIZE)
+
+
+def _alert_marks(
+    connection: Connection, project: int, points: Sequence[Point]
+) -> Iterator[TimelineMark]:
+    """The alerts of a series, each at the evaluation before it."""
+    last = points[-1]
+    for alert in alerts.list_alerts(connection, project, most=_MAX_ALERTS):
+        if alert.metric != last.metric or alert.slice or alert.system not in {"", last.system}:
+            continue
+        before = [point for point in points if point.evaluated_at <= alert.first_at]
+        if before:
+            yield TimelineMark(before[-1].evaluated_at, "alert", f"alert: {alert.rule}")
+
+
+@dataclass(frozen=True)
+class QueryMoves:
+    """The queries that moved most between two systems, or two evaluations of one.
+
+    Attributes:
+        metric: the metric of the values.
+        before, after: names of the two sides.
+        record: the hash of the record with the values after.
+        moved: the number of queries whose values differ.
+        count: the number of queries with a value on both sides.
+        queries: ``query_id``, ``text``, ``before``, ``after``, ``delta``, ``better``, the worst
+            first.
+        addresses: the page of each query.
+    """
+
+    metric: str
+    before: str
+    after: str
+    record: str
+    moved: int
+    count: int
+    queries: tuple[Mapping[str, Any], ...]
+    addresses: Mapping[str, str]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The moves as JSON, without addresses of pages."""
+        return {name: value for name, value in vars(self).items() if name != "addresses"}
+
+
+def find_moves(
+    connection: Connection,
+    request: WebRequest,
+    points: Sequence[Point],
+    decision: Decision | None,
+) -> QueryMoves | None:
+    """The queries that moved most, of the later of the last decision and the last evaluation.
+
+    None where there are no two sides with values by query.
+    """
+    is_decided_last = decision is not None and (
+        not points or decision.record.evaluated_at >= points[-1].evaluated_at
+    )
+    decided = None if decision is None else _decided_moves(connection, request, points, decision)
+    if decided is not None and is_decided_last:
+        return decided
+    return _evaluated_moves(connection, request, points) or decided
+
+
+def _evaluated_moves(
+    connection: Connection, request: WebRequest, points: Sequence[Point]
+) -> QueryMoves | None:
+    """The moves between the last evaluation and one before it that is comparable.
+
+    The one before is of the time before the level of the series changed, if it did.
+    """
+    if not points:
+        return None
+    after = points[-1]
+    level = find_level(points)
+    end = level.since if level is not None and level.clear else after.evaluated_at
+    earlier_points = [
+        point
+        for point in points[:-1]
+        if point.evaluated_at < end and not find_differences(point, after)
+    ]
+    if not earlier_points:
+        return None
+    before = earlier_points[-1]
+    sides = [_side_values(request, point, point.system, after.metric) for point in (before, after)]
+    names = (f"{before.evaluated_at:%Y-%m-%d}", f"{after.evaluated_at:%Y-%m-%d}")
+    if names[0] == names[1]:
+        names = (f"{before.evaluated_at:%H:%M}", f"{after.evaluated_at:%H:%M}")
+    return _make_moves(
+        connection, request, after, after.metric, sides, names, higher=after.higher_is_better
+    )
+
+
+def _decided_moves(
+    connection: Connection, request: WebRequest, points: Sequence[Point], decision: Decision
+) -> QueryMoves | None:
+    """The moves from the baseline to the candidate of the last gate or comparison."""
+    record = decision.record
+    names = list_systems(request, record)
+    values = read_query_values(request, record)
+    if values is None or len(names) != PAIR_SIZE:
+        return None
+    wanted_metrics = [*(point.metric for point in points[-1:]), *decision.metrics]
+    metric = next((name for name in wanted_metrics if name in values.metrics), None)
+    if metric is None:
+        return None
+    figures = records.read_values(connection, record.id)
+    higher = next((figure.higher_is_better for figure in figures if figure.metric == metric), True)
+    sides = [_side_values(request, record, name, metric) for name in names]
+    return _make_moves(
+        connection, request, record, metric, sides, (names[0], names[1]), higher=higher
+    )
+
+
+def _side_values(
+    request: WebRequest, record: Record | Point, system: str, metric: str
+) -> pl.DataFrame | None:
+    """The values of a system in a record: ``query_id`` and ``value``; None without any."""
+    values = read_query_values(request, record)
+    if values is None or metric not in values.metrics:
+        return None
+    system_rows = values.table.filter(pl.col("system") == system)
+    return system_rows.select("query_id", pl.col(metric).alias("value")).drop_nulls()
+
+
+def _make_moves(
+    connection: Connection,
+    request: WebRequest,
+    record: Record | Point,
+    metric: str,
+    sides: Sequence[pl.DataFrame | None],
+    names: tuple[str, str],
+    *,
+    higher: bool,
+) -> QueryMoves | None:
+    before, after = sides
+    if before is None or after is None:
+        return None
+    table = before.join(after, on="query_id", suffix="_after").select(
+        "query_id",
+        before="value",
+        after="value_after",
+        delta=pl.col("value_after") - pl.col("value"),
+    )
+    moved = table.filter(pl.col("delta") != 0)
+    if table.is_empty():
+        return None
+    rows = (
+        moved.sort(pl.col("delta").abs(), "query_id", descending=[True, False])
+        .head(_MAX_QUERIES)
+        .sort("delta", "query_id", descending=[not higher, False])
+        .to_dicts()
+    )
+    query_ids = [row["query_id"] for row in rows]
+    texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
+    return QueryMoves(
+        metric,
+        *names,
+        record.sha256,
+        len(moved),
+        len(table),
+        tuple(
+            row | {"text": texts.get(row["query_id"], ""), "better": (row["delta"] > 0) == higher}
+            for row in rows
+        ),
+        {query: query_address(request, query, record, metric) for query in query_ids},
+    )
