@@ -120,7 +120,7 @@ def test_from_a_trend_to_the_document_behind_it(reader, dashboard, pages):
     address, records_by_kind = dashboard
     reader.open(address + pages["overview"])
     steps = (
-        ("#trends a[href*='nDCG']", "location.pathname.endsWith('/trends')"),
+        ("#metric h2 a[href*='nDCG']", "location.pathname.endsWith('/trends')"),
         (
             "figure svg a:last-of-type",
             f"location.pathname.endsWith('{records_by_kind['evaluation'].sha256}')",
@@ -144,6 +144,30 @@ def test_pages_are_read_without_scripts(reader, dashboard, pages):
         for name in ("overview", "trend", "gate", "query"):
             reader.open(address + pages[name])
             assert reader.ask("document.querySelectorAll('main table tbody tr').length") > 0
+    finally:
+        reader.send("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_the_navigation_is_whole_on_a_phone_and_by_keyboard(reader, dashboard, pages):
+    """Without scripts: every link is inside the window, and Tab and Enter open one."""
+    address, _ = dashboard
+    reader.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        reader.open(address + pages["records"], width=390)
+        links = "[...document.querySelectorAll('nav.of-project a')]"
+        assert reader.ask(f"{links}.length") == 8  # six sections, and two pages of one
+        outside = f"{links}.filter((a) => a.getBoundingClientRect().right > innerWidth).length"
+        assert reader.ask(outside) == 0
+        marked = f"{links}.filter((a) => a.ariaCurrent).map((a) => a.innerText)"
+        assert reader.ask(marked) == ["Evaluations", "Records"]
+        focused = "document.activeElement.innerText"
+        presses = 0
+        while reader.ask(focused) != "History":
+            reader.press("Tab")
+            presses += 1
+            assert presses < 20
+        reader.ask("document.activeElement.click()")
+        reader.until("location.pathname.endsWith('/trends')")
     finally:
         reader.send("Emulation.setScriptExecutionDisabled", value=False)
 

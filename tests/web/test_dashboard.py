@@ -86,7 +86,7 @@ def test_the_metric_of_the_overview_is_one_chart_with_its_marks(viewer, made):
 
 def test_queries_that_moved_most_have_their_texts_and_values(viewer, made):
     moves = viewer.get(f"{SHOP}.json").json()["quality"]["moves"]
-    assert (moves["before"], moves["after"]) == ("before", "after")
+    assert (moves["baseline"], moves["candidate"]) == ("before", "after")
     assert (moves["metric"], moves["record"]) == ("nDCG@10", made["verdict"].sha256)
     values = rows_of(viewer.get(f"{SHOP}/records/{made['verdict'].sha256}/values.csv"))
     value_of = {(row["system"], row["query_id"]): float(row["nDCG@10"]) for row in values}
@@ -102,8 +102,8 @@ def test_queries_that_moved_most_have_their_texts_and_values(viewer, made):
     for row in moves["queries"]:
         query = row["query_id"]
         assert row["text"] == f"words of {query} <b>&"
-        assert row["before"] == pytest.approx(value_of["before", query])
-        assert row["after"] == pytest.approx(value_of["after", query])
+        assert row["baseline"] == pytest.approx(value_of["before", query])
+        assert row["candidate"] == pytest.approx(value_of["after", query])
         assert f"{SHOP}/query?query={query}&amp;metric=nDCG%4010&amp;record=" in page
     assert "words of q03 &lt;b&gt;&amp;" in page
 
@@ -115,7 +115,7 @@ def test_later_evaluations_explain_the_metric_instead_of_an_older_gate(team):
         at = BEGIN + timedelta(days=day)
         evaluated(team.store, project.id, "shop", run_of(2, bad), at)
     moves = team.visitor("viewer").get("/projects/nights.json").json()["quality"]["moves"]
-    assert (moves["before"], moves["after"]) == ("2026-03-02", "2026-03-04")
+    assert (moves["baseline"], moves["candidate"]) == ("2026-03-02", "2026-03-04")
     assert moves["moved"] == 9
     assert not any(row["better"] for row in moves["queries"])
 

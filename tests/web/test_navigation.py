@@ -1,9 +1,10 @@
-"""The navigation of a project: where each page is, and what each role may follow."""
+"""The navigation of a project: where each page is, what each role may follow, and texts of ids."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -86,7 +87,7 @@ def test_every_route_of_a_project_is_in_one_section():
         for section in SECTIONS
         for page in section.pages
         if not page.group
-        for name in (page.route, *page.others)
+        for name in (page.route, *page.further_routes)
     )
     of_projects = {route.name for route in ROUTES if route.path.startswith("/projects/{project}")}
     assert set(counts) == of_projects
@@ -125,7 +126,7 @@ def test_every_page_shows_where_it_is(seen, role):
         for section in SECTIONS
         for page in section.pages
         if not page.group
-        for name in (page.route, *page.others)
+        for name in (page.route, *page.further_routes)
     }
     for path, html in seen[role][1].items():
         navigation = Navigation(html)
@@ -168,3 +169,24 @@ def test_results_of_online_experiments_are_in_their_own_section(team, shop):
         section, page = expected
         assert [label for label, _ in navigation.current["sections"]] == [section], path
         assert [label for label, _ in navigation.current["pages"]] == [page], path
+
+
+TEXTS = (
+    (r"q\d\d", "words of {} <b>&"),
+    ("q1", "a bike"),
+    (r"p\d", "title of {}"),
+    (r"d\d", "bike {}"),
+)
+"""The texts of the ids of queries and documents of the project."""
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_texts_stand_wherever_an_id_stands(seen, role):
+    id_count = 0
+    for path, html in seen[role][1].items():
+        words = re.sub(r"<svg.*?</svg>|<select.*?</select>|</?mark>", "", html, flags=re.DOTALL)
+        for pattern, text in TEXTS:
+            for identifier in set(re.findall(f">({pattern})<", words)):
+                assert escape(text.format(identifier)) in words, (path, identifier)
+                id_count += 1
+    assert id_count > 50 or role == "rater"

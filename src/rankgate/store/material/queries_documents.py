@@ -141,12 +141,16 @@ def read_query_texts(
     connection: Connection, project: int, query_ids: Iterable[str]
 ) -> dict[str, str]:
     """The texts of queries by id; those without a text are left out."""
-    statement = sa.select(queries.c.query_id, queries.c.text).where(
-        queries.c.project == project,
-        queries.c.query_id.in_(list(query_ids)),
-        queries.c.text.is_not(None),
-    )
-    return {row.query_id: row.text for row in connection.execute(statement)}
+    ids = list(query_ids)
+    text_of_query: dict[str, str] = {}
+    for begin in range(0, len(ids), CHUNK_ROWS):
+        statement = sa.select(queries.c.query_id, queries.c.text).where(
+            queries.c.project == project,
+            queries.c.query_id.in_(ids[begin : begin + CHUNK_ROWS]),
+            queries.c.text.is_not(None),
+        )
+        text_of_query |= {row.query_id: row.text for row in connection.execute(statement)}
+    return text_of_query
 
 
 def archived_ids(connection: Connection, project: int) -> set[str]:
@@ -362,6 +366,30 @@ def documents_of_query(
     )
     statement = sa.select(documents).where(condition).order_by(documents.c.of_query)
     return {row.doc_id: value_of(Document, row) for row in connection.execute(statement)}
+
+
+def documents_of_pairs(
+    connection: Connection, project: int, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], Document]:
+    """The document of each pair of query and document; missing ones are left out.
+
+    The fields for a query come before those for every query.
+    """
+    pair_list = list(dict.fromkeys(pairs))
+    doc_ids = list(dict.fromkeys(doc_id for _, doc_id in pair_list))
+    document_of_key: dict[tuple[str, str], Document] = {}
+    for begin in range(0, len(doc_ids), CHUNK_ROWS):
+        statement = sa.select(documents).where(
+            documents.c.project == project,
+            documents.c.doc_id.in_(doc_ids[begin : begin + CHUNK_ROWS]),
+        )
+        for row in connection.execute(statement):
+            document_of_key[row.of_query, row.doc_id] = value_of(Document, row)
+    return {
+        pair: document_of_key.get(pair) or document_of_key["", pair[1]]
+        for pair in pair_list
+        if pair in document_of_key or ("", pair[1]) in document_of_key
+    }
 
 
 def count_documents(connection: Connection, project: int) -> int:

@@ -22,13 +22,13 @@ class MenuPage:
     Attributes:
         route: the name of the route that its link opens.
         label: of its link.
-        others: the names of further routes that belong to it, such as those of its forms.
+        further_routes: the names of further routes that belong to it, such as those of its forms.
         group: the group of records that it lists; empty where it is not a list of one group.
     """
 
     route: str
     label: str
-    others: tuple[str, ...] = ()
+    further_routes: tuple[str, ...] = ()
     group: str = ""
 
 
@@ -188,7 +188,7 @@ def current_page(route: str, group: str = "") -> MenuPage | None:
     ('KPIs', 'Records')
     """
     pages = [page for section in SECTIONS for page in section.pages]
-    page = next((page for page in pages if route in (page.route, *page.others)), None)
+    page = next((page for page in pages if route in (page.route, *page.further_routes)), None)
     if page is None or page.route != "records":
         return page
     return next((group_page for group_page in pages if group and group_page.group == group), page)

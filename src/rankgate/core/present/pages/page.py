@@ -43,14 +43,17 @@ from rankgate.core.present.pages.page_parts import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.core.present.document_model import Bar, Block, Document, ListPair, Section
+    from rankgate.core.present.document_model import Bar, Block, Document, Grid, ListPair, Section
 
 
 QUERY_COLUMNS = frozenset({"query", "query_id"})
-"""The head of a first column that holds queries."""
+"""The heads of columns that hold queries; where the first one does, rows lead to query pages."""
+
+DOCUMENT_COLUMNS = frozenset({"document", "doc_id"})
+"""The heads of columns that hold documents."""
 
 
-def _no_address(query: str) -> str:  # noqa: ARG001 - as every such function
+def _no_text(identifier: str) -> str:  # noqa: ARG001 - as every such function
     return ""
 
 
@@ -62,11 +65,16 @@ class Links:
         tables: of each table, before its anchor; the files end in ``.csv`` and ``.json``.
         charts: of each chart, before its anchor; the files end in ``.svg`` and ``.png``.
         query: the address of a query's own page; empty where it has none.
+        query_text: the text of a query, which stands with its id; empty where it is not known.
+        document_title: the title of a document, which stands with its id; empty where it is not
+            known.
     """
 
     tables: str = ""
     charts: str = ""
-    query: Callable[[str], str] = _no_address
+    query: Callable[[str], str] = _no_text
+    query_text: Callable[[str], str] = _no_text
+    document_title: Callable[[str], str] = _no_text
 
 
 NO_LINKS = Links()
@@ -333,11 +341,25 @@ def _table_html(table: Table, anchor: str, links: Links) -> str:
         find=table.find,
         spans=table.spans,
         links=addresses,
+        notes=_identifier_texts(table.grid.flat, links),
         clear=table.clear,
     ) + _file_links(table.heading or "table", anchor, links.tables, _TABLE_FORMATS)
     if table.folded:
         return folded_html(table.heading, table_html)
     return f"<h3>{escape_html(table.heading)}</h3>{table_html}" if table.heading else table_html
+
+
+def _identifier_texts(grid: Grid, links: Links) -> dict[int, list[str]]:
+    """The texts of the queries and documents in a grid, by column."""
+    text_functions = {
+        **dict.fromkeys(DOCUMENT_COLUMNS, links.document_title),
+        **dict.fromkeys(() if "text" in grid.head else QUERY_COLUMNS, links.query_text),
+    }
+    return {
+        column: [text_functions[name](row[column]) for row in grid.rows]
+        for column, name in enumerate(grid.head)
+        if name in text_functions and text_functions[name] is not _no_text
+    }
 
 
 def _entries_html(entries: Entries) -> str:

@@ -8,7 +8,7 @@ escaped text, tables, and two lists side by side.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
@@ -292,6 +292,7 @@ def grid_html(
     find: bool = False,
     spans: Spans = (),
     links: Sequence[str] = (),
+    notes: Mapping[int, Sequence[str]] | None = None,
     clear: Sequence[bool] = (),
 ) -> str:
     """A grid as a table that scrolls by itself where it is wider than the page.
@@ -303,6 +304,7 @@ def grid_html(
         find: True where the script lets readers search it.
         spans: low, middle and high of each row, drawn in a column of their own.
         links: the address of the subject of each row.
+        notes: texts below the cells of a column, by its number.
         clear: True for each interval of a significant difference.
     """
     flat_grid = grid.flat
@@ -315,8 +317,10 @@ def grid_html(
     strips = _interval_cells(spans, clear) or [""] * len(flat_grid.rows)
     addresses = links or [""] * len(flat_grid.rows)
     rows = [
-        f"<tr>{_grid_row(row, kinds, link)}{strip}</tr>"
-        for row, link, strip in zip(flat_grid.rows, addresses, strips, strict=True)
+        f"<tr>{_grid_row(row, kinds, link, _notes_of_row(notes or {}, number))}{strip}</tr>"
+        for number, (row, link, strip) in enumerate(
+            zip(flat_grid.rows, addresses, strips, strict=True)
+        )
     ]
     marks = [f'id="{anchor}"'] if anchor else []
     marks += ['class="sort"'] if len(rows) >= _SORTED and anchor else []
@@ -331,15 +335,26 @@ def grid_html(
     )
 
 
-def _grid_row(texts: Sequence[str], kinds: Sequence[str], link: str) -> str:
+def _notes_of_row(notes: Mapping[int, Sequence[str]], row: int) -> dict[int, str]:
+    """The texts below the cells of a row, as HTML."""
+    return {
+        column: f'<br><span class="dim"><bdi>{escape_html(texts[row])}</bdi></span>'
+        for column, texts in notes.items()
+        if texts[row]
+    }
+
+
+def _grid_row(
+    texts: Sequence[str], kinds: Sequence[str], link: str, notes: Mapping[int, str]
+) -> str:
     first = escape_html(texts[0])
     if link:
         first = f'<a href="{escape_html(link)}">{first}</a>'
     kind = _status_class(texts[0]) or kinds[0]
-    cells = [f'<th scope="row"{kind}>{first}</th>' if first else "<td></td>"]
+    cells = [f'<th scope="row"{kind}>{first}{notes.get(0, "")}</th>' if first else "<td></td>"]
     cells += [
-        f"<td{kind or _wide_class(text)}>{escape_html(text)}</td>"
-        for kind, text in zip(kinds[1:], texts[1:], strict=True)
+        f"<td{kind or _wide_class(text)}>{escape_html(text)}{notes.get(column, '')}</td>"
+        for column, (kind, text) in enumerate(zip(kinds[1:], texts[1:], strict=True), 1)
     ]
     return "".join(cells)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from rankgate.store.material import queries_documents
 from rankgate.store.records import record_notes
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused
 
@@ -72,13 +73,16 @@ def page(request: WebRequest) -> PageReply:
                 )
                 if _is_visible(request, comment)
             ]
+        subjects = {(comment.get("kind"), comment.get("subject")) for comment in shown_comments}
+        query_ids = [subject for kind, subject in subjects if kind == "query" and subject]
+        texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
     data = {"project": request.project.name, "comments": shown_comments}
     paths = {
         comment["id"]: _subject_path(request, comment["kind"], comment["subject"])
         for comment in shown_comments
         if "kind" in comment
     }
-    return PageReply("comments.html", data, {"places": paths})
+    return PageReply("comments.html", data, {"places": paths, "texts": texts})
 
 
 def add(request: WebRequest) -> ActionReply:

@@ -69,6 +69,7 @@ class Decision:
         sentence: for people, as gates and comparisons print it; empty without one.
         reason: of the first rule that decided a gate; empty without one.
         metrics: of the gate's rules or the comparison, in their order.
+        names: of the baseline and the candidate; empty where they are not known.
         rules: of a gate, each with its figures.
     """
 
@@ -76,6 +77,7 @@ class Decision:
     sentence: str = ""
     reason: str = ""
     metrics: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     rules: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -83,7 +85,12 @@ def read_decision(request: WebRequest, record: Record) -> Decision:
     """The gate or the comparison of a record; only the record where its result is unknown."""
     result: Any = read_result(request, record)
     if isinstance(result, Comparisons):
-        return Decision(record, _sentence(result), metrics=result.only.names)
+        return Decision(
+            record,
+            _sentence(result),
+            metrics=result.only.names,
+            names=list_systems(request, record),
+        )
     if not isinstance(result, Verdict):
         return Decision(record)
     rules = tuple(rule.to_dict() for rule in result.rules)
@@ -92,7 +99,7 @@ def read_decision(request: WebRequest, record: Record) -> Decision:
     )
     reason = next((f"{rule['id']}: {rule['reason']}." for rule in decisive), "")
     metrics = tuple(dict.fromkeys(rule["metric"] for rule in rules if rule["metric"]))
-    return Decision(record, _sentence(result), reason, metrics, rules)
+    return Decision(record, _sentence(result), reason, metrics, result.names, rules)
 
 
 def _sentence(result: Verdict | Comparisons) -> str:
@@ -163,11 +170,11 @@ def draw_metric(connection: Connection, request: WebRequest, points: Sequence[Po
     ]
     breaks = [
         TimelineMark(
-            after[0].evaluated_at,
+            later_segment[0].evaluated_at,
             "break",
-            f"other {', '.join(find_differences(before[-1], after[0]))}",
+            f"other {', '.join(find_differences(segment[-1], later_segment[0]))}",
         )
-        for before, after in pairwise(segments)
+        for segment, later_segment in pairwise(segments)
     ]
     last = points[-1]
     events = noted.list_annotations(
@@ -187,9 +194,9 @@ def _alert_marks(
     for alert in alerts.list_alerts(connection, project, most=_MAX_ALERTS):
         if alert.metric != last.metric or alert.slice or alert.system not in {"", last.system}:
             continue
-        before = [point for point in points if point.evaluated_at <= alert.first_at]
-        if before:
-            yield TimelineMark(before[-1].evaluated_at, "alert", f"alert: {alert.rule}")
+        earlier_points = [point for point in points if point.evaluated_at <= alert.first_at]
+        if earlier_points:
+            yield TimelineMark(earlier_points[-1].evaluated_at, "alert", f"alert: {alert.rule}")
 
 
 @dataclass(frozen=True)
@@ -198,18 +205,18 @@ class QueryMoves:
 
     Attributes:
         metric: the metric of the values.
-        before, after: names of the two sides.
-        record: the hash of the record with the values after.
+        baseline, candidate: names of the two sides; of two evaluations their days.
+        record: the hash of the record with the values of the candidate.
         moved: the number of queries whose values differ.
         count: the number of queries with a value on both sides.
-        queries: ``query_id``, ``text``, ``before``, ``after``, ``delta``, ``better``, the worst
-            first.
+        queries: ``query_id``, ``text``, ``baseline``, ``candidate``, ``delta``, ``better``, the
+            worst first.
         addresses: the page of each query.
     """
 
     metric: str
-    before: str
-    after: str
+    baseline: str
+    candidate: str
     record: str
     moved: int
     count: int
@@ -250,23 +257,23 @@ def _evaluated_moves(
     """
     if not points:
         return None
-    after = points[-1]
+    last = points[-1]
     level = find_level(points)
-    end = level.since if level is not None and level.clear else after.evaluated_at
+    end = level.since if level is not None and level.clear else last.evaluated_at
     earlier_points = [
         point
         for point in points[:-1]
-        if point.evaluated_at < end and not find_differences(point, after)
+        if point.evaluated_at < end and not find_differences(point, last)
     ]
     if not earlier_points:
         return None
-    before = earlier_points[-1]
-    sides = [_side_values(request, point, point.system, after.metric) for point in (before, after)]
-    names = (f"{before.evaluated_at:%Y-%m-%d}", f"{after.evaluated_at:%Y-%m-%d}")
+    baseline = earlier_points[-1]
+    sides = [_side_values(request, point, point.system, last.metric) for point in (baseline, last)]
+    names = (f"{baseline.evaluated_at:%Y-%m-%d}", f"{last.evaluated_at:%Y-%m-%d}")
     if names[0] == names[1]:
-        names = (f"{before.evaluated_at:%H:%M}", f"{after.evaluated_at:%H:%M}")
+        names = (f"{baseline.evaluated_at:%H:%M}", f"{last.evaluated_at:%H:%M}")
     return _make_moves(
-        connection, request, after, after.metric, sides, names, higher=after.higher_is_better
+        connection, request, last, last.metric, sides, names, higher=last.higher_is_better
     )
 
 
@@ -275,7 +282,7 @@ def _decided_moves(
 ) -> QueryMoves | None:
     """The moves from the baseline to the candidate of the last gate or comparison."""
     record = decision.record
-    names = list_systems(request, record)
+    names = decision.names
     values = read_query_values(request, record)
     if values is None or len(names) != PAIR_SIZE:
         return None
@@ -312,14 +319,14 @@ def _make_moves(
     *,
     higher: bool,
 ) -> QueryMoves | None:
-    before, after = sides
-    if before is None or after is None:
+    baseline_values, candidate_values = sides
+    if baseline_values is None or candidate_values is None:
         return None
-    table = before.join(after, on="query_id", suffix="_after").select(
+    table = baseline_values.join(candidate_values, on="query_id", suffix="_candidate").select(
         "query_id",
-        before="value",
-        after="value_after",
-        delta=pl.col("value_after") - pl.col("value"),
+        baseline="value",
+        candidate="value_candidate",
+        delta=pl.col("value_candidate") - pl.col("value"),
     )
     moved = table.filter(pl.col("delta") != 0)
     if table.is_empty():

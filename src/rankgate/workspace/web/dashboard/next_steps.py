@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.records import scheduled_jobs
+from rankgate.workspace.web.dashboard.query_lists import PAIR_SIZE
 from rankgate.workspace.web.web_request import MANAGING_ROLES, RATING_ROLES, VIEWING_ROLES
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def _alert_steps(request: WebRequest, open_alerts: list[Alert]) -> Iterator[Step
 
 
 def choose_next_step(
+    connection: Connection,
     request: WebRequest,
     attention: list[Step],
     decision: Decision | None,
@@ -115,7 +117,8 @@ def choose_next_step(
     verdict = decision.record.verdict if decision else None
     if verdict == "inconclusive":
         text = "The last verdict is inconclusive."
-        return Step("verdict", text, "See what to judge next", request.project_path("next"))
+        path = _judge_next_path(connection, request, decision)
+        return Step("verdict", text, "See what to judge next", path)
     worst = moves.queries[0] if moves is not None and moves.queries else None
     if moves is not None and worst is not None and not worst["better"]:
         name = worst["text"] or worst["query_id"]
@@ -127,6 +130,17 @@ def choose_next_step(
         path = moves.addresses[worst["query_id"]].removeprefix(request.config.base)
         return Step("queries", text, "Look at the query", path)
     return attention[0] if attention else None
+
+
+def _judge_next_path(connection: Connection, request: WebRequest, decision: Decision | None) -> str:
+    """The page of what to judge next, of the two runs of a decision where the store has them."""
+    path = request.project_path("next")
+    names = decision.names if decision else ()
+    runs = [stored_runs.find_run(connection, request.project.id, name) for name in names]
+    if decision is None or not decision.metrics or len(runs) != PAIR_SIZE or None in runs:
+        return path
+    parameters = {"first": names[0], "second": names[1], "metric": decision.metrics[0]}
+    return f"{path}?{urlencode(parameters)}"
 
 
 def find_first_step(

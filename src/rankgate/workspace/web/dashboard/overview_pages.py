@@ -113,7 +113,7 @@ def overview_page(request: WebRequest) -> PageReply:
             project_page.data["progress"]["disputed"],
         )
         step = (
-            choose_next_step(request, attention, quality.decision, quality.moves)
+            choose_next_step(connection, request, attention, quality.decision, quality.moves)
             if quality.data["records"]
             else find_first_step(connection, request, project_page.data)
         )
@@ -139,7 +139,12 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
         for alert in alerts.list_alerts(connection, project, state=state, most=_MAX_LATEST)
     ]
     points_by_series = _recent_points(connection, project)
-    main_series = choose_series(request, latest, decision, points_by_series)
+    valued_series = {
+        name: series_points
+        for name, series_points in points_by_series.items()
+        if any(point.value is not None for point in series_points)
+    }
+    main_series = choose_series(request, latest, decision, valued_series)
     points = read_points(connection, project, *main_series) if main_series else []
     lines = {
         name: _make_line(name, series_points, open_alerts)

@@ -9,7 +9,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.pages.page import page_content
+from rankgate.core.present.pages.page import Links, page_content
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.records import record_notes as stored
@@ -26,7 +26,12 @@ from rankgate.workspace.web.dashboard.recorded_results import (
     record_title,
 )
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine
-from rankgate.workspace.web.pages.task_view import document_view, image_origins
+from rankgate.workspace.web.pages.task_view import (
+    document_title,
+    document_view,
+    image_origins,
+    read_titles,
+)
 from rankgate.workspace.web.replies import PageReply, not_found
 
 if TYPE_CHECKING:
@@ -98,6 +103,10 @@ def query_page(request: WebRequest) -> PageReply:
         "chosen": record_title(shown_record) if shown_record else "",
         "chosen_at": record_address(request, shown_record) if shown_record else "",
         "seen": document_views,
+        "titles": {
+            name: document_title(document, request.project.settings)
+            for name, document in fields.items()
+        },
         "lines": _trend_lines(metric_rows, latest),
         "here_record": request.values["record"],
         "subject_kind": "query",
@@ -132,10 +141,17 @@ def explanation_page(request: WebRequest) -> PageReply:
                 connection, request, record, fields["query"], fields["metric"], system
             ),
         )
-    if value_explanation is None:
-        raise not_found("explanation: the store lacks the run or the judgments")
+        if value_explanation is None:
+            raise not_found("explanation: the store lacks the run or the judgments")
+        query_id = fields["query"]
+        texts = queries_documents.read_query_texts(connection, request.project.id, [query_id])
+        doc_ids = [row.doc_id for row in value_explanation.rows]
+        doc_ids += [row.doc_id for row in value_explanation.ideal]
+        titles = read_titles(connection, request, [(query_id, doc_id) for doc_id in doc_ids])
+    links = Links(document_title=lambda doc_id: titles.get((query_id, doc_id), ""))
     html = request.cache.get(
-        ("explanation page", *key), lambda: page_content(value_explanation.document())
+        ("explanation page", *key, *titles.items()),
+        lambda: page_content(value_explanation.document(), links),
     )
     data = {
         "project": request.project.name,
@@ -145,7 +161,7 @@ def explanation_page(request: WebRequest) -> PageReply:
     extra = {
         "document": html,
         "back": query_address(request, fields["query"], record),
-        "of": fields["query"],
+        "of": texts.get(query_id, query_id),
     }
     return PageReply("explanation.html", data, extra)
 

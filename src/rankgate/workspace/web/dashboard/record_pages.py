@@ -12,6 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+import polars as pl
+
 from rankgate.core.errors import MissingExtraError, RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import ReportOptions
@@ -38,13 +40,13 @@ from rankgate.workspace.web.dashboard.recorded_results import (
     record_title,
     record_view,
 )
+from rankgate.workspace.web.pages.task_view import read_titles
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    import polars as pl
     from sqlalchemy import Connection
 
     from rankgate.core.present.base_result import Result
@@ -126,6 +128,9 @@ KIND_GROUPS = (
 )
 """Kinds of results as the tabs of the list name them."""
 
+ONLINE_GROUPS = ("experiments", "kpis")
+"""The groups that have pages of their own in the navigation."""
+
 
 def records_page(request: WebRequest) -> PageReply:
     """The records that fit, the latest first."""
@@ -150,8 +155,11 @@ def records_page(request: WebRequest) -> PageReply:
         "next": rows[-1].id if len(rows) == page_size and len(rows) < total else None,
     }
     tabs = _make_tabs(choices["kind"], fields["kind"])
+    group = _kind_group(fields["kind"] or "")
+    names = {name.lower(): name for name, _ in KIND_GROUPS}
     extra = {
-        "record_group": _kind_group(fields["kind"] or ""),
+        "record_group": group,
+        "heading": names[group] if group in ONLINE_GROUPS else "Records",
         "tabs": tabs,
         "kept": _query_string(filter_texts),
         "kind_word": kind_label,
@@ -267,35 +275,64 @@ def _make_record_content(
     result = read_result(request, record)
     if result is None:
         return None
-    count = queries_documents.count_queries(
-        connection, request.project.id
-    )  # their texts are on the page
-    key = ("record page", request.project.id, record.sha256, request.config.base, count)
+    project = request.project.id
+    counts = (  # the texts are on the page
+        queries_documents.count_queries(connection, project),
+        queries_documents.count_documents(connection, project),
+    )
+    key = ("record page", project, record.sha256, request.config.base, counts)
 
     def make_content() -> _RecordContent:
-        document = _make_document(request, connection, record, result)
-        address = record_address(request, record)
-        query = partial(query_address, request, record=record)
-        query_ids = _linked_queries(request, record)
-        link_targets = page.Links(
-            f"{address}/tables/",
-            f"{address}/charts/",
-            lambda query_id: query(query_id) if query_id in query_ids else "",
-        )
-        return _RecordContent(document, page_content(document, link_targets))
+        texts = _query_texts(connection, request)
+        document = _make_document(request, connection, record, result, texts)
+        links = _make_links(request, record, texts)
+        return _RecordContent(document, page_content(document, links))
 
     return request.cache.get(key, make_content)
 
 
+def _query_texts(connection: Connection, request: WebRequest) -> dict[str, str]:
+    """The texts of all queries of the project, also of archived ones."""
+    queries = queries_documents.list_queries(connection, request.project.id, archived=True)
+    return {query.query_id: query.text for query in queries if query.text}
+
+
+def _make_links(request: WebRequest, record: Record, texts: Mapping[str, str]) -> page.Links:
+    """The addresses of a record's tables, charts and queries, and the texts of these."""
+    address = record_address(request, record)
+    query = partial(query_address, request, record=record)
+    query_ids = _linked_queries(request, record)
+    return page.Links(
+        f"{address}/tables/",
+        f"{address}/charts/",
+        lambda query_id: query(query_id) if query_id in query_ids else "",
+        query_text=lambda query_id: texts.get(query_id, ""),
+    )
+
+
+def _listed_titles(
+    connection: Connection, request: WebRequest, result: Result
+) -> pl.DataFrame | None:
+    """The titles of the documents in the lists of a comparison, as reports take them."""
+    if not isinstance(result, Comparisons):
+        return None
+    tables = [comparison.lists.select("query_id", "doc_id") for comparison in result.comparisons]
+    pairs = pl.concat(tables).unique(maintain_order=True)
+    titles = read_titles(connection, request, pairs.iter_rows())
+    rows = [(query_id, doc_id, title) for (query_id, doc_id), title in titles.items()]
+    schema = dict.fromkeys(("query_id", "doc_id", "text"), pl.String)
+    return pl.DataFrame(rows, schema, orient="row")
+
+
 def _make_document(
-    request: WebRequest, connection: Connection, record: Record, result: Result
+    request: WebRequest,
+    connection: Connection,
+    record: Record,
+    result: Result,
+    texts: dict[str, str],
 ) -> Document:
-    texts = {
-        query.query_id: query.text
-        for query in queries_documents.list_queries(connection, request.project.id, archived=True)
-        if query.text
-    }
-    document = compose([ReportPart(result, record.name)], ReportOptions(queries=texts))
+    options = ReportOptions(queries=texts, documents=_listed_titles(connection, request, result))
+    document = compose([ReportPart(result, record.name)], options)
     *first, last = document.sections
     if isinstance(result, Verdict):
         first.append(evidence_section(result))
@@ -376,18 +413,15 @@ def table_page(request: WebRequest) -> PageReply:
         "head": list(grid.head),
         "rows": [list(row) for row in grid.rows],
     }
-    query = partial(query_address, request, record=record)
-    query_ids = _linked_queries(request, record)
-    link_targets = page.Links(
-        query=lambda query_id: query(query_id) if query_id in query_ids else ""
-    )
+    with request.store.read() as connection:
+        links = _make_links(request, record, _query_texts(connection, request))
     table_document = Document(
         document_table.heading or record_title(record),
         sections=(
             Section("table", "", (replace(document_table, heading="", folded=False, links=()),)),
         ),
     )
-    html = page_content(table_document, link_targets)
+    html = page_content(table_document, replace(links, tables="", charts=""))
     extra = {
         "record_group": _kind_group(record.kind),
         "document": html,
@@ -422,14 +456,16 @@ def _draw_picture(request: WebRequest) -> Any:
 
 def query_values_page(request: WebRequest) -> PageReply:
     """Every value per query of a record."""
+    start = max(request.values["after"] or 0, 0)
     with request.store.read() as connection:
         record = find_record(connection, request)
-    values = read_query_values(request, record)
-    if values is None:
-        raise not_found("table of values")
-    value_table = values.table
-    start = max(request.values["after"] or 0, 0)
-    page_rows = value_table.slice(start, _PAGE_SIZE)
+        values = read_query_values(request, record)
+        if values is None:
+            raise not_found("table of values")
+        value_table = values.table
+        page_rows = value_table.slice(start, _PAGE_SIZE)
+        query_ids = page_rows["query_id"].unique()
+        texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
     data = {
         "project": request.project.name,
         "record": record.sha256,
@@ -440,6 +476,7 @@ def query_values_page(request: WebRequest) -> PageReply:
     }
     extra = {
         "record_group": _kind_group(record.kind),
+        "texts": texts,
         "back": record_address(request, record),
         "of": record_title(record),
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.pages.page import page_content
+from rankgate.core.present.pages.page import Links, page_content
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.agreement_document import sentence
 from rankgate.judging.agreement.agreement_tables import drift
@@ -22,8 +22,10 @@ from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.pool_sampling import DEPTH, Order, PoolDesign
 from rankgate.store.blobs import stored_results, stored_runs
 from rankgate.store.blobs import stored_runs as runs
+from rankgate.store.material import queries_documents
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rows import now
+from rankgate.workspace.web.pages.task_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 
 if TYPE_CHECKING:
@@ -202,8 +204,21 @@ def next_batch_page(request: WebRequest) -> PageReply:
             return PageReply("next.html", data | {"problem": str(error)})
         data["total"] = len(pairs)
         first_pairs = pairs.head(_MAX_PAIRS).select(*_PAIR, "why", "best_rank", "systems")
-        data["pairs"] = first_pairs.to_dicts()
+        data["pairs"] = _with_texts(request, first_pairs.to_dicts())
     return PageReply("next.html", data)
+
+
+def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pairs with the text of the query and the title of the document."""
+    keys = [(pair["query_id"], pair["doc_id"]) for pair in pairs]
+    with request.store.read() as connection:
+        titles = read_titles(connection, request, keys)
+        query_ids = {query_id for query_id, _ in keys}
+        texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
+    return [
+        pair | {"text": texts.get(key[0], ""), "title": titles.get(key, "")}
+        for pair, key in zip(pairs, keys, strict=True)
+    ]
 
 
 def _verdict_view(
@@ -328,13 +343,20 @@ def _compute_agreement(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     opinions = read_people_ratings(request, batch)
     agreement = agree(opinions)
+    with request.store.read() as connection:
+        query_ids = opinions.table["query_id"].unique().to_list()
+        texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
+    links = Links(query_text=lambda query_id: texts.get(query_id, ""))
     data = {
         "agreement": agreement.to_dict(),
         "confusion": _confusion_rows(agreement.found.confusion),
         "drift": drift(opinions).to_dicts(),
         "at": now(),
     }
-    return data, {"document": page_content(agreement.document()), "sentence": sentence(agreement)}
+    return data, {
+        "document": page_content(agreement.document(), links),
+        "sentence": sentence(agreement),
+    }
 
 
 def read_people_ratings(request: WebRequest, batch: int | None = None) -> Ratings:

@@ -23,6 +23,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.models import model_admissions, model_answers_by_request, model_jobs_table
 from rankgate.store.rating import batches
 from rankgate.store.rows import now
+from rankgate.workspace.web.pages.task_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 from rankgate.workspace.web.web_request import invalid_value
 
@@ -151,12 +152,17 @@ def model_page(request: WebRequest) -> PageReply:
             connection, project, number, before=request.values["before"], most=_MAX_ANSWERS
         )
         admission = model_admissions.admissions_by_rater(connection, project).get(number)
+        keys = [(answer["query_id"], answer["doc_id"]) for answer in rater_answers]
+        titles = read_titles(connection, request, keys)
     admission_evidence = None if admission is None else evidence(request.store, admission)
     data = {
         "project": request.project.name,
         "model": models_by_rater[number],
         "identity": dict(rater.identity),
-        "answers": rater_answers,
+        "answers": [
+            answer | {"title": titles.get(key, "")}
+            for answer, key in zip(rater_answers, keys, strict=True)
+        ],
         "before": rater_answers[-1]["id"] if len(rater_answers) == _MAX_ANSWERS else None,
         "evidence": None if admission_evidence is None else admission_evidence.to_dict(),
     }

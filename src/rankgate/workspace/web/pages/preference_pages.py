@@ -14,10 +14,11 @@ from rankgate.core.present.csv_form import guard_sheet
 from rankgate.measurement.stats.mean_intervals import wilson_interval
 from rankgate.measurement.stats.paired_tests import sign_test
 from rankgate.store.blobs import stored_runs as runs
+from rankgate.store.material import queries_documents
 from rankgate.store.rating import batches, preferences, tasks
 from rankgate.store.rating.batches import Side
 from rankgate.workspace.web.pages.rating_pages import COMPARISON_KINDS
-from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table
+from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table, read_titles
 from rankgate.workspace.web.pages.upload_files import upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, not_found
 
@@ -164,15 +165,16 @@ def preferences_page(request: WebRequest) -> PageReply:
             if batch.kind in COMPARISON_KINDS
         ]
         run_names = [run.name for run in runs.list_runs(connection, request.project.id)]
-        rows = [_batch_view(connection, batch) for batch in comparison_batches]
+        rows = [_batch_view(connection, request, batch) for batch in comparison_batches]
     data = {"project": request.project.name, "batches": rows, "runs": run_names}
     return PageReply("preferences.html", data)
 
 
-def _batch_view(connection: Connection, batch: Batch) -> dict[str, Any]:
+def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> dict[str, Any]:
     table = preferences.preferences_table(connection, batch.id)
     progress = tasks.progress(connection, batch.project, batch.id)
     votes = _count_votes(table)
+    shown_votes = votes.sort("agree", descending=True, maintain_order=True).head(_MAX_SHOWN)
     return {
         "id": batch.id,
         "name": batch.name,
@@ -185,10 +187,27 @@ def _batch_view(connection: Connection, batch: Batch) -> dict[str, Any]:
         "outcome": _compute_outcome(votes),
         "left": _left_share(table),
         "raters": _rater_rows(table),
-        "pairs": votes.sort("agree", descending=True, maintain_order=True)
-        .head(_MAX_SHOWN)
-        .to_dicts(),
+        "pairs": _with_texts(connection, request, shown_votes.to_dicts(), batch.kind),
     }
+
+
+def _with_texts(
+    connection: Connection, request: WebRequest, pairs: list[dict[str, Any]], kind: str
+) -> list[dict[str, Any]]:
+    """Pairs with the texts of their queries, and the titles of their documents."""
+    query_ids = {pair["query_id"] for pair in pairs}
+    texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
+    sides = [(pair["query_id"], pair[side]) for pair in pairs for side in ("first", "second")]
+    titles = read_titles(connection, request, sides) if kind == "documents" else {}
+    return [
+        pair
+        | {"text": texts.get(pair["query_id"], "")}
+        | {
+            f"{side}_title": titles.get((pair["query_id"], pair[side]), "")
+            for side in ("first", "second")
+        }
+        for pair in pairs
+    ]
 
 
 def _count_votes(table: pl.DataFrame) -> pl.DataFrame:

@@ -29,8 +29,10 @@ from rankgate.store.rating import (
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.task_view import (
     REASONS,
+    document_title,
     guideline_html,
     image_origins,
+    read_titles,
     scale_view,
     swaps_sides,
     task_view,
@@ -383,12 +385,15 @@ def history_page(request: WebRequest) -> PageReply:
         rater_ratings = ratings.ratings_of_rater(
             connection, request.project.id, rater, before=request.values["before"]
         )
-        queries, documents = {}, {}
+        queries, documents, titles = {}, {}, {}
         for rating in rater_ratings:
             if rating.task is not None:
                 task = tasks.get_task(connection, rating.task)
                 queries[rating.query] = task.query.text or task.query.query_id
-                documents[rating.document] = task.document.doc_id if task.document else ""
+                if task.document is not None:
+                    documents[rating.document] = task.document.doc_id
+                    title = document_title(task.document, request.project.settings)
+                    titles[rating.document] = title
         first = request.values["before"] is None
         rater_preferences = _preference_rows(connection, request, rater) if first else []
     rows = [
@@ -397,6 +402,7 @@ def history_page(request: WebRequest) -> PageReply:
             "task": rating.task,
             "query": queries.get(rating.query, ""),
             "doc_id": documents.get(rating.document, ""),
+            "title": titles.get(rating.document, ""),
             "grade": rating.grade,
             "reason": rating.reason,
             "comment": rating.comment,
@@ -458,9 +464,14 @@ def pairs_page(request: WebRequest) -> PageReply:
             connection, project, pair_filter, after=fields["after"] or 0, most=_MAX_PAIRS
         )
         batch_names = [batch.name for batch in batches.list_batches(connection, project)]
+        keys = [(pair.query_id, pair.doc_id) for pair in page_pairs]
+        titles = read_titles(connection, request, keys)
     data = {
         "project": request.project.name,
-        "pairs": [asdict(pair) for pair in page_pairs],
+        "pairs": [
+            asdict(pair) | {"title": titles.get((pair.query_id, pair.doc_id), "")}
+            for pair in page_pairs
+        ],
         "after": page_pairs[-1].task if len(page_pairs) == _MAX_PAIRS else None,
         "chosen": {name: fields[name] for name in ("query", "batch", "state", "rater")},
         "batches": batch_names,

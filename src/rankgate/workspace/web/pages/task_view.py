@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -205,6 +205,25 @@ def document_view(
         "image": image,
         "image_shown": image is not None and origin_of(image) in image_origins(settings),
     }
+
+
+def document_title(document: Document, settings: Mapping[str, Any]) -> str:
+    """The first field of a document that the project shows, cut; empty without fields."""
+    field_names: Sequence[str] = settings.get("fields") or ()
+    names = [name for name in field_names if name in document.fields] or list(document.fields)
+    return str(document.fields[names[0]])[:_BRIEF_LENGTH] if names else ""
+
+
+def read_titles(
+    connection: Connection, request: WebRequest, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """The title of each pair's document by query and document; those without one are left out."""
+    documents_by_pair = queries_documents.documents_of_pairs(connection, request.project.id, pairs)
+    titles = {
+        pair: document_title(document, request.project.settings)
+        for pair, document in documents_by_pair.items()
+    }
+    return {pair: title for pair, title in titles.items() if title}
 
 
 def mark_words(text: str, query_words: set[str]) -> Segments:
