@@ -125,6 +125,23 @@ def test_documents_and_queries_have_their_words_and_they_stay_words(run, data, t
     assert "<b>good" not in result.out
 
 
+def test_a_recorded_verdict_has_the_texts_of_its_queries(run, data, tmp_path):
+    """Its table of queries has ids alone; on a page the texts stand below them."""
+    texts = "".join(json.dumps({"_id": f"q{i}", "text": f"words <{i}>"}) + "\n" for i in range(12))
+    (tmp_path / "queries.jsonl").write_text(texts)
+    (tmp_path / "verdict.json").write_text(run("gate", *data[:3], "--format", "json").out)
+    plain, explained = (
+        run("report", "verdict.json", *options).out
+        for options in ((), ("--queries", "queries.jsonl"))
+    )
+    section = explained.split('id="worst"')[1].split("</section>")[0]
+    queries = re.findall(r'<th scope="row">(?:<a [^>]*>)?(q\d+)', section)
+    assert queries
+    for query in queries:
+        assert f'<span class="dim"><bdi>words &lt;{query[1:]}&gt;</bdi></span>' in section
+    assert "words &lt;" not in plain
+
+
 @pytest.mark.usefixtures("data")
 def test_hostile_names(run, tmp_path):
     name = "<svg onload=alert(1)>.run"

@@ -130,6 +130,7 @@ def test_the_team_chooses_the_metric_of_the_overview(team):
     def shown_metric():
         return viewer.get("/projects/chosen.json").json()["quality"]["metric"]["metric"]
 
+    assert shown_metric() == METRICS[0]
     refused = manager.post("/projects/chosen/metric", metric="nDCG@3")
     assert (refused.status, refused.json()["error"]["code"]) == (400, "invalid-value")
     assert viewer.post("/projects/chosen/metric", metric="RR").status == 403

@@ -47,6 +47,7 @@ from rankgate.workspace.reports.chart_results import (
 from rankgate.workspace.reports.report import (
     ReportPart,
     compose,
+    link_query_texts,
     print_pdf,
     read_document_texts,
     read_query_texts,
@@ -306,7 +307,8 @@ def report_command(
     report = compose(
         parts, options, title=title, command=command_line, left_out=left_out, remarks=remarks
     )
-    _write_report(report, form, browser, output)
+    html = functools.partial(document_page, links=link_query_texts(options))
+    _write_report(report, html, form, browser, output)
 
 
 def _gather_parts(
@@ -345,17 +347,23 @@ def _refuse_options(ctx: click.Context) -> None:
             )
 
 
-def _write_report(report: Document, form: str, browser: str | None, output: str | None) -> None:
+def _write_report(
+    report: Document,
+    html: Callable[[Document], str],
+    form: str,
+    browser: str | None,
+    output: str | None,
+) -> None:
     if form == "pdf":
         if output is None:
             raise UsageError(
                 "PDF is not for terminals; name a file with -o, or '-' for a pipe.",
                 code="binary-output",
             )
-        write_output(print_pdf(document_page(report), browser), output)
+        write_output(print_pdf(html(report), browser), output)
         return
     writers = {
-        "html": document_page,
+        "html": html,
         "markdown": render_markdown,
         "latex": render_latex,
         "csv": render_csv,

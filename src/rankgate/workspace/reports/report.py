@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from rankgate.core.present.document_model import (
     Table,
     nonempty_blocks,
 )
-from rankgate.core.present.pages.page import document_page
+from rankgate.core.present.pages.page import Links, document_page
 from rankgate.core.present.write_results import FORMS
 from rankgate.data import contents_of
 from rankgate.workspace.reports.report_block import make_added_sections, refuse_unused_blocks
@@ -131,9 +132,10 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:
     if form == "json":
         save_file(path, write_results.to_json(result.to_dict()))
         return Path(path)
-    document = compose([ReportPart(result)], ReportOptions(**options))
-    writers = {
-        "html": document_page,
+    report_options = ReportOptions(**options)
+    document = compose([ReportPart(result)], report_options)
+    writers: dict[str, Callable[[Document], str]] = {
+        "html": partial(document_page, links=link_query_texts(report_options)),
         "markdown": forms.render_markdown,
         "latex": forms.render_latex,
         "csv": forms.render_csv,
@@ -141,6 +143,11 @@ def write(result: Result, path: str | Path, **options: Any) -> Path:
     }
     save_file(path, writers[form](document))
     return Path(path)
+
+
+def link_query_texts(options: ReportOptions) -> Links:
+    """The texts of queries that stand with their ids on a page."""
+    return Links(query_text=lambda query_id: options.queries.get(query_id, ""))
 
 
 def compose(

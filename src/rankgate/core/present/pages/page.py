@@ -215,14 +215,18 @@ _TABLE_FORMATS = ("csv", "json")
 _MIN_CONTENTS = 8  # parts, from which on a page has a list of contents
 
 
-def document_page(document: Document) -> str:
+def document_page(document: Document, links: Links = NO_LINKS) -> str:
     """The whole page.
 
     Each section and each opened query has an anchor; the script sorts and filters tables, keeps
     what is asked of them in the address, and opens the query that a link names.
+
+    Args:
+        document: its content.
+        links: texts of queries, where they are known.
     """
     title = f"{document.status}: {document.title}" if document.status else document.title
-    html = page_content(document)
+    html = page_content(document, links)
     return whole_page(
         escape_html(title), html, SCRIPT, STYLE + (PICTURES if "<svg" in html else "")
     )

@@ -103,7 +103,8 @@ def overview_page(request: WebRequest) -> PageReply:
     """What needs attention, the metric, the last verdict, queries; then the work of raters."""
     project_page = project_pages.project_overview(request)
     with request.store.read() as connection:
-        quality = request.cached("quality", lambda: _read_quality(connection, request))
+        metric = request.project.settings.get("metric", "")  # a new one is shown at once
+        quality = request.cached(f"quality {metric}", lambda: _read_quality(connection, request))
         judgment_state = quality.data["judgments"] or {}
         attention = list_attention(
             connection,
