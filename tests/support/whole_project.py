@@ -259,6 +259,8 @@ class Buttons:
         tokens = self.root.get("/account.json").json()["tokens"]
         self.press("token-revoke", f"/account/tokens/{tokens[-1]['id']}/revoke")
         users = {user["name"]: user["id"] for user in self.root.get("/users.json").json()["users"]}
+        self.press("password-link", f"/users/{users['leaver']}/password-link")
+        self.press("sessions-end", "/account/sessions/end")
         self.press("user-change", f"/users/{users['leaver']}", sign_in="no", admin="no")
         self.press("user-remove", f"/users/{users['leaver']}/remove", confirm="leaver")
 

@@ -23,7 +23,8 @@ from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.alert_rules import Channel
 from rankgate.workspace.records.alerts.delivery import RETRY_DELAYS, DeliveryCounts, deliver
 from rankgate.workspace.records.alerts.delivery import test_channel as try_channel
-from support.waiting import PATIENCE, free_port
+from support.mailbox import mailbox
+from support.waiting import PATIENCE
 from support.wording import raises
 
 LOOPBACK = Networks((ipaddress.ip_network("127.0.0.0/8"),))
@@ -267,58 +268,13 @@ def test_what_is_over_before_it_was_announced_is_not_announced(history):
     assert deliver(history.store, moment=late) == DeliveryCounts(failed=2)
 
 
-class Box:
-    """A mailbox of a server on this machine."""
-
-    def __init__(self):
-        self.got = []
-
-    async def handle_DATA(self, server, session, envelope):  # noqa: ARG002, N802 - its names
-        self.got.append((envelope.mail_from, envelope.rcpt_tos, envelope.content.decode()))
-        return "250 OK"
-
-
-@contextmanager
-def mailbox(certificate, tls, monkeypatch):
-    from aiosmtpd.controller import Controller
-    from aiosmtpd.smtp import AuthResult
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    tls_options = {"ssl_context": context} if tls == "tls" else {}
-    if tls == "starttls":
-        tls_options = {"tls_context": context, "require_starttls": True}
-
-    def signed_in(*known):
-        credentials = known[-1]
-        return AuthResult(success=(credentials.login, credentials.password) == (b"rank", b"gate"))
-
-    box = Box()
-    port = free_port()
-    controller = Controller(
-        box,
-        hostname="127.0.0.1",
-        port=port,
-        authenticator=signed_in,
-        auth_required=tls != "none",
-        auth_require_tls=tls == "starttls",
-        ready_timeout=PATIENCE,
-        **tls_options,
-    )
-    if tls == "tls":
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    controller.start()
-    try:
-        yield box, port
-    finally:
-        controller.stop()
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("tls", ["starttls", "tls", "none"])
 def test_mail_is_handed_over(certificate, tls, monkeypatch):
     mail_channel = Channel("mail", "email", {"to": ["a@example.org", "b@example.org"]})
-    with mailbox(certificate, tls, monkeypatch) as (box, port):
+    if tls == "tls":
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    with mailbox(certificate, tls) as (box, port):
         signed = {
             "HOST": "localhost",
             "FROM": "rankgate@example.org",

@@ -27,6 +27,9 @@ UNLINKED = {
     "oidc",
     "oidc-callback",
     "invitation",
+    "sign-in-code-page",
+    "lost-password-page",
+    "new-password-page",
     "record-svg",
     "record-png",
     "recorded-file",
@@ -39,12 +42,21 @@ ELSEWHERE = {
     "sign-out",
     "accept",
     "password",
+    "sign-in-code",
+    "lost-password",
+    "new-password",
+    "second-factor-begin",
+    "second-factor-confirm",
+    "second-factor-remove",
+    "second-factor-remove-of-user",
+    "recovery-codes",
+    "session-end",
     "model-cancel",
     "model-resume",
     "model-rule-end",
     "alert-channel-test",
 }
-"""Buttons that other tests press: they end the session, or need a server that fails."""
+"""Buttons that other tests press: they end the session, need a code, or a server that fails."""
 
 ADDRESSES = {"evaluate", "compare", "gate", "explain-value"}
 """Addresses for programs, which no page has a button for."""

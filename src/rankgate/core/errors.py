@@ -141,6 +141,8 @@ EXTRAS = {
     "markdown_it": "serve",
     "multipart": "serve",
     "prometheus_client": "serve",
+    "pyotp": "serve",
+    "segno": "serve",
     "sqlalchemy": "serve",
     "starlette": "serve",
     "uvicorn": "serve",

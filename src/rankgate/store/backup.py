@@ -5,7 +5,8 @@ one file, the same for both databases.
 
 It is a ZIP file with ``manifest.json``, a file of JSON lines for each table, and the blobs. It
 is read in one transaction while others write, and restored in one: a store is there whole or
-not at all. Sessions are left out, so that anyone who finds a backup cannot use them.
+not at all. Sessions and links to set a password are left out, so that anyone who finds a backup
+cannot use them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 
-EXCLUDED_TABLES = ("alembic_version", "sessions", "sign_ins")
+EXCLUDED_TABLES = ("alembic_version", "one_time_secrets", "sessions", "sign_ins")
 """Tables that backups leave out, so that a stolen backup cannot be used to sign in."""
 
 

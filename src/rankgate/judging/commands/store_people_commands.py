@@ -101,13 +101,26 @@ def add_user(
 @store_options.store
 @password_file
 def password(name: str, store: str | None, password_file: str | None) -> None:
-    """Set a new password for NAME; their sessions end."""
+    """Set a new password for NAME; their sessions end, and links to set one."""
     from rankgate.judging.store import store_people
     from rankgate.store.store import Store
 
     with Store.open(store) as open_store:
         store_people.set_password(open_store, name, _password(password_file))
     click.echo(f"changed the password of {name}")
+
+
+@user.command("remove-second-factor")
+@click.argument("name")
+@store_options.store
+def remove_second_factor(name: str, store: str | None) -> None:
+    """Remove the second factor of NAME, who lost the device; their sessions end."""
+    from rankgate.judging.store import store_people
+    from rankgate.store.store import Store
+
+    with Store.open(store) as open_store:
+        store_people.remove_second_factor(open_store, name)
+    click.echo(f"removed the second factor of {name}")
 
 
 @user.command("role")

@@ -16,7 +16,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.data.qrels import Scale, parse_scale, possible_grades
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
-from rankgate.store.people import audit, sign_in, users
+from rankgate.store.people import audit, second_factors, sign_in, users
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.rating import tasks
 
@@ -111,7 +111,7 @@ def add_user(store: Store, name: str, password: str | None, *, admin: bool = Fal
 
 
 def set_password(store: Store, name: str, password: str) -> None:
-    """Set the password of a user; their sessions end.
+    """Set the password of a user; their sessions end, and links to set it.
 
     Raises:
         UsageError: no such user; a weak password.
@@ -120,6 +120,19 @@ def set_password(store: Store, name: str, password: str) -> None:
     with store.write() as connection:
         users.set_password(connection, users.get_by_name(connection, name).id, hashed)
         audit.record(connection, COMMAND_LINE, "user.password", name)
+
+
+def remove_second_factor(store: Store, name: str) -> None:
+    """Remove the second factor of a user who lost the device; their sessions end.
+
+    Raises:
+        UsageError: no such user, or no second factor.
+    """
+    with store.write() as connection:
+        user = users.get_by_name(connection, name)
+        second_factors.remove(connection, user)
+        sign_in.end_sessions(connection, user.id)
+        audit.record(connection, COMMAND_LINE, "second-factor.remove", user.name)
 
 
 def set_role(store: Store, name: str, project: str, role: str | None) -> None:

@@ -105,6 +105,7 @@ class Session:
         user: who.
         csrf: the word that every form of this session sends back.
         created_at, seen_at, expires_at: moments.
+        address, browser: from where it began, and the name that the browser gave itself.
     """
 
     id: int
@@ -113,13 +114,25 @@ class Session:
     created_at: datetime
     seen_at: datetime
     expires_at: datetime
+    address: str
+    browser: str
 
 
 def begin_session(
-    connection: Connection, user: int, lifetime: timedelta = LIFETIME
+    connection: Connection,
+    user: int,
+    lifetime: timedelta = LIFETIME,
+    *,
+    address: str = "",
+    browser: str = "",
 ) -> tuple[Session, str]:
-    """Begin a session with a new secret, for the cookie; it is not kept."""
+    """Begin a session with a new secret, for the cookie; it is not kept.
+
+    Sessions of the user that have expired are deleted.
+    """
     secret, moment = new_secret("rgs"), now()
+    has_expired = sa.and_(sessions.c.user == user, sessions.c.expires_at <= moment)
+    connection.execute(sa.delete(sessions).where(has_expired))
     number = new_id(
         connection,
         sessions,
@@ -129,6 +142,8 @@ def begin_session(
         created_at=moment,
         seen_at=moment,
         expires_at=moment + lifetime,
+        address=address,
+        browser=browser,
     )
     row = connection.execute(sa.select(sessions).where(sessions.c.id == number)).one()
     return value_of(Session, row), secret
@@ -160,9 +175,19 @@ def end_session(connection: Connection, session: int) -> None:
     connection.execute(sa.delete(sessions).where(sessions.c.id == session))
 
 
-def end_sessions(connection: Connection, user: int) -> None:
-    """Sign a user out everywhere."""
-    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+def list_sessions(connection: Connection, user: int) -> list[Session]:
+    """The sessions of a user that have not expired, the last used one first."""
+    is_active = sa.and_(sessions.c.user == user, sessions.c.expires_at > now())
+    statement = sa.select(sessions).where(is_active).order_by(sessions.c.seen_at.desc())
+    return [value_of(Session, row) for row in connection.execute(statement)]
+
+
+def end_sessions(connection: Connection, user: int, *, except_for: int | None = None) -> int:
+    """Sign a user out everywhere, or everywhere but in one session; return how many ended."""
+    statement = sa.delete(sessions).where(sessions.c.user == user)
+    if except_for is not None:
+        statement = statement.where(sessions.c.id != except_for)
+    return connection.execute(statement).rowcount
 
 
 def use_once(connection: Connection, word: str) -> bool:

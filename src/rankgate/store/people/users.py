@@ -17,7 +17,16 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.rows import insert, new_id, now, taken_error, unknown_error, value_of
-from rankgate.store.tables.people_tables import ROLES, roles, sessions, tokens, users
+from rankgate.store.tables.people_tables import (
+    ROLES,
+    one_time_secrets,
+    recovery_codes,
+    roles,
+    second_factors,
+    sessions,
+    tokens,
+    users,
+)
 from rankgate.store.tables.rating_tables import assignments, raters, tasks
 
 if TYPE_CHECKING:
@@ -152,13 +161,21 @@ def password_of(connection: Connection, name: str) -> str | None:
 
 
 def set_password(connection: Connection, user: int, hashed: str) -> None:
-    """Set the password of a user, as a hash by `secrets.password_hash`; their sessions end.
+    """Set the password of a user, as a hash by `secrets.password_hash`.
+
+    Their sessions end, and so do links that set a password. A second factor stays.
 
     Raises:
         UsageError: no such user.
     """
     _update(connection, user, password_hash=hashed)
-    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+    _sign_out(connection, user)
+
+
+def _sign_out(connection: Connection, user: int) -> None:
+    """End the sessions of a user, sign-ins under way, and links that set a password."""
+    for table in (sessions, one_time_secrets):
+        connection.execute(sa.delete(table).where(table.c.user == user))
 
 
 def renew_hash(connection: Connection, before: str, hashed: str) -> None:
@@ -179,7 +196,7 @@ def set_admin(connection: Connection, user: int, *, admin: bool) -> None:
 
 
 def disable(connection: Connection, user: int, *, disabled: bool = True) -> None:
-    """Disable a user, which ends their sessions and tokens, or enable them again.
+    """Disable a user, which ends their sessions, links and tokens, or enable them again.
 
     Raises:
         UsageError: no such user; they are the only admin.
@@ -201,7 +218,8 @@ def remove(connection: Connection, user: int) -> str:
     """
     _refuse_last_admin(connection, user)
     _end(connection, user)
-    connection.execute(sa.delete(roles).where(roles.c.user == user))
+    for table in (roles, recovery_codes, second_factors):
+        connection.execute(sa.delete(table).where(table.c.user == user))
     name = f"removed-{user}"
     _update(
         connection,
@@ -219,7 +237,7 @@ def remove(connection: Connection, user: int) -> str:
 
 
 def _end(connection: Connection, user: int) -> None:
-    connection.execute(sa.delete(sessions).where(sessions.c.user == user))
+    _sign_out(connection, user)
     end_tokens(connection, user)
 
 

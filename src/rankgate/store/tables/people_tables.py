@@ -100,9 +100,45 @@ sessions = sa.Table(
     of.moment("created_at"),
     of.moment("seen_at"),
     of.moment("expires_at"),
+    text("address", ""),
+    text("browser", ""),
     sa.Index(None, "user"),
 )
 """Sessions of signed-in users; only hashes of cookies."""
+
+one_time_secrets = sa.Table(
+    "one_time_secrets",
+    METADATA,
+    row_id(),
+    sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
+    reference("user", "users.id"),
+    text("purpose"),
+    of.moment("created_at"),
+    of.moment("expires_at"),
+    sa.Index(None, "user"),
+)
+"""Links to set a password, and sign-ins that wait for a code; only hashes, deleted when used."""
+
+second_factors = sa.Table(
+    "second_factors",
+    METADATA,
+    reference("user", "users.id", key=True),
+    text("secret"),
+    of.number("last_step"),
+    of.moment("created_at"),
+    of.moment("confirmed_at", null=True),
+)
+"""Second factors; one that is not confirmed yet is not asked for."""
+
+recovery_codes = sa.Table(
+    "recovery_codes",
+    METADATA,
+    row_id(),
+    reference("user", "users.id"),
+    text("code_hash"),
+    sa.Index(None, "user"),
+)
+"""Recovery codes of second factors; only hashes, deleted when used."""
 
 sign_ins = sa.Table(
     "sign_ins",

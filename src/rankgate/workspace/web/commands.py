@@ -125,6 +125,8 @@ def serve_command(
         "markdown_it",
         "multipart",
         "prometheus_client",
+        "pyotp",
+        "segno",
         "apscheduler",
         "sqlalchemy",
         "alembic",

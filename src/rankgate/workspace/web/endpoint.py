@@ -64,8 +64,14 @@ _SMALL_BYTES = 16_384
 _FORM_STATUSES = {400, 401, 404, 409}
 """Codes of HTTP after which a form is shown again, with what was typed."""
 
+_TYPING_CODES = {"wrong-code", "wrong-password"}
+"""Codes of errors after which a form is shown again as well: something else was meant."""
+
 _NAME_CODES = {"invalid-name", "name-taken", "unknown-user"}
 """Codes of errors that belong to the field with a name."""
+
+_BROWSER_SIGNS = 300
+"""Signs of a browser's name that are kept."""
 
 _MAX_NUMBER = 2**53
 """The largest number of a row."""
@@ -222,6 +228,7 @@ class Endpoint:
             origin=f"{self._scheme(request)}://{request.headers.get('host', '')}",
             form_word=form_word,
             cookies=request.cookies,
+            browser=request.headers.get("user-agent", "")[:_BROWSER_SIGNS],
         )
         reply = self.route.handler(page_request)
         return self._response(request, page_request.who, reply, as_json=as_json, raw=raw)
@@ -336,7 +343,7 @@ class Endpoint:
                 "route": self.route.name,
                 "form_again": None,
             }
-            mendable = refused.status in _FORM_STATUSES or refused.code == "wrong-password"
+            mendable = refused.status in _FORM_STATUSES or refused.code in _TYPING_CODES
             if self.route.method == "POST" and mendable and raw_values:
                 values["form_again"] = self._form_again(request, identity, refused, raw_values)
             html = render_template("refused.html", **values)

@@ -9,7 +9,6 @@ from rankgate.judging.resolution.rated_evaluation import TOOL_RULES
 from rankgate.judging.store.import_export import import_file
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages import (
-    account_pages,
     coverage_pages,
     file_pages,
     preference_pages,
@@ -18,7 +17,6 @@ from rankgate.workspace.web.pages import (
     result_pages,
 )
 from rankgate.workspace.web.web_request import (
-    ADMIN,
     MANAGING_ROLES,
     VIEWING_ROLES,
     Field,
@@ -415,29 +413,5 @@ WORK_ROUTES = (
             Field("priority", "Priority; higher is first", "whole", default="1"),
         ),
         scope="manage",
-    ),
-    Route("users", "GET", "/users", ADMIN, account_pages.users_page, "Users", scope="admin"),
-    Route(
-        "user-change",
-        "POST",
-        "/users/{user:int}",
-        ADMIN,
-        account_pages.change_user,
-        "Change the user",
-        (
-            Field("sign_in", "May sign in", "choice", choices=(("yes", "yes"), ("no", "no"))),
-            Field("admin", "Admin of the server", "choice", choices=(("yes", "yes"), ("no", "no"))),
-        ),
-        scope="admin",
-    ),
-    Route(
-        "user-remove",
-        "POST",
-        "/users/{user:int}/remove",
-        ADMIN,
-        account_pages.remove_user,
-        "Remove the user",
-        (Field("confirm", "Write the name that they sign in with", required=True, most=100),),
-        scope="admin",
     ),
 )

@@ -23,6 +23,7 @@ from rankgate.core.present.pages.page_parts import SCRIPT, STYLE
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markdown_it import MarkdownIt
+    from markupsafe import Markup
 
 
 _STORE = "--store STORE --project PROJECT"
@@ -140,6 +141,16 @@ def _format_moment(value: datetime | None) -> str:
     if value is None:
         return ""
     return Markup(f'<time datetime="{value.isoformat()}">{value:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704 - a time has no markup
+
+
+def qr_code(text: str) -> Markup:
+    """A text as a QR code, dark on light, in SVG."""
+    require("QR codes need segno", "segno")
+    import segno
+    from markupsafe import Markup
+
+    picture = segno.make(text, error="m", micro=False)
+    return Markup(picture.svg_inline(scale=5, light="#fff", svgclass="qr", lineclass=None))  # noqa: S704 - paths alone
 
 
 def _format_figure(value: float | None) -> str:

@@ -8,6 +8,7 @@ from rankgate.core.console.shared_options import SCALE_HELP
 from rankgate.core.declare import declared_parameter
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.workspace.web import web_request
+from rankgate.workspace.web.account_routes import ACCOUNT_ROUTES
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
@@ -45,14 +46,11 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.replies import FileReply
     from rankgate.workspace.web.web_request import WebRequest
 
-_NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
-_PASSWORD = Field("password", "Password", "secret", required=True, most=1_000)
-_NEXT = Field("next", most=2_000)
 _TASK = Field("task", "Task", "whole", required=True)
 _ID = Field("rating_id", most=100, help="Made by the client, and the same in every retry.")
 _BATCH = Field("batch", "Batch", "whole", help="The next task is of this batch only.")
 
-_SIGN_IN_ROUTES = (
+_OPERATION_ROUTES = (
     Route("health", "GET", "/health", ANYONE, watching_pages.ready_page, "Health"),
     Route("health-live", "GET", "/health/live", ANYONE, watching_pages.live_page, "Health"),
     Route(
@@ -63,77 +61,6 @@ _SIGN_IN_ROUTES = (
         account_pages.asset_reply,
         "Asset",
         (Field("v", most=64),),
-        scope=None,
-    ),
-    Route(
-        "sign-in-page",
-        "GET",
-        "/sign-in",
-        ANYONE,
-        account_pages.sign_in_page,
-        "Sign in",
-        (_NEXT,),
-        scope=None,
-    ),
-    Route(
-        "sign-in",
-        "POST",
-        "/sign-in",
-        ANYONE,
-        account_pages.sign_in_with_password,
-        "Sign in",
-        (Field("name", "Name", required=True, most=100), _PASSWORD, _NEXT),
-        scope=None,
-    ),
-    Route(
-        "oidc",
-        "GET",
-        "/sign-in/oidc",
-        ANYONE,
-        account_pages.begin_oidc,
-        "Sign in with a provider",
-        (_NEXT, Field("invitation", most=200)),
-        scope=None,
-    ),
-    Route(
-        "oidc-callback",
-        "GET",
-        "/sign-in/oidc/callback",
-        ANYONE,
-        account_pages.oidc_callback,
-        "Sign in with a provider",
-        (
-            Field("state", most=200),
-            Field("code", most=4_000),
-            Field("iss", most=2_000),
-            Field("error", most=200),
-        ),
-        scope=None,
-    ),
-    Route(
-        "sign-out", "POST", "/sign-out", SIGNED_IN, account_pages.sign_out, "Sign out", scope=None
-    ),
-    Route(
-        "invitation",
-        "GET",
-        "/invitations/{secret}",
-        ANYONE,
-        account_pages.invitation_page,
-        "You are invited",
-        scope=None,
-    ),
-    Route(
-        "accept",
-        "POST",
-        "/invitations/{secret}",
-        ANYONE,
-        account_pages.accept_invitation,
-        "Accept",
-        (
-            _NAME,
-            Field("display", "Your name, as others see it", most=100),
-            Field("password", "Password", "secret", most=1_000, help="Ten characters or more."),
-        ),
         scope=None,
     ),
 )
@@ -264,58 +191,6 @@ _RULE = declared_field(
         (rule.name, f"{rule.name}: {rule.title}") for rule in rules() if rule.name != "adjudicated"
     ),
     help=f"{_DECLARED_RULE.sentence} Final words on disagreements count before any rule.",
-)
-_ACCOUNT_ROUTES = (
-    Route("account", "GET", "/account", SIGNED_IN, account_pages.account_page, "Your account"),
-    Route(
-        "password",
-        "POST",
-        "/account/password",
-        SIGNED_IN,
-        account_pages.change_password,
-        "Change the password",
-        (
-            Field("before", "Password until now", "secret", required=True, most=1_000),
-            Field(
-                "password",
-                "New password",
-                "secret",
-                required=True,
-                most=1_000,
-                help="Ten characters or more. All other sessions end.",
-            ),
-            Field("end_tokens", "End all API tokens too", "flag"),
-        ),
-        scope=None,
-    ),
-    Route(
-        "token-issue",
-        "POST",
-        "/account/tokens",
-        SIGNED_IN,
-        account_pages.issue_token,
-        "Make a token",
-        (
-            Field("name", "What it is for", required=True, most=100),
-            Field("project", "Only in this project", most=63),
-            Field("days", "Days until it ends", "whole", default="90", least=1, largest=3_650),
-            Field("read", "read: see results", "flag", default="1"),
-            Field("record", "record: record evaluations, and nothing else", "flag"),
-            Field("rate", "rate: give ratings", "flag"),
-            Field("manage", "manage: set up and resolve", "flag"),
-            Field("admin", "admin: everything that you may do", "flag"),
-        ),
-        scope=None,
-    ),
-    Route(
-        "token-revoke",
-        "POST",
-        "/account/tokens/{token:int}/revoke",
-        SIGNED_IN,
-        account_pages.revoke_token,
-        "End the token",
-        scope=None,
-    ),
 )
 
 _PROJECT_ROUTES = (
@@ -632,8 +507,8 @@ def _openapi_page(request: WebRequest) -> FileReply:  # noqa: ARG001 - as every 
 
 
 ROUTES: tuple[Route, ...] = (
-    *_SIGN_IN_ROUTES,
-    *_ACCOUNT_ROUTES,
+    *_OPERATION_ROUTES,
+    *ACCOUNT_ROUTES,
     *DASHBOARD_ROUTES,
     *_RATING_ROUTES,
     *_RESULT_ROUTES,

@@ -82,6 +82,7 @@ class WebRequest:
         origin: scheme and host, for links that people pass on.
         form_word: the word of forms before anybody is signed in.
         cookies: that the browser sent.
+        browser: the name that the browser gives itself (``User-Agent``).
     """
 
     config: ServerConfig
@@ -93,6 +94,7 @@ class WebRequest:
     origin: str = ""
     form_word: str = ""
     cookies: Mapping[str, str] = field(default_factory=dict)
+    browser: str = ""
 
     @property
     def store(self) -> Store:

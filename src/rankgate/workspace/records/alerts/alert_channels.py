@@ -16,6 +16,7 @@ import smtplib
 import socket
 import ssl
 import time
+from collections.abc import Sequence
 from dataclasses import field
 from email.message import EmailMessage
 from email.utils import make_msgid
@@ -165,15 +166,37 @@ def send_mail(channel: Channel, message: Message, server: MailServer | None = No
     Raises:
         UsageError: no server is named, or it does not take the message.
     """
+    name = f"rankgate-{message.number}"
+    send_text(channel.values["to"], message.title, message.text, name=name, server=server)
+
+
+def send_text(
+    recipients: Sequence[str],
+    title: str,
+    text: str,
+    *,
+    name: str = "rankgate",
+    server: MailServer | None = None,
+) -> None:
+    """Send a text by e-mail.
+
+    Args:
+        recipients: addresses.
+        title: the subject, in one line.
+        text: the message.
+        name: a part of the message's id.
+        server: by default that of the environment.
+
+    Raises:
+        UsageError: no server is named, or it does not take the message.
+    """
     smtp_server = server or read_mail_server()
     mail = EmailMessage()
-    mail["Subject"] = " ".join(message.title.split())
-    mail["From"], mail["To"] = smtp_server.sender, ", ".join(channel.values["to"])
-    mail["Message-ID"] = make_msgid(
-        f"rankgate-{message.number}", smtp_server.sender.rpartition("@")[2]
-    )
+    mail["Subject"] = " ".join(title.split())
+    mail["From"], mail["To"] = smtp_server.sender, ", ".join(recipients)
+    mail["Message-ID"] = make_msgid(name, smtp_server.sender.rpartition("@")[2])
     mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content(message.text)
+    mail.set_content(text)
     context = ssl.create_default_context(cafile=smtp_server.authorities)
     port = smtp_server.port or _PORTS[smtp_server.tls]
     try:

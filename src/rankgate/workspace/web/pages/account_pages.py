@@ -1,8 +1,8 @@
 """Pages of signing in, the account of a user, and the users of the server.
 
 People sign in and out, and accept an invitation; or they sign in at the provider of OpenID
-Connect: begin there, and come back. The account holds password and API tokens. The list of
-users is for the server's admins.
+Connect: begin there, and come back. The account holds password, sessions and API tokens; second
+factors and lost passwords have modules of their own. The list of users is for the server's admins.
 """
 
 from __future__ import annotations
@@ -10,13 +10,22 @@ from __future__ import annotations
 import hmac
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from rankgate.core.errors import require
+from rankgate.core.errors import UsageError, require
 from rankgate.store.material import projects
-from rankgate.store.people import audit, invitations, sign_in, users
+from rankgate.store.people import (
+    audit,
+    invitations,
+    one_time_secrets,
+    second_factors,
+    sign_in,
+    users,
+)
 from rankgate.store.people import sign_in as secrets
 from rankgate.store.people import sign_in as sessions
 from rankgate.store.rows import now
+from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.web.endpoint import FORM, SESSION
 from rankgate.workspace.web.oidc import oidc_users
 from rankgate.workspace.web.oidc.oidc_users import find_user
@@ -34,38 +43,70 @@ from rankgate.workspace.web.web_request import invalid_value
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.people.sign_in import Token
+    from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
     from rankgate.workspace.web.oidc.oidc_provider import Provider
     from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.web_request import WebRequest
 
 
 _TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
 """So many attempts may fail in this time from one address: for one name, and for any."""
 
+PENDING = "rankgate_sign_in"
+"""The cookie of somebody whose password was right, and whose code is not there yet."""
+
+_CODE_TIME = timedelta(minutes=10)
+"""The time in which a code must follow the password."""
+
 
 def sign_in_page(request: WebRequest) -> PageReply:
     """The form to sign in."""
-    return PageReply(
-        "sign_in.html",
-        {"next": own_path(request.values["next"]), "provider": _provider_name(request)},
-    )
+    data = {
+        "next": own_path(request.values["next"]),
+        "provider": _provider_name(request),
+        "password_is_set": request.values["password_is_set"],
+        "mails_links": mails_links(request.config),
+    }
+    return PageReply("sign_in.html", data)
+
+
+def mails_links(config: ServerConfig) -> bool:
+    """True if links to set a password are sent by e-mail.
+
+    The operator named the mail server, and the address by which people reach this server: one that
+    a request names could lead elsewhere.
+    """
+    if not config.link:
+        return False
+    try:
+        alert_channels.read_mail_server()
+    except UsageError:
+        return False
+    return True
 
 
 def sign_in_with_password(request: WebRequest) -> ActionReply:
-    """Sign in with a new session, so that one that was planted is of no use."""
+    """Sign in with a new session, so that one that was planted is of no use.
+
+    Where the user has a second factor, no session begins: the page that asks for a code follows.
+    """
     name, password = request.values["name"], request.values["password"]
     hashed = _verify_password(request, name, password)
     if hashed is None:
         raise RequestRefused(403, "wrong-password", "The name or the password is wrong.")
     renewed_hash = secrets.renewed_hash(hashed, password)
+    next_path = own_path(request.values["next"])
     with request.store.write() as connection:
         user = users.get_by_name(connection, name)
         if renewed_hash is not None:
             users.renew_hash(connection, hashed, renewed_hash)
+        if second_factors.has_second_factor(connection, user.id):
+            pending, _ = one_time_secrets.issue(connection, user.id, "sign-in", _CODE_TIME)
+            code_path = f"/sign-in/code?next={quote(next_path, safe='')}"
+            return ActionReply(code_path, {"second_factor": True}, cookies={PENDING: pending})
         secret = begin_session(request, connection, user)
-    next_path = own_path(request.values["next"])
     return ActionReply(next_path, {"user": user.name}, cookies={SESSION: secret, FORM: None})
 
 
@@ -78,14 +119,8 @@ def _verify_password(request: WebRequest, name: str, password: str) -> str | Non
         Refused: too many attempts failed.
     """
     with request.store.write() as connection:
-        attempt = sessions.begin_attempt(
-            connection, name, request.address, tries=_TRIES, from_one=_FROM_ONE, since=_SINCE
-        )
+        attempt = begin_attempt(connection, name, request.address)
         hashed = users.password_of(connection, name)
-    if attempt is None:
-        minutes = round(_SINCE.total_seconds() / 60)
-        problem = f"Too many attempts failed; try again in {minutes} minutes."
-        raise RequestRefused(429, "too-many-attempts", problem, again=minutes * 60)
     is_right = secrets.verify_password(hashed, password)
     with request.store.write() as connection:
         if is_right:
@@ -95,12 +130,38 @@ def _verify_password(request: WebRequest, name: str, password: str) -> str | Non
     return hashed if is_right else None
 
 
-def begin_session(request: WebRequest, connection: Connection, user: User) -> str:
+def begin_attempt(connection: Connection, name: str, address: str) -> int:
+    """Record an attempt, which counts as failed until it succeeds; return its number.
+
+    Raises:
+        Refused: too many attempts failed.
+    """
+    attempt = sessions.begin_attempt(
+        connection, name, address, tries=_TRIES, from_one=_FROM_ONE, since=_SINCE
+    )
+    if attempt is None:
+        minutes = round(_SINCE.total_seconds() / 60)
+        problem = f"Too many attempts failed; try again in {minutes} minutes."
+        raise RequestRefused(429, "too-many-attempts", problem, again=minutes * 60)
+    return attempt
+
+
+def begin_session(
+    request: WebRequest, connection: Connection, user: User, **details: object
+) -> str:
     """Begin a session, and end the current one; return the secret of the new one."""
     if request.who.session is not None:
         sessions.end_session(connection, request.who.session.id)
-    audit.record(connection, audit.Actor(user.name, user.id), "sign-in", user.name)
-    return sessions.begin_session(connection, user.id)[1]
+    actor = audit.Actor(user.name, user.id)
+    audit.record(connection, actor, "sign-in", user.name, details=details)
+    return _new_session(request, connection, user)
+
+
+def _new_session(request: WebRequest, connection: Connection, user: User) -> str:
+    _, secret = sessions.begin_session(
+        connection, user.id, address=request.address, browser=request.browser
+    )
+    return secret
 
 
 def own_path(path: str | None) -> str:
@@ -182,16 +243,25 @@ def _join_project(request: WebRequest, user: User) -> ActionReply:
 def change_password(request: WebRequest) -> ActionReply:
     """Another password; every other session ends, and API tokens where the user asks for it."""
     user = request.user
-    if _verify_password(request, user.name, request.values["before"]) is None:
-        raise RequestRefused(403, "wrong-password", "The password is wrong.")
+    require_password(request, request.values["before"])
     hashed = secrets.password_hash(request.values["password"])
     with request.store.write() as connection:
         users.set_password(connection, user.id, hashed)
         if request.values["end_tokens"]:
             users.end_tokens(connection, user.id)
         request.record(connection, "user.password", user.name, tokens=request.values["end_tokens"])
-        _, secret = sessions.begin_session(connection, user.id)
+        secret = _new_session(request, connection, user)
     return ActionReply("/account", cookies={SESSION: secret})
+
+
+def require_password(request: WebRequest, password: str) -> None:
+    """Check the password of the signed-in user.
+
+    Raises:
+        Refused: it is wrong, or too many attempts failed.
+    """
+    if _verify_password(request, request.user.name, password) is None:
+        raise RequestRefused(403, "wrong-password", "The password is wrong.")
 
 
 def asset_reply(request: WebRequest) -> FileReply:
@@ -277,15 +347,78 @@ def _claimed_email(claims: object) -> str:
 
 
 def account_page(request: WebRequest) -> PageReply:
-    """The signed-in user, with their tokens."""
-    with request.store.read() as connection:
-        user_tokens = sign_in.list_tokens(connection, request.user.id)
+    """The signed-in user, with their tokens; with their sessions for a session, not for a token."""
     user = request.user
-    data = {
+    with request.store.read() as connection:
+        user_tokens = sign_in.list_tokens(connection, user.id)
+        user_sessions = sign_in.list_sessions(connection, user.id)
+        security = {
+            "has_password": users.password_of(connection, user.name) is not None,
+            "second_factor": second_factors.has_second_factor(connection, user.id),
+            "recovery_codes": second_factors.count_recovery_codes(connection, user.id),
+        }
+    data: dict[str, Any] = {
         "user": {"name": user.name, "display": user.display, "admin": user.admin},
         "tokens": [_token_view(token) for token in user_tokens],
     }
+    current = request.who.session
+    if current is not None:
+        session_rows = [_session_view(session, current) for session in user_sessions]
+        data |= {"sessions": session_rows, "security": security}
     return PageReply("account.html", data)
+
+
+def _session_view(session: Session, current: Session) -> dict[str, Any]:
+    names = ("id", "created_at", "seen_at", "expires_at", "address", "browser")
+    view = {name: getattr(session, name) for name in names}
+    return view | {"current": session.id == current.id, "title": browser_title(session.browser)}
+
+
+_BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox"} | {
+    "CriOS": "Chrome",
+    "Chrome": "Chrome",
+    "Safari": "Safari",
+}
+_SYSTEMS = {"Android": "Android", "iPhone": "iPhone", "iPad": "iPad", "Windows": "Windows"} | {
+    "CrOS": "ChromeOS",
+    "Mac OS X": "macOS",
+    "Linux": "Linux",
+}
+"""Words in the names of browsers and systems; those that others contain too come last."""
+
+
+def browser_title(browser: str) -> str:
+    """A browser and its system in words, or the beginning of the name that it gave itself.
+
+    >>> browser_title("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+    'Firefox on Linux'
+    >>> browser_title("curl/8.9")
+    'curl/8.9'
+    """
+    program = next((title for word, title in _BROWSERS.items() if f"{word}/" in browser), "")
+    system = next((title for word, title in _SYSTEMS.items() if word in browser), "")
+    return f"{program} on {system}" if program and system else browser[:60]
+
+
+def end_session(request: WebRequest) -> ActionReply:
+    """End a session of the user; the current one is a sign-out."""
+    with request.store.write() as connection:
+        user_sessions = sign_in.list_sessions(connection, request.user.id)
+        if request.path["session"] not in {session.id for session in user_sessions}:
+            raise not_found("session")
+        sessions.end_session(connection, request.path["session"])
+        request.record(connection, "session.end", request.user.name)
+    return ActionReply("/account", {"session": request.path["session"]})
+
+
+def end_other_sessions(request: WebRequest) -> ActionReply:
+    """End every session of the user but the current one."""
+    current = request.who.session
+    assert current is not None  # no token may
+    with request.store.write() as connection:
+        count = sign_in.end_sessions(connection, request.user.id, except_for=current.id)
+        request.record(connection, "session.end", request.user.name, sessions=count)
+    return ActionReply("/account", {"ended": count})
 
 
 def _token_view(token: Token) -> dict[str, Any]:
@@ -338,6 +471,7 @@ def users_page(request: WebRequest) -> PageReply:
     """Every user."""
     with request.store.read() as connection:
         all_users = users.list_users(connection)
+        secured_users = second_factors.users_with_second_factor(connection)
     rows = [
         {
             "id": user.id,
@@ -345,6 +479,7 @@ def users_page(request: WebRequest) -> PageReply:
             "display": user.display,
             "admin": user.admin,
             "disabled": user.disabled,
+            "second_factor": user.id in secured_users,
             "created_at": user.created_at,
         }
         for user in all_users
@@ -356,7 +491,7 @@ def change_user(request: WebRequest) -> ActionReply:
     """Change whether a user may sign in, and is an admin."""
     fields = request.values
     with request.store.write() as connection:
-        user = _find_user(connection, request)
+        user = find_path_user(connection, request)
         if fields["sign_in"] is not None:
             users.disable(connection, user.id, disabled=fields["sign_in"] == "no")
         if fields["admin"] is not None:
@@ -369,7 +504,7 @@ def change_user(request: WebRequest) -> ActionReply:
 def remove_user(request: WebRequest) -> ActionReply:
     """Remove a user: name, password and roles go, ratings stay under a pseudonym."""
     with request.store.write() as connection:
-        user = _find_user(connection, request)
+        user = find_path_user(connection, request)
         if request.values["confirm"] != user.name:
             raise invalid_value("confirm", f"write {user.name} to remove this user")
         name = users.remove(connection, user.id)
@@ -377,7 +512,12 @@ def remove_user(request: WebRequest) -> ActionReply:
     return ActionReply("/users", {"pseudonym": name})
 
 
-def _find_user(connection: Connection, request: WebRequest) -> User:
+def find_path_user(connection: Connection, request: WebRequest) -> User:
+    """The user whose number is in the path.
+
+    Raises:
+        UsageError: there is none.
+    """
     user = users.get(connection, request.path["user"])
     if user is None:
         return users.get_by_name(

@@ -1,0 +1,178 @@
+"""Second factors: codes of an app (TOTP, RFC 6238), and recovery codes that work once.
+
+A code is accepted for its 30 seconds and those before and after it, and only once: the step of
+the last code is stored, and an earlier one or the same is refused. Recovery codes are stored as
+hashes; the secret of an app must be stored as it is, to compute its codes.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import sqlalchemy as sa
+
+from rankgate.core.errors import UsageError, require
+from rankgate.store.people.sign_in import secret_hash
+from rankgate.store.rows import insert, now
+from rankgate.store.tables.people_tables import recovery_codes, second_factors
+
+if TYPE_CHECKING:
+    from pyotp import TOTP
+    from sqlalchemy import Connection
+
+    from rankgate.store.people.users import User
+
+RECOVERY_CODES = 10
+"""The number of recovery codes of a second factor."""
+
+_ALPHABET, _GROUPS, _GROUP = "abcdefghijkmnpqrstuvwxyz23456789", 4, 4
+"""Signs that cannot be taken for others; 16 of them are 80 bits."""
+
+_DIGITS = 6
+_OFFSETS = (0, -1, 1)
+"""The steps of 30 seconds that are tried: clocks of devices differ."""
+
+
+def _totp(secret: str) -> TOTP:
+    require("second factors need PyOTP", "pyotp")
+    from pyotp import TOTP
+
+    return TOTP(secret, digits=_DIGITS)
+
+
+def has_second_factor(connection: Connection, user: int) -> bool:
+    """True if a user confirmed a second factor, so that sign-in by password asks for it."""
+    is_confirmed = second_factors.c.confirmed_at.is_not(None)
+    statement = sa.select(sa.exists().where(second_factors.c.user == user, is_confirmed))
+    return bool(connection.scalar(statement))
+
+
+def users_with_second_factor(connection: Connection) -> set[int]:
+    """The numbers of users who confirmed a second factor."""
+    is_confirmed = second_factors.c.confirmed_at.is_not(None)
+    return set(connection.scalars(sa.select(second_factors.c.user).where(is_confirmed)))
+
+
+def begin(connection: Connection, user: int) -> str:
+    """The secret of a new second factor, which counts when it is confirmed.
+
+    Raises:
+        UsageError: the user has one.
+    """
+    require("second factors need PyOTP", "pyotp")
+    from pyotp import random_base32
+
+    if has_second_factor(connection, user):
+        problem = "there is a second factor already; remove it first."
+        raise UsageError(problem, code="second-factor-exists")
+    secret = random_base32()
+    values = {"secret": secret, "last_step": 0, "created_at": now(), "confirmed_at": None}
+    statement = insert(connection, second_factors).values(user=user, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=["user"], set_=values))
+    return secret
+
+
+def app_link(secret: str, name: str, issuer: str) -> str:
+    """The link ``otpauth://…`` by which an app takes a secret."""
+    return _totp(secret).provisioning_uri(name=name, issuer_name=issuer)
+
+
+def confirm(
+    connection: Connection, user: int, code: str, moment: datetime | None = None
+) -> list[str] | None:
+    """Confirm a second factor by a code of the app.
+
+    Returns:
+        New recovery codes, which are not kept; None if the code is wrong.
+    """
+    if has_second_factor(connection, user) or not _use_app_code(connection, user, code, moment):
+        return None
+    is_own = second_factors.c.user == user
+    connection.execute(sa.update(second_factors).where(is_own).values(confirmed_at=now()))
+    return renew_recovery_codes(connection, user)
+
+
+def use_code(
+    connection: Connection, user: int, code: str, moment: datetime | None = None
+) -> Literal["app", "recovery code"] | None:
+    """Use a code of a confirmed second factor; it does not work again.
+
+    Args:
+        connection: of a store, to write.
+        user: whose.
+        code: six digits of the app, or a recovery code; blanks and hyphens do not matter.
+        moment: now by default.
+
+    Returns:
+        The kind of the code; None if it is wrong, was used, or there is no second factor.
+    """
+    if not has_second_factor(connection, user):
+        return None
+    signs = _normalize(code)
+    if len(signs) == _DIGITS and signs.isascii() and signs.isdigit():
+        return "app" if _use_app_code(connection, user, signs, moment) else None
+    is_code = sa.and_(recovery_codes.c.user == user, recovery_codes.c.code_hash == _code_hash(code))
+    statement = sa.delete(recovery_codes).where(is_code)
+    return "recovery code" if connection.execute(statement).rowcount else None
+
+
+def _use_app_code(
+    connection: Connection, user: int, code: str, moment: datetime | None = None
+) -> bool:
+    """True for a code of the app that is right and was not used; it is used then."""
+    is_own = second_factors.c.user == user
+    secret = connection.scalar(sa.select(second_factors.c.secret).where(is_own))
+    if secret is None:
+        return False
+    totp, code_moment = _totp(secret), moment or now()
+    codes = [(offset, totp.at(code_moment, counter_offset=offset)) for offset in _OFFSETS]
+    sent = _normalize(code).encode()
+    offsets = [offset for offset, expected in codes if hmac.compare_digest(expected.encode(), sent)]
+    if not offsets:
+        return False
+    step = totp.timecode(code_moment) + max(offsets)
+    is_later = sa.and_(is_own, second_factors.c.last_step < step)
+    statement = sa.update(second_factors).where(is_later).values(last_step=step)
+    return bool(connection.execute(statement).rowcount)
+
+
+def renew_recovery_codes(connection: Connection, user: int) -> list[str]:
+    """New recovery codes instead of all earlier ones; only their hashes are kept."""
+    connection.execute(sa.delete(recovery_codes).where(recovery_codes.c.user == user))
+    codes = [
+        "-".join("".join(secrets.choice(_ALPHABET) for _ in range(_GROUP)) for _ in range(_GROUPS))
+        for _ in range(RECOVERY_CODES)
+    ]
+    rows = [{"user": user, "code_hash": _code_hash(code)} for code in codes]
+    connection.execute(sa.insert(recovery_codes), rows)
+    return codes
+
+
+def count_recovery_codes(connection: Connection, user: int) -> int:
+    """The number of recovery codes that were not used."""
+    statement = sa.select(sa.func.count()).where(recovery_codes.c.user == user)
+    return connection.scalar(statement) or 0
+
+
+def remove(connection: Connection, user: User) -> None:
+    """Remove the second factor of a user with its recovery codes.
+
+    Raises:
+        UsageError: they have none.
+    """
+    if not has_second_factor(connection, user.id):
+        raise UsageError(f"{user.name} has no second factor.", code="no-second-factor")
+    for table in (recovery_codes, second_factors):
+        connection.execute(sa.delete(table).where(table.c.user == user.id))
+
+
+def _normalize(code: str) -> str:
+    """A code without blanks and hyphens, in lower case."""
+    return "".join(code.split()).replace("-", "").lower()
+
+
+def _code_hash(code: str) -> str:
+    return secret_hash(_normalize(code))

@@ -1,0 +1,144 @@
+"""Pages of lost passwords: a link that an admin makes, or that comes by e-mail, sets a new one."""
+
+from __future__ import annotations
+
+import logging
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rankgate.core.errors import RankgateError
+from rankgate.store.people import audit, one_time_secrets, sign_in, users
+from rankgate.store.rows import now
+from rankgate.workspace.records.alerts import alert_channels
+from rankgate.workspace.web.pages.account_pages import begin_attempt, find_path_user, mails_links
+from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.people.users import User
+    from rankgate.store.store import Store
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_LOG = logging.getLogger("rankgate.web")
+
+_FROM_ADMIN, _BY_MAIL = timedelta(days=1), timedelta(hours=1)
+"""The time for which a link works."""
+
+_MAX_MAILS, _MAILS_SINCE = 3, timedelta(minutes=15)
+"""So many messages go to one user in this time, whoever asks for them."""
+
+_ADDRESS = re.compile(r"[^@]+@[^@]+")
+
+
+def make_link(request: WebRequest) -> PageReply:
+    """A link by which a user sets a new password, shown once to an admin."""
+    with request.store.write() as connection:
+        user = find_path_user(connection, request)
+        if user.disabled:
+            raise RequestRefused(409, "disabled", f"{user.name} may not sign in.")
+        secret, end = one_time_secrets.issue(connection, user.id, "password", _FROM_ADMIN)
+        request.record(connection, "user.password-link", user.name)
+    link = f"{request.origin}{request.config.base}/password/{secret}"
+    data = {"token": link, "name": user.name, "expires_at": end}
+    return PageReply("secret.html", data, {"back": "/users", "what": "password"})
+
+
+def lost_password_page(request: WebRequest) -> PageReply:
+    """The form that asks for a link by e-mail."""
+    if not mails_links(request.config):
+        raise not_found()
+    return PageReply("lost_password.html", {"sent": False})
+
+
+def ask_for_link(request: WebRequest) -> PageReply:
+    """Send a link to a user whose name is an e-mail address.
+
+    The reply is the same for every name, and is made before the store is asked for it, so that
+    neither its text nor its time tells whether there is such a user.
+    """
+    if not mails_links(request.config):
+        raise not_found()
+    name = request.values["name"].strip().lower()
+    with request.store.write() as connection:
+        begin_attempt(connection, f"password of {name}", request.address)
+    _senders().submit(_mail_link, request.store, name, request.config.link)
+    return PageReply("lost_password.html", {"sent": True})
+
+
+@cache
+def _senders() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, "rankgate-mail")
+
+
+def _mail_link(store: Store, name: str, server_link: str) -> None:
+    """Send a link, if there is a user of this name who has a password and an address."""
+    try:
+        with store.write() as connection:
+            user = _user_by_address(connection, name)
+            if user is None:
+                return
+            secret, _ = one_time_secrets.issue(connection, user.id, "password", _BY_MAIL)
+            audit.record(connection, audit.Actor("nobody"), "user.password-mail", user.name)
+        text = (
+            f"Somebody asked for a new password for {user.name} at {server_link}.\n\n"
+            f"Set it here, once, within an hour:\n{server_link}/password/{secret}\n\n"
+            "If it was not you, do nothing: the password stays as it is.\n"
+        )
+        alert_channels.send_text([user.name], "A new password for rankgate", text)
+    except RankgateError as error:
+        _LOG.warning("a link to set a password was not sent: %s", error)
+    except Exception:  # noqa: BLE001 - nobody waits for this thread
+        _LOG.exception("a link to set a password was not sent")
+
+
+def _user_by_address(connection: Connection, name: str) -> User | None:
+    """The user to whom a link may be sent.
+
+    Who signs in by a provider only has no password, and gets none past the provider.
+    """
+    if not _ADDRESS.fullmatch(name) or users.password_of(connection, name) is None:
+        return None
+    user = users.get_by_name(connection, name)
+    since = now() - _MAILS_SINCE
+    count = one_time_secrets.count_since(connection, user.id, "password", since)
+    return user if count < _MAX_MAILS else None
+
+
+def password_page(request: WebRequest) -> PageReply:
+    """The form to set a new password by a link."""
+    return PageReply("password.html", {"name": _find_user(request).name})
+
+
+def set_password(request: WebRequest) -> ActionReply:
+    """Set the password by a link, which works once; all sessions of the user end."""
+    _find_user(request)  # before the hash is computed, which takes long
+    hashed = sign_in.password_hash(request.values["password"])
+    with request.store.write() as connection:
+        user = one_time_secrets.use(connection, request.path["secret"], "password")
+        if user is None:
+            raise _invalid_link()
+        users.set_password(connection, user.id, hashed)
+        if request.values["end_tokens"]:
+            users.end_tokens(connection, user.id)
+        details = {"by": "link", "tokens": request.values["end_tokens"]}
+        actor = audit.Actor(user.name, user.id)
+        audit.record(connection, actor, "user.password", user.name, details=details)
+    return ActionReply("/sign-in?password_is_set=1", {"user": user.name})
+
+
+def _find_user(request: WebRequest) -> User:
+    with request.store.read() as connection:
+        user = one_time_secrets.find(connection, request.path["secret"], "password")
+    if user is None:
+        raise _invalid_link()
+    return user
+
+
+def _invalid_link() -> RequestRefused:
+    problem = "This link was used, or is too old; ask for another."
+    return RequestRefused(410, "invalid-link", problem)
