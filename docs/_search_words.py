@@ -5,6 +5,7 @@ They are entries of the index, which the search of the manual ranks above words 
 """
 
 SEARCH_WORDS = {
+    "accounts": ("two-factor authentication", "TOTP", "lost passwords", "password reset"),
     "agents": ("agents", "conversations", "multi-turn"),
     "alerts": ("monitoring", "notifications", "webhooks"),
     "assistants": ("MCP servers",),

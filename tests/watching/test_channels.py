@@ -24,7 +24,6 @@ from rankgate.workspace.records.alerts.alert_rules import Channel
 from rankgate.workspace.records.alerts.delivery import RETRY_DELAYS, DeliveryCounts, deliver
 from rankgate.workspace.records.alerts.delivery import test_channel as try_channel
 from support.mailbox import mailbox
-from support.waiting import PATIENCE
 from support.wording import raises
 
 LOOPBACK = Networks((ipaddress.ip_network("127.0.0.0/8"),))

@@ -129,8 +129,10 @@ def _use_app_code(
         return False
     totp, code_moment = _totp(secret), moment or now()
     codes = [(offset, totp.at(code_moment, counter_offset=offset)) for offset in _OFFSETS]
-    sent = _normalize(code).encode()
-    offsets = [offset for offset, expected in codes if hmac.compare_digest(expected.encode(), sent)]
+    code_bytes = _normalize(code).encode()
+    offsets = [
+        offset for offset, expected in codes if hmac.compare_digest(expected.encode(), code_bytes)
+    ]
     if not offsets:
         return False
     step = totp.timecode(code_moment) + max(offsets)

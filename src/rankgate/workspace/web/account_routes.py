@@ -194,7 +194,7 @@ _ACCOUNT_ROUTES = (
         "/account/second-factor/confirm",
         SIGNED_IN,
         second_factor_pages.confirm_second_factor,
-        "Turn it on",
+        "Turn on the second factor",
         (_APP_CODE,),
         scope=None,
     ),

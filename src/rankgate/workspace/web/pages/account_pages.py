@@ -361,17 +361,20 @@ def account_page(request: WebRequest) -> PageReply:
         "user": {"name": user.name, "display": user.display, "admin": user.admin},
         "tokens": [_token_view(token) for token in user_tokens],
     }
-    current = request.who.session
-    if current is not None:
-        session_rows = [_session_view(session, current) for session in user_sessions]
+    current_session = request.who.session
+    if current_session is not None:
+        session_rows = [_session_view(session, current_session) for session in user_sessions]
         data |= {"sessions": session_rows, "security": security}
     return PageReply("account.html", data)
 
 
-def _session_view(session: Session, current: Session) -> dict[str, Any]:
+def _session_view(session: Session, current_session: Session) -> dict[str, Any]:
     names = ("id", "created_at", "seen_at", "expires_at", "address", "browser")
     view = {name: getattr(session, name) for name in names}
-    return view | {"current": session.id == current.id, "title": browser_title(session.browser)}
+    return view | {
+        "current": session.id == current_session.id,
+        "title": browser_title(session.browser),
+    }
 
 
 _BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "FxiOS": "Firefox"} | {
@@ -413,10 +416,10 @@ def end_session(request: WebRequest) -> ActionReply:
 
 def end_other_sessions(request: WebRequest) -> ActionReply:
     """End every session of the user but the current one."""
-    current = request.who.session
-    assert current is not None  # no token may
+    current_session = request.who.session
+    assert current_session is not None  # no token may
     with request.store.write() as connection:
-        count = sign_in.end_sessions(connection, request.user.id, except_for=current.id)
+        count = sign_in.end_sessions(connection, request.user.id, except_for=current_session.id)
         request.record(connection, "session.end", request.user.name, sessions=count)
     return ActionReply("/account", {"ended": count})
 

@@ -29,7 +29,7 @@ _LOG = logging.getLogger("rankgate.web")
 _FROM_ADMIN, _BY_MAIL = timedelta(days=1), timedelta(hours=1)
 """The time for which a link works."""
 
-_MAX_MAILS, _MAILS_SINCE = 3, timedelta(minutes=15)
+_MAX_MAILS, _MAIL_INTERVAL = 3, timedelta(minutes=15)
 """So many messages go to one user in this time, whoever asks for them."""
 
 _ADDRESS = re.compile(r"[^@]+@[^@]+")
@@ -104,8 +104,8 @@ def _user_by_address(connection: Connection, name: str) -> User | None:
     if not _ADDRESS.fullmatch(name) or users.password_of(connection, name) is None:
         return None
     user = users.get_by_name(connection, name)
-    since = now() - _MAILS_SINCE
-    count = one_time_secrets.count_since(connection, user.id, "password", since)
+    first_moment = now() - _MAIL_INTERVAL
+    count = one_time_secrets.count_since(connection, user.id, "password", first_moment)
     return user if count < _MAX_MAILS else None
 
 

@@ -68,8 +68,8 @@ def _use_code(request: WebRequest, user: User) -> str:
         kind = second_factors.use_code(connection, user.id, request.values["code"])
         if kind is None:
             details = {"second_factor": "wrong code"}
-            nobody = audit.Actor("nobody")
-            audit.record(connection, nobody, "sign-in.failed", user.name, details=details)
+            actor = audit.Actor("nobody")
+            audit.record(connection, actor, "sign-in.failed", user.name, details=details)
         else:
             sign_in.mark_success(connection, attempt)
     if kind is None:
