@@ -41,7 +41,7 @@ def snapshot_document(result: Snapshot) -> Document:
         Table("latency", _snapshot_latency(result)),
         Table("engine", _engine(result)),
         *([Table("failed", _failed(result))] if states["failed"] else []),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         *([f"Written to {make_printable(result.output)}."] if result.output else []),
         rows=PlainRows(header, list(result.queries.iter_rows())),
     )
@@ -110,7 +110,7 @@ def check_document(result: EngineCheck) -> Document:
         f"{result.seconds * 1000:,.1f} ms",
         *([Table("first documents", first)] if rows else []),
         Table("engine", engine),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         status="fail" if result.failed else "pass",
         rows=PlainRows(
             tuple(names),
@@ -176,7 +176,7 @@ def engine_comparison_document(result: EngineComparison) -> Document:
         f"Each query was sent to both engines, one right after the other; {baseline} was first in "
         f"{first:,} of {len(result.queries):,}. Differences are over {result.pairs:,} pairs; "
         f"intervals ({result.level:.0%}) are from {result.resamples:,} resamples of the pairs.",
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         *([f"Written to {make_printable(' and '.join(outputs))}."] if outputs else []),
         rows=PlainRows(tuple(result.queries.columns), list(result.queries.iter_rows())),
     )

@@ -170,5 +170,5 @@ def rating_accuracy_document(result: RatingAccuracy) -> Document:
         f"predicted by {make_printable(result.run)}"
     )
     rows = PlainRows(("metric", "value"), list(result.values.items()))
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     return made("Predicted ratings", Table("", grid), warnings, lead=(basis,), rows=rows)

@@ -42,6 +42,14 @@ class ProjectTables(Protocol):
         """The rows of one of `TABLES`; None without any."""
 
 
+def unknown_in_project(project: str, kind: str, name: str, names: list[str]) -> UsageError:
+    """The error about a name that a project does not have, with some that it has."""
+    hint = f"; there are {', '.join(names[:10])}" if names else ""
+    return UsageError(
+        f"the project {project} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
+    )
+
+
 def project_collection(
     project: ProjectTables, stated: str | Collection, *, files: bool = False
 ) -> Collection:

@@ -12,7 +12,7 @@ from rankgate.data.streams.journal import Closing
 from rankgate.store.blobs import stored_results, stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.models.model_admissions import read_counting_ratings
-from rankgate.store.project_collection import project_collection
+from rankgate.store.project_collection import project_collection, unknown_in_project
 from rankgate.store.rating import batches, ratings
 from rankgate.store.store import Store
 
@@ -96,7 +96,8 @@ class StoredProject(Closing):
         with self.store.read() as connection:
             stored_run = stored_runs.find_run(connection, self.number, name)
             if stored_run is None:
-                raise self._unknown(
+                raise unknown_in_project(
+                    self.name,
                     "run",
                     name,
                     [run.name for run in stored_runs.list_runs(connection, self.number)],
@@ -111,7 +112,8 @@ class StoredProject(Closing):
         """
         with self.store.read() as connection:
             if stored_runs.find_judgments(connection, self.number, name) is None:
-                raise self._unknown(
+                raise unknown_in_project(
+                    self.name,
                     "judgments",
                     name,
                     [qrels.name for qrels in stored_runs.list_judgments(connection, self.number)],
@@ -179,7 +181,7 @@ class StoredProject(Closing):
             for batch_row in batches.list_batches(connection, self.number)
         }
         if name not in batch_ids:
-            raise self._unknown("batch", name, [ALL, *batch_ids])
+            raise unknown_in_project(self.name, "batch", name, [ALL, *batch_ids])
         return batch_ids[name]
 
     def judged(self, name: str) -> Qrels | Ratings:
@@ -198,12 +200,6 @@ class StoredProject(Closing):
             if name not in {ALL, *batch_names}:
                 raise error from None
         return self.counted(name)
-
-    def _unknown(self, kind: str, name: str, names: list[str]) -> UsageError:
-        hint = f"; there are {', '.join(names[:10])}" if names else ""
-        return UsageError(
-            f"the project {self.name} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
-        )
 
     def add_run(self, run: Run, name: str = "") -> None:
         """Keep a run.

@@ -10,9 +10,9 @@ Before it come the grids: tables of texts, before they become text, Markdown or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, Protocol, Self
 
 from rankgate.core.frozen import dataclass
 
@@ -90,11 +90,23 @@ class Points:
     lines: tuple[str, ...]
 
 
+class _Notice(Protocol):
+    """A notice of a result; its class is above this module."""
+
+    @property
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Warnings:
     """Texts of notices; the reader should see them before the figures are used."""
 
     lines: tuple[str, ...]
+
+    @classmethod
+    def from_notices(cls, notices: Iterable[_Notice]) -> Self:
+        """The warnings that the notices of a result are."""
+        return cls(tuple(notice.text for notice in notices))
 
 
 @dataclass(frozen=True)

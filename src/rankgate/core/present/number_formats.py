@@ -136,6 +136,17 @@ def format_wins(row: Mapping[str, int | None]) -> str:
     return "" if row["wins"] is None else f"{row['wins']}/{row['ties']}/{row['losses']}"
 
 
+def format_setting(value: object) -> str:
+    """A value of a setting as TOML has it, without quotes.
+
+    >>> format_setting(1.0), format_setting(True), format_setting("or")
+    ('1', 'true', 'or')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def format_share(value: float | None) -> str:
     """A relative difference.
 

@@ -145,10 +145,9 @@ def reanchored_document(result: Reanchored) -> Document:
             heading if len(unjudged) > _MAX_ROWS else "unjudged now",
             _unjudged_grid(unjudged.head(_MAX_ROWS)),
         ),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"The new judgments are {count_noun(len(result.judgments), 'grade')}. They do not "
-        "contain "
-        "unjudged documents. Every decision is in the CSV and JSON of this result.",
+        "contain unjudged documents. Every decision is in the CSV and JSON of this result.",
         rows=PlainRows(tuple(result.decisions.columns), list(result.decisions.iter_rows())),
     )
 

@@ -56,7 +56,7 @@ def advice_document(
         columns: the width of their lines.
     """
     margin = advice.answers.margin
-    blocks: list[Block] = [Warnings(tuple(notice.text for notice in advice.input_notices))]
+    blocks: list[Block] = [Warnings.from_notices(advice.input_notices)]
     blocks += [
         Entries(
             tuple(Entry(choice.metric, _entry_lines(choice, margin)) for choice in advice.of(role)),

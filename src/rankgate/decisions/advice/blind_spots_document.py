@@ -31,7 +31,7 @@ def blind_spots_document(result: BlindSpots) -> Document:
     tables = [Table(heading, grid) for heading, grid in grids(result)]
     columns = ("change", "metric", "altered", "unmoved", "delta")
     rows = PlainRows(columns, list(result.profile.select(*columns).iter_rows()))
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     return made("", warnings, *tables, *sentences(result), rows=rows)
 
 

@@ -39,7 +39,7 @@ def settlement_document(result: Settlement) -> Document:
         Table("", _estimate_grid(result)),
         Table("what would settle it alone", _action_grid(result)),
         Table("what to judge next", _batch_grid(result)),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         *_model_sentence(result),
         _next_sentence(result),
         *_error_rate(result),

@@ -23,7 +23,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, format_decimal
+from rankgate.core.present.number_formats import UNDEFINED, format_decimal, format_setting
 from rankgate.decisions.gating.policy_settings import COMMON
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def policy_document(result: Policy) -> Document:
         lines = (f"{rule.id} ({rule.tier}){slice_label}", _settings_text(rule.values))
         entries.append(Entry(rule.kind, tuple(filter(None, lines))))
     rows = [
-        (rule.id, rule.kind, rule.tier, rule.slice, name, _value_text(value))
+        (rule.id, rule.kind, rule.tier, rule.slice, name, format_setting(value))
         for rule in result.rules
         for name, value in rule.values.items()
         if value is not None
@@ -129,7 +129,7 @@ def _rows(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> list[tupl
 
 
 def _default_text(schema: Mapping[str, Any]) -> str:
-    return _value_text(schema["default"]) if schema.get("default", []) != [] else ""
+    return format_setting(schema["default"]) if schema.get("default", []) != [] else ""
 
 
 def _meaning_text(schema: Mapping[str, Any]) -> str:
@@ -145,16 +145,10 @@ def _meaning_text(schema: Mapping[str, Any]) -> str:
 
 def _settings_text(values: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{name} {_value_text(value)}"
+        f"{name} {format_setting(value)}"
         for name, value in values.items()
         if value is not None and value not in ((), [])
     )
-
-
-def _value_text(value: Any) -> str:  # noqa: ANN401 - any TOML value
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 _LOOKS = 10
@@ -164,7 +158,7 @@ def baseline_document(result: SavedBaselines) -> Document:
     """One baseline in full, several with a row each."""
     table = result.to_polars()
     rows = PlainRows(tuple(table.columns), table.rows())
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     if len(result) != 1:
         title = f"{len(result)} saved baselines" if len(result) else "no baseline is saved here"
         return made(title, Table("", _baseline_grid(result)), warnings, rows=rows)
@@ -234,7 +228,7 @@ def gate_check_document(result: GateCheck) -> Document:
         Table("pairs with", _rates(result)),
         Table("noise", _noise(result)),
         *_disagreeing_tables(result, pairs_by_verdict.most_common(1)[0][0]),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"Each snapshot is gated against every other. Intervals ({result.level:.0%}, Wilson) "
         f"count the {result.independent} pairs without a snapshot in common. Noise is the largest "
         "difference of means between any two snapshots.",

@@ -167,8 +167,7 @@ class Verdict(Result):
     @property
     def status(self) -> int:
         """The exit code: 0 pass, 1 fail, 3 inconclusive unless the policy maps it."""
-        word = self.exit if self.verdict == "inconclusive" else self.verdict
-        return {"pass": 0, "fail": 1, "inconclusive": 3}[word]
+        return exit_code(self.verdict, self.exit)
 
     @property
     def queries(self) -> list[dict[str, Any]]:
@@ -257,6 +256,17 @@ class Verdict(Result):
 
     def _table(self) -> pl.DataFrame:
         return pl.DataFrame([result.to_dict() for result in self.rules])
+
+
+def exit_code(verdict: str, if_inconclusive: str) -> int:
+    """The exit code of a verdict: 0 pass, 1 fail, 3 inconclusive.
+
+    Args:
+        verdict: pass, fail or inconclusive.
+        if_inconclusive: the verdict whose code an inconclusive one has, by the policy.
+    """
+    word = if_inconclusive if verdict == "inconclusive" else verdict
+    return {"pass": 0, "fail": 1, "inconclusive": 3}[word]
 
 
 VERDICTS = {

@@ -61,7 +61,7 @@ def verdict_document(result: Verdict) -> Document:
     heading = f"worst queries ({_shown_queries_text(result)})"
     return made(
         f"{candidate} against {baseline}",
-        Entries(tuple(map(_entry, result.rules))),
+        Entries(tuple(map(rule_entry, result.rules))),
         Table("", mean_grid(result)),
         flip_rate_note(result),
         Table(heading, lost_query_grid(result)),
@@ -245,7 +245,8 @@ def input_line(result: Verdict) -> str:
     return ", ".join(parts)
 
 
-def _entry(result: RuleResult) -> Entry:
+def rule_entry(result: RuleResult) -> Entry:
+    """The status of a rule, its reason, and what to do next."""
     rule, outcome = result.rule, result.outcome
     tier = "" if rule.tier == "block" else f" ({rule.tier})"
     next_lines = (f"next: {outcome.next}",) if outcome.next else ()

@@ -67,7 +67,7 @@ def rank_similarity_document(result: RankSimilarity) -> Document:
             if len(result.reproduction)
             else []
         ),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds show what documents "
         f"below rank {result.depth} could change. tau, tau-b, tau-AP and Spearman are over "
         "documents that both rankings have.",
@@ -106,7 +106,7 @@ def document_of_many(result: RankSimilarities, *, measure: str = "RBO") -> Docum
         f"{measure} of {len(names)} runs on {counts}",
         _extremes(result, measure),
         Table("", by_name, plain=(by_name, by_number)),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         _explanation(result, measure),
         rows=PlainRows(tuple(result.pairs.columns), list(result.pairs.iter_rows())),
     )

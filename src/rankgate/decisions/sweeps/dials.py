@@ -17,6 +17,7 @@ import numpy as np
 
 from rankgate.core.declare import Range, fields_of
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import format_setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -261,18 +262,7 @@ def point_text(point: Point) -> str:
     >>> point_text({"k1": 0.9, "form": "or"})
     'k1=0.9 form=or'
     """
-    return " ".join(f"{name}={value_text(value)}" for name, value in point.items())
-
-
-def value_text(value: object) -> str:
-    """A value of a dial in words.
-
-    >>> value_text(1.0), value_text(True), value_text("or")
-    ('1', 'true', 'or')
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return " ".join(f"{name}={format_setting(value)}" for name, value in point.items())
 
 
 BINS = 6
@@ -370,7 +360,7 @@ def point_levels(dial: Dial, points: Sequence[Point]) -> Levels:
 def _by_name(values: Sequence[Any], dial_values: Sequence[Any]) -> Levels:
     used_values = [dial_value for dial_value in dial_values if dial_value in values]
     codes = np.array([used_values.index(value) for value in values], np.int64)
-    return Levels(tuple(value_text(dial_value) for dial_value in used_values), codes)
+    return Levels(tuple(format_setting(dial_value) for dial_value in used_values), codes)
 
 
 def _explained_share(factors: Sequence[NDArray[np.int64]], means: Floats) -> float:

@@ -23,7 +23,7 @@ from rankgate.data.streams.journal import Journal
 from rankgate.decisions.sweeps.dials import point_text
 from rankgate.decisions.sweeps.point_latencies import Timing, read_timing, write_timing
 from rankgate.decisions.sweeps.setup_steps import JOURNAL, SetupError
-from rankgate.decisions.sweeps.sweep import Value
+from rankgate.decisions.sweeps.sweep import MeanInterval
 from rankgate.decisions.sweeps.targets import PointRun, SweepInterrupted, digest
 from rankgate.engines.requests.workers import Workers
 from rankgate.measurement.stats.mean_intervals import guarded_interval
@@ -276,10 +276,10 @@ def _is_missing(measured: MeasuredPoint, ids: pl.Series) -> NDArray[np.bool_]:
     return ids.is_in(missing.implode()).to_numpy()
 
 
-def mean_value(values: Floats, level: float) -> Value:
+def mean_value(values: Floats, level: float) -> MeanInterval:
     """The mean of a column with its interval."""
     mean = float(values.mean()) if len(values) else float("nan")
     if len(values) < 3 or not np.ptp(values):
-        return Value(mean, None, None)
+        return MeanInterval(mean, None, None)
     interval = guarded_interval(values, level)
-    return Value(mean, float(interval.low[0]), float(interval.high[0]))
+    return MeanInterval(mean, float(interval.low[0]), float(interval.high[0]))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Gain:
-    """The gain of a setting over the baseline; above 0 is better.
+class MeanInterval:
+    """The mean of a metric, or of a setting's gain over the baseline, with its interval.
 
     Attributes:
         mean: over queries.
@@ -54,9 +54,9 @@ class Choice:
     """
 
     place: int
-    same_queries: Gain
+    same_queries: MeanInterval
     p_value: float | None
-    held_out: Gain
+    held_out: MeanInterval
     stability: float
     folds: int
 
@@ -142,23 +142,23 @@ def _held_out_gains(
     return held_out_gains, choices
 
 
-def _interval(held_out_gains: Floats, error: float, level: float) -> Gain:
+def _interval(held_out_gains: Floats, error: float, level: float) -> MeanInterval:
     mean = float(held_out_gains.mean())
     if len(held_out_gains) < 3:
-        return Gain(mean, None, None)
+        return MeanInterval(mean, None, None)
     low, high = guarded_ends(
         np.array([mean]), np.array([error]), skewness(held_out_gains), len(held_out_gains), level
     )
-    return Gain(mean, float(low[0]), float(high[0]))
+    return MeanInterval(mean, float(low[0]), float(high[0]))
 
 
-def _gain_of_choosing(delta: Floats, level: float) -> Gain:
+def _gain_of_choosing(delta: Floats, level: float) -> MeanInterval:
     """The gain with the gate's interval."""
     if not np.ptp(delta):  # the baseline itself, or equal differences
         mean = float(delta[0])
-        return Gain(mean, mean if mean == 0 else None, mean if mean == 0 else None)
+        return MeanInterval(mean, mean if mean == 0 else None, mean if mean == 0 else None)
     interval = guarded_interval(delta, level)
-    return Gain(float(interval.mean[0]), float(interval.low[0]), float(interval.high[0]))
+    return MeanInterval(float(interval.mean[0]), float(interval.low[0]), float(interval.high[0]))
 
 
 # the codec reads the types of fields when it restores a result
@@ -170,21 +170,6 @@ _LEFT_OUT = (
     ("not_run", "were not run", "; the same command goes on"),
     ("empty", "returned nothing", ""),
 )
-
-
-@dataclass(frozen=True)
-class Value:
-    """The mean of a metric over queries.
-
-    Attributes:
-        mean: over queries.
-        low: the lower end of its interval; None where there is too little to make one.
-        high: the upper end.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -208,7 +193,7 @@ class SweepPoint:
     hash: str
     state: str
     problem: str = ""
-    metrics: Mapping[str, Value] = field(default_factory=dict)
+    metrics: Mapping[str, MeanInterval] = field(default_factory=dict)
     latency: Mapping[str, float | None] = field(default_factory=dict)
     latency_low: float | None = None
     latency_high: float | None = None

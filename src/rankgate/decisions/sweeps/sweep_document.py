@@ -19,9 +19,10 @@ from rankgate.core.present.number_formats import (
     format_decimal,
     format_interval,
     format_p_value,
+    format_setting,
     format_signed,
 )
-from rankgate.decisions.sweeps.dials import point_text, value_text
+from rankgate.decisions.sweeps.dials import point_text
 
 if TYPE_CHECKING:
     from rankgate.decisions.sweeps.sweep import Choice, Sweep, SweepPoint
@@ -159,7 +160,10 @@ def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "
     rows = [
         (
             _mark(result, index),
-            *(make_printable(value_text(result.points[index].parameters[name])) for name in names),
+            *(
+                make_printable(format_setting(result.points[index].parameters[name]))
+                for name in names
+            ),
             *_figures(result, result.points[index], timed),
         )
         for index in places

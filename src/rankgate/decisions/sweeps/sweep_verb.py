@@ -29,7 +29,7 @@ from rankgate.decisions.sweeps.point_measurer import (
     align_values,
     mean_value,
 )
-from rankgate.decisions.sweeps.sweep import Choice, Sweep, SweepPoint, Value, choose
+from rankgate.decisions.sweeps.sweep import Choice, MeanInterval, Sweep, SweepPoint, choose
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         [measured[index] for index in scored_indices], labels, lower, plan.clusters
     )
     settings, metric = plan.settings, labels[0]
-    values: dict[int, dict[str, Value]] = {index: {} for index in range(len(measured))}
+    values: dict[int, dict[str, MeanInterval]] = {index: {} for index in range(len(measured))}
     for label, metric_values in table.values.items():
         for column, index in enumerate(scored_indices):
             value = mean_value(metric_values[:, column], settings.level)
@@ -319,7 +319,7 @@ def _choice(settings: Settings, values: Floats, scored_indices: Sequence[int]) -
     return None if choice is None else replace(choice, place=scored_indices[choice.place])
 
 
-def _point(measured: MeasuredPoint, values: dict[str, Value]) -> SweepPoint:
+def _point(measured: MeasuredPoint, values: dict[str, MeanInterval]) -> SweepPoint:
     return SweepPoint(
         dict(measured.point),
         measured.key,

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import fields_of
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import format_setting
 from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.data.formats.run_companions import PARTIAL, RESULT
-from rankgate.decisions.sweeps.dials import Fuse, Program, value_text
+from rankgate.decisions.sweeps.dials import Fuse, Program
 from rankgate.decisions.sweeps.point_latencies import Timing, time_engines
 from rankgate.decisions.sweeps.setup_steps import run_program
 from rankgate.engines.requests.secrets import fill, template_names
@@ -437,9 +438,9 @@ class EngineTarget(Target):
                 self._read(name, value)
                 self.engine_at({name: value})
             except UsageError as error:
-                return f"{name} = {value_text(value)}: {error.problem.rstrip('.')}"
+                return f"{name} = {format_setting(value)}: {error.problem.rstrip('.')}"
             except ValueError as error:
-                return f"{name} = {value_text(value)} {str(error).rstrip('.')}"
+                return f"{name} = {format_setting(value)} {str(error).rstrip('.')}"
         return ""
 
     def _read(self, name: str, value: Any) -> Any:

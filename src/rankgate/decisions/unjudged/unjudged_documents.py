@@ -73,7 +73,7 @@ def holes_document(result: HoleAnalysis, count: int = 10) -> Document:
     skipped_note = f"{', '.join(result.skipped)}: looks deeper than the lists, left out"
     return made(
         title,
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         Chart("rankgate.decisions.unjudged.unjudged_documents:draw_holes", result),
         Table("", _judged_grid(result)),
         Table("", _metric_grid(result)),
@@ -412,7 +412,7 @@ def total_error_document(result: TotalError) -> Document:
             for metric in metrics
         ),
         Table("what lowers the error most", _next_grid(result)),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         "The total interval is for other queries, judgments and snapshots like these; that of "
         "queries alone takes the judgments and snapshots for the only ones there are. Shares are "
         "of the variance of the difference; a product of two is their joint effect, such "

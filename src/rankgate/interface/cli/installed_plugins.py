@@ -165,7 +165,7 @@ def plugins_document(result: InstalledPlugins) -> Document:
     count_text = f"{count or 'No'} plug-in{'' if count == 1 else 's'}"
     return made(
         f"{count_text}; version {result.api_version} of the extension points",
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         Table("", Grid(("plug-in", "adds", "names", "status"), rows, _TEXT_COLUMNS)),
         Table("from", Grid(("plug-in", "file"), places, _TEXT_COLUMNS), prose=True),
         rows=PlainRows(

@@ -68,7 +68,7 @@ def agreement_document(result: RaterAgreement) -> Document:
     chart = (Chart(draw, result),) if len(result.found.pairs) else ()
     return made(
         _title(result),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         *(Table(heading, grid) for heading, grid in grids(result)),
         *chart,
         _LIMITS,

@@ -122,7 +122,7 @@ def reusability_document(result: Reusability) -> Document:
         )
         tables.append(Table(heading, _grid(table)))
     rows = PlainRows(tuple(result.table.columns), result.table.rows())
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     return made(title, *tables, warnings, _NOTE, rows=rows)
 
 

@@ -68,7 +68,7 @@ def evaluation_document(result: Scores, *, per_query: bool = False) -> Document:
     run_tables = [
         Table(run.run, grid) for run, grid in zip(result.runs, query_tables, strict=False)
     ]
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     rows = PlainRows(*_rows(result, per_query=per_query))
     return made("", *run_tables, *tables, basis_line(result), warnings, rows=rows)
 
@@ -259,7 +259,7 @@ def _means(result: Scores) -> tuple[Block, ...]:
     heading = f"best {result.metrics[0]} first" if has_several else ""
     distribution = Chart(_DISTRIBUTIONS, replace(result, metrics=result.metrics[:1]))
     charts = [Chart(_SCORECARD, result), distribution] if has_several else [distribution]
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     return nonempty_blocks(
         (
             Table(heading, means(result)),

@@ -127,7 +127,7 @@ def explanation_document(result: Explanation, *, every: bool = False) -> Documen
         ],
     )
     title = f"{result.metric} = {value} for query {result.query_id} of run {result.run}"
-    warnings = Warnings(tuple(notice.text for notice in result.notices))
+    warnings = Warnings.from_notices(result.notices)
     return made(title, warnings, chart, *tables, entries, rows=rows)
 
 
@@ -277,7 +277,7 @@ def reconciliation_document(result: Reconciliation) -> Document:
     )
     return made(
         title(result),
-        _warnings(result),
+        Warnings.from_notices(result.notices),
         Chart("rankgate.measurement.explanation.explanation_charts:draw_reconciled", result),
         Entries(tuple(_group(group, digits) for group in result.groups)),
         Entries(refused, "cannot take these data"),
@@ -293,7 +293,9 @@ def bridge_document(result: Bridge) -> Document:
     entries.append(Entry(format_decimal(result.after), (f"{end['name']} ({end['hash']})",)))
     unchanged = tuple(change_text(step) for step in result.steps if not step.moves)
     without = Entries((Entry("no effect", unchanged),) if unchanged else ())
-    return made(title(result), _warnings(result), Entries(tuple(entries)), without)
+    return made(
+        title(result), Warnings.from_notices(result.notices), Entries(tuple(entries)), without
+    )
 
 
 def finding_document(result: Finding) -> Document:
@@ -302,7 +304,9 @@ def finding_document(result: Finding) -> Document:
     fits = _fits(result.fits or result.nearest)
     explanation = _AMBIGUOUS if is_ambiguous else ""
     nothing = "" if result.fits else NOTHING_FITS
-    return made(title(result), _warnings(result), nothing, Entries(fits), explanation)
+    return made(
+        title(result), Warnings.from_notices(result.notices), nothing, Entries(fits), explanation
+    )
 
 
 def title(result: Reconciliation | Bridge | Finding) -> str:
@@ -318,10 +322,6 @@ def title(result: Reconciliation | Bridge | Finding) -> str:
         summary = f"conventions that give {result.reported}{off}; {tried_text}"
     run, qrels = make_printable(result.run), make_printable(result.qrels)
     return f"{result.metric} of run {run} by judgments {qrels}: {summary}"
-
-
-def _warnings(result: Reconciliation | Bridge | Finding) -> Warnings:
-    return Warnings(tuple(notice.text for notice in result.notices))
 
 
 def _group(group: Group, digits: int) -> Entry:

@@ -33,7 +33,7 @@ def fusion_document(result: Fusion) -> Document:
         f"{result.documents:,} documents",
         Table("", _sources(result)),
         *reversed(blocks),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         _method(result),
         lead=(_gain(learned),) if learned else (),
         rows=PlainRows(header, list(result.sources.iter_rows())),

@@ -29,6 +29,7 @@ from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.qrels import Qrels
 from rankgate.online.clicks.click_models import MODELS
+from rankgate.online.events.diagnosis import spoiled_notice
 
 JUDGMENTS = {
     "query_id": pl.String,
@@ -162,13 +163,7 @@ class ClickJudgments(Result):
         """Warnings about the judgments."""
         notices = []
         if self.faults:
-            notices.append(
-                Notice(
-                    "spoiled-judgments",
-                    f"the log doctor found {', '.join(self.faults)}, which makes clicks or ranks "
-                    "wrong: see rankgate online doctor",
-                )
-            )
+            notices.append(spoiled_notice("spoiled-judgments", self.faults, "clicks or ranks"))
         if len(self.models) and self.models["model"][0] in _MODELS_WITHOUT_DOCUMENTS:
             notices.append(
                 Notice(
@@ -228,7 +223,7 @@ def click_judgments_document(result: ClickJudgments) -> Document:
         ),
         Table("grades", _grades(result)),
         *blocks,
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         _describe_rule(result),
         _describe_agreement(result),
         rows=PlainRows(columns, list(result.judged.iter_rows())),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import field
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.value_types import Schema
@@ -65,7 +64,9 @@ class Simulation(Result):
     reliability: Mapping[str, float | None]
     seed: int
     output: str | None = None
-    events: pl.DataFrame | None = field(default=None, compare=False, repr=False)
+    events: pl.DataFrame | None = field(
+        default=None, compare=False, repr=False, metadata={"stored": False}
+    )
 
     @property
     def trusted(self) -> bool | None:
@@ -94,13 +95,6 @@ class Simulation(Result):
             ),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the events."""
-        encoded_fields = {
-            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
-        }
-        return {**self.head(), **encoded_fields}
-
     def _table(self) -> pl.DataFrame:
         return self.variants
 
@@ -127,7 +121,7 @@ def simulation_document(result: Simulation) -> Document:
         Table("", Grid(header, variants)),
         Table("clicks by rank", _ranks(result)),
         _reliability(result),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         *([f"Written to {make_printable(result.output)}."] if result.output else []),
     )
 

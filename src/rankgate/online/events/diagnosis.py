@@ -7,7 +7,7 @@ doctor itself is last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -69,6 +69,16 @@ class LogFinding:
     def share(self) -> float:
         """Faults as a share of all."""
         return self.count / self.total if self.total else 0.0
+
+
+def spoiled_text(faults: Iterable[str], spoiled: str) -> str:
+    """Which figures the faults of a log make wrong, in a sentence without an end."""
+    return f"the log doctor found {', '.join(faults)}, which makes {spoiled} wrong"
+
+
+def spoiled_notice(code: str, faults: Iterable[str], spoiled: str) -> Notice:
+    """The notice of a result that was made although faults of the log spoil it."""
+    return Notice(code, f"{spoiled_text(faults, spoiled)}: see rankgate online doctor")
 
 
 COUNTS = {"kind": pl.String, "events": pl.Int64}

@@ -132,7 +132,7 @@ def event_log_document(result: EventLog) -> Document:
                 ("application", "ranks are\ncounted from", "lowest rank\nin the log"), tuple(ranks)
             ),
         ),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         *(
             [f"Left out or hashed: {', '.join(removed)}; other attributes are left out."]
             if removed

@@ -113,9 +113,7 @@ class ExperimentPlan(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Warnings about the plan."""
-        return tuple(
-            Notice(finding.code, finding.text, finding.subject) for finding in self.findings
-        )
+        return tuple(finding.notice for finding in self.findings)
 
     def _table(self) -> pl.DataFrame:
         return self.needed

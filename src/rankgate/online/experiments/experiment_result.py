@@ -49,6 +49,11 @@ class ExperimentFinding:
     text: str
     subject: str = ""
 
+    @property
+    def notice(self) -> Notice:
+        """The fault as a notice of a result."""
+        return Notice(self.code, self.text, self.subject)
+
 
 VARIANTS = {
     "variant": pl.String,
@@ -176,9 +181,7 @@ class Experiment(Result):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The faults, those that block first."""
-        return tuple(
-            Notice(finding.code, finding.text, finding.subject) for finding in self.findings
-        )
+        return tuple(finding.notice for finding in self.findings)
 
     def _table(self) -> pl.DataFrame:
         return self.metrics

@@ -162,7 +162,7 @@ def online_agreement_document(result: OnlineAgreement) -> Document:
             else []
         ),
         Chart("rankgate.online.charts.experiment_charts:scatter", result),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"Skill is 1 - the squared error of predicting each {result.unit} from the others, divided "
         "by that of their mean: 1 is perfect, 0 useless; honest skill chooses the metric again "
         "each time. Corrected correlations are of true values, without errors of measurement; "

@@ -166,7 +166,7 @@ def kpi_document(result: KpiTable) -> Document:
         Table("", Grid(("KPI", "value", "n", "what"), tuple(rows), frozenset({0, 3}))),
         *charts,
         *blocks,
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"Left out: {'; '.join(result.excluded)}." if result.excluded else "",
         f"The log has nothing for: {', '.join(kpis_without_events)}."
         if kpis_without_events

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import field, fields
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode
 from rankgate.core.present.document_model import Document, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
 from rankgate.data.read import read_run
@@ -60,7 +59,9 @@ class MixedLists(Result):
     competitive: float
     seed: int
     output: str | None = None
-    assignments: tuple[Assignment, ...] = field(default=(), compare=False, repr=False)
+    assignments: tuple[Assignment, ...] = field(
+        default=(), compare=False, repr=False, metadata={"stored": False}
+    )
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -74,13 +75,6 @@ class MixedLists(Result):
             notices.append(Notice("same-lists", text))
         return tuple(notices)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the lists."""
-        encoded_fields = {
-            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
-        }
-        return {**self.head(), **encoded_fields}
-
 
 def mixed_lists_document(result: MixedLists) -> Document:
     """The number of lists, and how much the runs differ on them."""
@@ -89,7 +83,7 @@ def mixed_lists_document(result: MixedLists) -> Document:
         f"The runs {', '.join(map(make_printable, result.systems))} rank "
         f"{result.competitive:.1%} of "
         f"{result.slots:,} slots differently; only clicks on these distinguish them.",
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"Written to {make_printable(result.output)}." if result.output else "",
     )
 

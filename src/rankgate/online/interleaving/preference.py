@@ -242,7 +242,7 @@ def preference_document(result: Preference) -> Document:
             else []
         ),
         Table("slots and clicks by system", _slots(result)),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         _describe_method(result),
         f"Known limit of {result.method}: {result.bias}." if result.bias else "",
         status=result.verdict,
@@ -395,7 +395,7 @@ def sensitivity(result: Sensitivity) -> Document:
     return made(
         _sensitivity_title(result),
         Table("", Grid(header, rows, frozenset({0, 1, 6}))),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed: "
         "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
         "simulation shows no effect. Simulated users prefer what judgments call better: real "

@@ -20,6 +20,8 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.value_types import Schema
 from rankgate.online.clicks.click_models import MODELS
+from rankgate.online.events.diagnosis import spoiled_notice
+from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
 
 MEASURES = {
     "measure": pl.String,
@@ -32,13 +34,6 @@ MEASURES = {
     "delta_high": pl.Float64,
     "most": pl.Float64,
     "most_high": pl.Float64,
-}
-CHECKS = {
-    "check": pl.String,
-    "value": pl.Float64,
-    "limit": pl.Float64,
-    "outcome": pl.String,
-    "words": pl.String,
 }
 RANKS_OF_LISTS = {"rank": pl.Int64, "examination": pl.Float64, "shown": pl.Float64}
 QUERIES = {
@@ -136,13 +131,7 @@ class CounterfactualReplay(Result):
             for row in self.checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
         ]
         if self.faults:
-            notices.append(
-                Notice(
-                    "spoiled-clicks",
-                    f"the log doctor found {', '.join(self.faults)}, which makes clicks or ranks "
-                    "wrong: see rankgate online doctor",
-                )
-            )
+            notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or ranks"))
         return tuple(notices)
 
     def _table(self) -> pl.DataFrame:
@@ -164,10 +153,10 @@ def replay_document(result: CounterfactualReplay) -> Document:
         f"top {result.k} of {make_printable(result.candidate)} was ever shown for its query.",
         Table("against what was shown", _measures(result)),
         *charts,
-        Table("what the log allows", _checks(result)),
+        Table("what the log allows", checks_grid(result.checks)),
         Table("ranks", _ranks(result)),
         Table("queries with the most searches", _queries(result), find=True),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         _closing_note(result),
         status=result.verdict,
     )
@@ -207,14 +196,6 @@ def _measures(result: CounterfactualReplay) -> Grid:
     )
     header = ("measure", "logged", "candidate", "interval", "delta", "interval ", "at\nmost")
     return Grid(header, rows)
-
-
-def _checks(result: CounterfactualReplay) -> Grid:
-    rows = tuple(
-        (row["check"], f"{row['value']:,.4g}", f"{row['limit']:,.4g}", row["outcome"])
-        for row in result.checks.iter_rows(named=True)
-    )
-    return Grid(("check", "value", "limit", "outcome"), rows, frozenset({0, 3}))
 
 
 def _ranks(result: CounterfactualReplay) -> Grid:

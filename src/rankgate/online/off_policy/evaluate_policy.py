@@ -22,8 +22,9 @@ from rankgate.online.off_policy.estimators import (
     Estimator,
     EstimatorSettings,
 )
-from rankgate.online.off_policy.off_policy_estimate import CHECKS, ESTIMATES, OffPolicyEstimate
+from rankgate.online.off_policy.off_policy_estimate import ESTIMATES, OffPolicyEstimate
 from rankgate.online.off_policy.read_bandit_log import TargetLike, read_log, target_name
+from rankgate.online.off_policy.support_checks import CHECKS, check_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
     rewards = effective_rewards(log, weight[:, None])
     outcome = "warns" if ess < _MIN_SIZE_SHARE * log.units else "ok"
     return [
-        _check_row(
+        check_row(
             "support",
             log.unsupported,
             max_unsupported,
@@ -66,7 +67,7 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
             f"{log.unsupported:.2%} of the target's probability is on actions that the log never "
             f"shows{_action_names(log.unseen_actions)}; their rewards are unknown",
         ),
-        _check_row(
+        check_row(
             "effective-size",
             ess,
             min_ess,
@@ -76,14 +77,14 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
         ),
         _check_mean_weight(log),
         *([] if log.time is None else [_check_drift(log, log.time)]),
-        _check_row(
+        check_row(
             "largest-weight",
             share,
             _MAX_WEIGHT_SHARE,
             "warns" if share > _MAX_WEIGHT_SHARE else "ok",
             f"one decision has {share:.1%} of all weight (weight {weight.max():,.1f})",
         ),
-        _check_row(
+        check_row(
             "effective-rewards",
             rewards,
             MIN_REWARDS,
@@ -121,23 +122,11 @@ def _action_names(actions: tuple[str, ...]) -> str:
     return f" ({', '.join(actions[:_MAX_NAMED])}{', ...' if len(actions) > _MAX_NAMED else ''})"
 
 
-def _check_row(
-    check: str, value: float, limit: float, outcome: str, message: str
-) -> dict[str, str | float]:
-    return {
-        "check": check,
-        "value": float(value),
-        "limit": float(limit),
-        "outcome": outcome,
-        "words": message,
-    }
-
-
 def _check_mean_weight(log: BanditLog) -> dict[str, Any]:
     """The mean weight must be the target's supported probability."""
     supported = (1 - log.unsupported) ** log.depth
     errors = _standard_errors_from(log.slate_weights, supported)
-    return _check_row(
+    return check_row(
         "mean-weight",
         float(log.slate_weights.mean()),
         supported,
@@ -159,7 +148,7 @@ def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Any]:
     }
     worst_half = max(errors, key=lambda name: errors[name])
     mean = float(halves[worst_half].mean())
-    return _check_row(
+    return check_row(
         "drift",
         mean,
         supported,

@@ -20,6 +20,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.value_types import Schema
 from rankgate.online.off_policy.estimators import ESTIMATORS
+from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
 
 ESTIMATES = {
     "estimator": pl.String,
@@ -33,13 +34,6 @@ ESTIMATES = {
     "assumption": pl.String,
     "p_assumption": pl.Float64,
     "holds": pl.Boolean,
-}
-CHECKS = {
-    "check": pl.String,
-    "value": pl.Float64,
-    "limit": pl.Float64,
-    "outcome": pl.String,
-    "words": pl.String,
 }
 
 
@@ -174,7 +168,7 @@ def estimate_document(result: OffPolicyEstimate) -> Document:
         f"Weights P(target) / P(logged): mean {result.mean_weight:.4f}, largest "
         f"{result.max_weight:,.1f}; "
         f"effective size {result.ess:,.1f}.",
-        Table("what the log allows", _checks(result)),
+        Table("what the log allows", checks_grid(result.checks)),
         *([] if result.refused else [Table("estimates", _estimates(result))]),
         *(
             [Chart("rankgate.online.charts.click_charts:estimates", result)]
@@ -182,7 +176,7 @@ def estimate_document(result: OffPolicyEstimate) -> Document:
             else []
         ),
         Table("assumptions", _assumptions(result)),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         _closing_note(result),
         status=result.verdict,
     )
@@ -205,14 +199,6 @@ def _title(result: OffPolicyEstimate) -> str:
         f"{name} would have earned {row['value']:.5f} ({interval_text}), by "
         f"{row['estimator']}{supposing}"
     )
-
-
-def _checks(result: OffPolicyEstimate) -> Grid:
-    rows = tuple(
-        (row["check"], f"{row['value']:,.4g}", f"{row['limit']:,.4g}", row["outcome"])
-        for row in result.checks.iter_rows(named=True)
-    )
-    return Grid(("check", "value", "limit", "outcome"), rows, frozenset({0, 3}))
 
 
 def _estimates(result: OffPolicyEstimate) -> Grid:

@@ -17,7 +17,6 @@ from rankgate.online.clicks.packed_searches import DEFAULT_RANKS, PackedSearches
 from rankgate.online.events.diagnosis import diagnose_events
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.off_policy.counterfactual_replay import (
-    CHECKS,
     MEASURES,
     QUERIES,
     RANKS_OF_LISTS,
@@ -33,6 +32,7 @@ from rankgate.online.off_policy.replay_estimate import (
     measure_misfit,
     resample_estimates,
 )
+from rankgate.online.off_policy.support_checks import CHECKS, check_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -254,7 +254,7 @@ def _checks(
     is_misfit = p < _MISFIT and error > _OFF
     clicks = float((searches.weights * searches.clicked)[candidate.query >= 0].sum())
     return [
-        _check_row(
+        check_row(
             "support",
             support["all"],
             min_support,
@@ -262,7 +262,7 @@ def _checks(
             f"{support['all']:.1%} of the candidate's top {k} was ever shown for its query; what "
             "users would do with the rest is unknown",
         ),
-        _check_row(
+        check_row(
             "examination",
             linked,
             len(used_ranks),
@@ -270,7 +270,7 @@ def _checks(
             f"how often a rank is looked at is known for {linked} of {len(used_ranks)} ranks: only "
             "documents shown at several ranks show it (or give --examination)",
         ),
-        _check_row(
+        check_row(
             "model",
             error,
             _OFF,
@@ -278,21 +278,21 @@ def _checks(
             f"click rates differ by {error:.0%} from the click model (p = {p:.2g}); intervals do "
             "not include this error",
         ),
-        _check_row(
+        check_row(
             "queries",
             query_coverage,
             0.5,
             "warns" if query_coverage < 0.5 else "ok",
             f"{query_coverage:.1%} of the log's searches are of queries that the candidate has",
         ),
-        _check_row(
+        check_row(
             "clicks",
             clicks,
             _MIN_CLICKS,
             "warns" if clicks < _MIN_CLICKS else "ok",
             f"{clicks:,.0f} clicks belong to these searches",
         ),
-        _check_row(
+        check_row(
             "looks",
             rarely_examined,
             0.2,
@@ -301,18 +301,6 @@ def _checks(
             f"{_MIN_EXAMINED:.0f} times",
         ),
     ]
-
-
-def _check_row(
-    check: str, value: float, limit: float, outcome: str, message: str
-) -> dict[str, Any]:
-    return {
-        "check": check,
-        "value": float(value),
-        "limit": float(limit),
-        "outcome": outcome,
-        "words": message,
-    }
 
 
 def _measure_rows(

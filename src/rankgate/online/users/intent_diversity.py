@@ -15,7 +15,7 @@ from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.value_types import Schema
-from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
 
 QUERIES = {
@@ -68,13 +68,7 @@ class IntentDiversity(Result):
         """Warnings about the figures."""
         notices = []
         if self.faults:
-            notices.append(
-                Notice(
-                    "spoiled-clicks",
-                    f"the log doctor found {', '.join(self.faults)}, which "
-                    "makes clicks or users wrong: see rankgate online doctor",
-                )
-            )
+            notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or users"))
         if excluded_queries := self.seen - len(self.queries):
             notices.append(
                 Notice(

@@ -21,7 +21,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.value_types import Schema
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
-from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.log_database import Database, quote_text
 from rankgate.online.users.user_rates import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
@@ -108,13 +108,7 @@ class PersonalizationImpact(Result):
         """Warnings about the figures."""
         notices = []
         if self.faults:
-            notices.append(
-                Notice(
-                    "spoiled-variants",
-                    f"the log doctor found {', '.join(self.faults)}, which "
-                    "makes variants wrong: see rankgate online doctor",
-                )
-            )
+            notices.append(spoiled_notice("spoiled-variants", self.faults, "variants"))
         if self.grouped_by == "activity":
             notices.append(
                 Notice(
@@ -181,8 +175,8 @@ def personalization(
             fault.code for fault in diagnose_events(base, log.manifest).blocking(("variants",))
         )
         if faults and not events.despite:
-            problem = f"the log doctor found {', '.join(faults)}, which makes variants wrong; "
-            raise InputError(problem + "--despite gives figures.", code="spoiled-variants")
+            problem = f"{spoiled_text(faults, 'variants')}; --despite gives figures."
+            raise InputError(problem, code="spoiled-variants")
         treatments = _treatments(base, control)
         rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
         rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)

@@ -22,7 +22,7 @@ from rankgate.data import read_qrels
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
 from rankgate.measurement.stats.rank_correlation import spearman
-from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.search_tables import KpiTables
@@ -130,13 +130,7 @@ class Satisfaction(Result):
         """A warning if a fault of the log spoils users or times."""
         if not self.faults:
             return ()
-        return (
-            Notice(
-                "spoiled-users",
-                f"the log doctor found {', '.join(self.faults)}, which makes users or times wrong: "
-                "see rankgate online doctor",
-            ),
-        )
+        return (spoiled_notice("spoiled-users", self.faults, "users or times"),)
 
     def _table(self) -> pl.DataFrame:
         return self.weeks
@@ -279,8 +273,8 @@ def weeks(
         diagnosis = diagnose_events(base, log.manifest)
         faults = tuple(fault.code for fault in diagnosis.blocking(("users", "time")))
         if faults and not events.despite:
-            problem = f"the log doctor found {', '.join(faults)}, which makes users or times wrong;"
-            raise InputError(f"{problem} --despite gives figures.", code="spoiled-users")
+            problem = f"{spoiled_text(faults, 'users or times')}; --despite gives figures."
+            raise InputError(problem, code="spoiled-users")
         active_days = base.rows(
             'SELECT DISTINCT "user", CAST("at" AS DATE) AS day, variant FROM events WHERE '
             '"user" IS NOT NULL AND "at" IS NOT NULL'

@@ -5,20 +5,19 @@ The result of ``lists`` comes first, then its document.
 
 from __future__ import annotations
 
-from dataclasses import field, fields
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode
 from rankgate.core.present.document_model import Document, Warnings
 from rankgate.core.present.document_model import make_document as made
 from rankgate.data import Run, read_run
 from rankgate.data.files.conversion import choose_format, write_run
-from rankgate.online.events.diagnosis import diagnose_events
+from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.log_database import Database
 
@@ -57,20 +56,14 @@ class ShownLists(Result):
     several: int
     faults: tuple[str, ...] = ()
     output: str | None = None
-    run: Run | None = field(default=None, compare=False, repr=False)
+    run: Run | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """Warnings where the lists differ from those that users saw."""
         notices = []
         if self.faults:
-            notices.append(
-                Notice(
-                    "spoiled-lists",
-                    f"the log doctor found {', '.join(self.faults)}, which makes lists wrong: see "
-                    "rankgate online doctor",
-                )
-            )
+            notices.append(spoiled_notice("spoiled-lists", self.faults, "lists"))
         if self.several:
             notices.append(
                 Notice(
@@ -80,13 +73,6 @@ class ShownLists(Result):
                 )
             )
         return tuple(notices)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the rows of the run."""
-        encoded_fields = {
-            attribute.name: encode(getattr(self, attribute.name)) for attribute in fields(self)[:-1]
-        }
-        return {**self.head(), **encoded_fields}
 
     def _table(self) -> pl.DataFrame:
         assert self.run is not None
@@ -99,7 +85,7 @@ def shown_lists_document(result: ShownLists) -> Document:
     return made(
         f"{result.queries:,} lists with {result.documents:,} documents, from "
         f"{result.searches:,} searches{variant_text}",
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         f"Written to {result.output}." if result.output else "",
     )
 

@@ -20,7 +20,6 @@ from rankgate.online.indicators.kpi_table import format_kpi
 from rankgate.online.users.personalization_impact import ALL
 
 if TYPE_CHECKING:
-    from rankgate.core.present.base_result import Result
     from rankgate.online.users.intent_diversity import IntentDiversity
     from rankgate.online.users.personalization_impact import PersonalizationImpact
     from rankgate.online.users.satisfaction import Satisfaction
@@ -41,10 +40,6 @@ def _format_difference(value: float | None) -> str:
 
 def _format_p_value(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}" if value >= 1e-4 else "<0.0001"
-
-
-def _warnings(result: Result) -> Warnings:
-    return Warnings(tuple(notice.text for notice in result.notices))
 
 
 def _rows(table: pl.DataFrame) -> PlainRows:
@@ -81,7 +76,7 @@ def intents(result: IntentDiversity) -> Document:
         title,
         *charts,
         Table("most diverse queries", Grid(header, rows, _TEXT_COLUMNS)),
-        _warnings(result),
+        Warnings.from_notices(result.notices),
         "Distance is the probability that a click of one user and a click of another are on "
         "different documents. Entropy is of the shares of users' clicks on documents; corrected is "
         "by Miller and Madow, as few users give too low a value.",
@@ -99,7 +94,7 @@ def personalization(result: PersonalizationImpact) -> Document:
         Table("by group of users", _lifts(result.lifts.filter(pl.col("group") != ALL), "group")),
         Table("whether groups differ", _interactions(result)),
         Table(f"lists: first {result.depth} documents that differ", _lists(result)),
-        _warnings(result),
+        Warnings.from_notices(result.notices),
         "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected "
         "by Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that "
         "seems to gain most may do so by chance.",
@@ -191,7 +186,7 @@ def weeks(result: Satisfaction) -> Document:
         Table("users that come back, by the week of their first event", _cohorts(result)),
         Table("change with each week since a user's first event", _trends(result)),
         Table("correlation with ranking metrics", _correlations(result)),
-        _warnings(result),
+        Warnings.from_notices(result.notices),
         "Intervals are 95 %, with users as units. A trend below 0 is a novelty that wears off, or "
         "users of other kinds who stay: a difference of two variants has the same users in both.",
         rows=_rows(result.weeks),

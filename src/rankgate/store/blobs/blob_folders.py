@@ -5,8 +5,10 @@ The same table has the same bytes. Blobs hold the rows of runs and judgments.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -32,6 +34,16 @@ def to_parquet(table: pl.DataFrame) -> bytes:
     out = io.BytesIO()
     table.write_parquet(out, compression="zstd", compression_level=3, statistics=False)
     return out.getvalue()
+
+
+def read_json_blob(blobs: Blobs, name: str) -> dict[str, Any]:
+    """The JSON of a compressed blob.
+
+    Raises:
+        InputError: the blob is missing or damaged.
+    """
+    fields: dict[str, Any] = json.loads(gzip.decompress(blobs.get(name)))
+    return fields
 
 
 def from_parquet(content: bytes, source: str, columns: list[str] | None = None) -> pl.DataFrame:

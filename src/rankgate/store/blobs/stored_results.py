@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.blobs.blob_folders import Blobs, save_blob
+from rankgate.store.blobs.blob_folders import Blobs, read_json_blob, save_blob
 from rankgate.store.rows import get_by_number, new_id, now, value_of
 from rankgate.store.tables.model_tables import results
 
@@ -107,8 +107,7 @@ def read_result(stored: StoredResult, blobs: Blobs) -> dict[str, Any]:
     Raises:
         InputError: its blob is missing or damaged.
     """
-    fields: dict[str, Any] = json.loads(gzip.decompress(blobs.get(stored.blob)))
-    return fields
+    return read_json_blob(blobs, stored.blob)
 
 
 _KIND = "import"

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rankgate.core.errors import UsageError
 from rankgate.data.qrels import Qrels, Ratings, Scale
 from rankgate.data.run import Run
 from rankgate.data.streams.journal import Closing
 from rankgate.data.table_rows import RowLocation
 from rankgate.store.client.client import Client
-from rankgate.store.project_collection import project_collection
+from rankgate.store.project_collection import project_collection, unknown_in_project
 
 if TYPE_CHECKING:
     import polars as pl
@@ -154,13 +153,7 @@ class RemoteProject(Closing):
         for row in rows:
             if row["name"] == name:
                 return row
-        raise self._unknown(kind, name, [row["name"] for row in rows])
-
-    def _unknown(self, kind: str, name: str, names: list[str]) -> UsageError:
-        hint = f"; there are {', '.join(names[:10])}" if names else ""
-        return UsageError(
-            f"the project {self.name} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}"
-        )
+        raise unknown_in_project(self.name, kind, name, [row["name"] for row in rows])
 
     def _table(self, kind: str, name: str = "", **query: str) -> pl.DataFrame:
         name_query = {"name": name} if name else {}

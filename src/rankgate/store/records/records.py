@@ -16,7 +16,13 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.blobs.blob_folders import Blobs, from_parquet, save_blob, to_parquet
+from rankgate.store.blobs.blob_folders import (
+    Blobs,
+    from_parquet,
+    read_json_blob,
+    save_blob,
+    to_parquet,
+)
 from rankgate.store.rows import CHUNK_ROWS, get_by_number, new_id, now, unknown_error, value_of
 from rankgate.store.tables.record_tables import record_values, records
 
@@ -428,8 +434,7 @@ def read_result(record: Record, blobs: Blobs) -> dict[str, Any]:
     Raises:
         InputError: its blob is missing or damaged.
     """
-    fields: dict[str, Any] = json.loads(gzip.decompress(blobs.get(record.blob)))
-    return fields
+    return read_json_blob(blobs, record.blob)
 
 
 def read_per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:

@@ -71,9 +71,7 @@ class SeriesName:
     last_at: datetime
 
 
-_OF_RECORD = (
-    "sha256",
-    "evaluated_at",
+RECORD_FIELDS = (
     "kind",
     "name",
     "revision",
@@ -84,8 +82,10 @@ _OF_RECORD = (
     "convention",
     "convention_hash",
     "verdict",
-    "per_query",
 )
+"""Fields of a record that its points have too."""
+
+_OF_RECORD = ("sha256", "evaluated_at", *RECORD_FIELDS, "per_query")
 _JOINED = record_values.join(records, records.c.id == record_values.c.record)
 
 

@@ -63,7 +63,7 @@ def recorded_document(result: Recorded) -> Document:
     return made(
         f"{', '.join(count_texts)} in {result.place}",
         Table("", Grid(column_names, rows, frozenset({0, 1, 2, 3, 4, 5, 8}))),
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),
     )
 
@@ -108,7 +108,7 @@ def history_document(result: History) -> Document:
         "series: at most that where evaluations are independent, at most twice that where they "
         "resemble the one before, more in a season or a slow drift. Values on the two sides "
         "of a break are not comparable.",
-        Warnings(tuple(notice.text for notice in result.notices)),
+        Warnings.from_notices(result.notices),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),
     )
 

@@ -11,7 +11,12 @@ from rankgate.core.errors import InputError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.format import Format, Loss, Note
-from rankgate.data.formats.format_writing import column_losses, find_losses, format_data
+from rankgate.data.formats.format_writing import (
+    column_losses,
+    find_losses,
+    format_data,
+    scale_losses,
+)
 from rankgate.data.formats.products.label_studio import collect_pair_fields, split_pair_fields
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
 from rankgate.data.table_rows import RowLocation
@@ -233,9 +238,7 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
         for name in ("at", "seconds", "guideline"):
             column_values = contents.ratings.table[name].drop_nulls()
             losses += Loss.of(f"{name} of ratings", map(str, column_values.to_list()))
-        if contents.ratings.scale:
-            scale = contents.ratings.scale
-            losses.append(Loss("scale of grades", 1, (f"{scale.lowest:g} to {scale.highest:g}",)))
+        losses += scale_losses(contents.ratings.scale)
     return tuple(losses)
 
 

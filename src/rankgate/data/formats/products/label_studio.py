@@ -18,6 +18,7 @@ from rankgate.data.formats.format_writing import (
     find_losses,
     format_data,
     rows_by_id,
+    scale_losses,
     texts_by_query,
 )
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
@@ -321,9 +322,7 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
     if contents.ratings:
         guidelines = contents.ratings.table["guideline"].drop_nulls()
         losses += Loss.of("guidelines of ratings", guidelines.to_list())
-        if contents.ratings.scale:
-            scale = contents.ratings.scale
-            losses.append(Loss("scale of grades", 1, (f"{scale.lowest:g} to {scale.highest:g}",)))
+        losses += scale_losses(contents.ratings.scale)
     return tuple(losses)
 
 

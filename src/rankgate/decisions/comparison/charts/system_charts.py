@@ -294,6 +294,26 @@ def shades_of(rows: list[dict[str, Any]]) -> dict[str, str]:
     return {name: grade_colour(labels[name], top_grade) for name in reversed(sorted_labels)}
 
 
+def share_axis(channel: Any, title: str, *, ticks: int) -> Any:
+    """The axis of bars of shares that add up to 1."""
+    alt = load_altair()
+    return channel(
+        "share:Q",
+        title=title,
+        stack="zero",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%", tickCount=ticks),
+    )
+
+
+def label_colour(shades: Mapping[str, str]) -> Any:
+    """The colour of a bar by its label, as `shades_of` gives it."""
+    alt = load_altair()
+    labels = list(shades)
+    scale = alt.Scale(domain=labels, range=list(shades.values()))
+    return alt.Color("label:N", title=None, sort=labels, scale=scale)
+
+
 def _grade_panel(
     rows: list[dict[str, Any]], name: str, shades: Mapping[str, str], depth: int
 ) -> Any:
@@ -311,19 +331,8 @@ def _grade_panel(
                 scale=alt.Scale(domain=ranks, paddingInner=0.08),
                 axis=alt.Axis(labelAngle=0, values=_ticks(depth), domain=False, ticks=False),
             ),
-            y=alt.Y(
-                "share:Q",
-                title="share",
-                stack="zero",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format=".0%", tickCount=4),
-            ),
-            color=alt.Color(
-                "label:N",
-                title=None,
-                sort=label_order,
-                scale=alt.Scale(domain=label_order, range=list(shades.values())),
-            ),
+            y=share_axis(alt.Y, "share", ticks=4),
+            color=label_colour(shades),
             order=alt.Order("order:Q"),
             tooltip=["rank:O", "label:N", "count:Q", "share:Q"],
         )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.document_model import (
-    SIGNS,
     Chart,
     Document,
     Entries,
-    Entry,
     Grid,
     PlainRows,
     Points,
@@ -19,11 +17,11 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.number_formats import UNDEFINED
+from rankgate.decisions.gating.verdict_document import rule_entry
 from rankgate.online.experiments import experiment_result as experiments
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.ramps.watch import RampVerdict
-    from rankgate.decisions.gating.verdict import RuleResult
 
 
 def ramp_document(result: RampVerdict) -> Document:
@@ -32,7 +30,7 @@ def ramp_document(result: RampVerdict) -> Document:
     title = f"{treatment} against {control} on {result.day}"
     blocks = nonempty_blocks(
         (
-            Entries(tuple(map(_entry, result.rules))),
+            Entries(tuple(map(rule_entry, result.rules))),
             Table("ramp", _steps(result)),
             Table("error budget", _stages(result)),
             Points(result.notes),
@@ -68,14 +66,6 @@ def allowed_sentence(result: RampVerdict) -> str:
     if result.verdict == "pass":
         return f"Go on: {treatment} may have {result.allowed:.2%} of the units."
     return f"Stay: {treatment} may have {result.allowed:.2%} of the units, and no more."
-
-
-def _entry(rule_result: RuleResult) -> Entry:
-    rule, outcome = rule_result.rule, rule_result.outcome
-    tier = "" if rule.tier == "block" else f" ({rule.tier})"
-    next_lines = (f"next: {outcome.next}",) if outcome.next else ()
-    label = f"{SIGNS[outcome.status]} {outcome.status}"
-    return Entry(label, (f"{rule.id}{tier}", outcome.reason, *next_lines))
 
 
 def _steps(result: RampVerdict) -> Grid:

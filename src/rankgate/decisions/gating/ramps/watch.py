@@ -28,7 +28,7 @@ from rankgate.decisions.gating.ramps.ramp_steps import (
     read_earlier_stages,
 )
 from rankgate.decisions.gating.rule import Status
-from rankgate.decisions.gating.verdict import RuleResult
+from rankgate.decisions.gating.verdict import RuleResult, exit_code
 from rankgate.online.events.events import Events
 from rankgate.online.experiments.experiment_result import Experiment
 from rankgate.online.experiments.units import make_kpi_tables, reasons_without_figures
@@ -104,8 +104,7 @@ class RampVerdict(Result):
     @property
     def status(self) -> int:
         """The exit code: 0 pass, 1 fail, 3 inconclusive unless the policy maps it."""
-        word = self.exit if self.verdict == "inconclusive" else self.verdict
-        return {"pass": 0, "fail": 1, "inconclusive": 3}[word]
+        return exit_code(self.verdict, self.exit)
 
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")

@@ -29,9 +29,44 @@ from rankgate.decisions.gating.outcome_sentences import (
 from rankgate.decisions.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from rankgate.decisions.gating.rule import Evidence, HypotheticalValues, Rule, Terms
+
+
+def _margin_rule(
+    name: str,
+    decide: Callable[[Rule, Evidence], Outcome],
+    statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]],
+    *,
+    title: str,
+    margin_help: str,
+) -> RuleKind:
+    """A kind of rules on a margin, in the metric's units or as a share of the baseline's mean."""
+    return RuleKind(
+        name,
+        (
+            Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
+            Parameter("margin", "number", margin_help, range=Range(0.0)),
+            Parameter(
+                "relative",
+                "number",
+                "the same as a share of the baseline's mean",
+                range=Range(0.0, 1.0),
+            ),
+        ),
+        decide,
+        title=title,
+        statistical=True,
+        sliced=True,
+        needs=frozenset({"group_sums"}),
+        one_of=("margin", "relative"),
+        difference="margin",
+        limits="loss",
+        statuses=statuses,
+    )
 
 
 def decide_noninferiority(rule: Rule, evidence: Evidence) -> Outcome:
@@ -66,32 +101,12 @@ def _noninferiority_statuses(
     return decide_statuses(gain, np.full(gain.shape[1], bound), evidence.terms, limits)
 
 
-NONINFERIORITY_RULE = RuleKind(
+NONINFERIORITY_RULE = _margin_rule(
     "noninferiority",
-    (
-        Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
-        Parameter(
-            "margin",
-            "number",
-            "the largest loss that is acceptable, in the metric's units",
-            range=Range(0.0),
-        ),
-        Parameter(
-            "relative",
-            "number",
-            "the same as a share of the baseline's mean",
-            range=Range(0.0, 1.0),
-        ),
-    ),
     decide_noninferiority,
+    _noninferiority_statuses,
     title="the candidate is not worse by more than a margin",
-    statistical=True,
-    sliced=True,
-    needs=frozenset({"group_sums"}),
-    one_of=("margin", "relative"),
-    difference="margin",
-    limits="loss",
-    statuses=_noninferiority_statuses,
+    margin_help="the largest loss that is acceptable, in the metric's units",
 )
 
 
@@ -150,32 +165,12 @@ def _equivalence_statuses(
     return np.where(is_outside, "fail", np.where(is_inside, "pass", "inconclusive"))
 
 
-EQUIVALENCE_RULE = RuleKind(
+EQUIVALENCE_RULE = _margin_rule(
     "equivalence",
-    (
-        Parameter("metric", "text", "the metric, such as nDCG@10", required=True),
-        Parameter(
-            "margin",
-            "number",
-            "the largest difference that does not matter, in the metric's units",
-            range=Range(0.0),
-        ),
-        Parameter(
-            "relative",
-            "number",
-            "the same as a share of the baseline's mean",
-            range=Range(0.0, 1.0),
-        ),
-    ),
     decide_equivalence,
+    _equivalence_statuses,
     title="the candidate is neither worse nor better by more than a margin",
-    statistical=True,
-    sliced=True,
-    needs=frozenset({"group_sums"}),
-    one_of=("margin", "relative"),
-    difference="margin",
-    limits="loss",
-    statuses=_equivalence_statuses,
+    margin_help="the largest difference that does not matter, in the metric's units",
 )
 
 

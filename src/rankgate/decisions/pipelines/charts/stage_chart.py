@@ -21,7 +21,7 @@ from rankgate.core.present.charts.chart_style import (
 )
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import format_decimal
-from rankgate.decisions.comparison.charts.system_charts import shades_of
+from rankgate.decisions.comparison.charts.system_charts import label_colour, shades_of, share_axis
 
 if TYPE_CHECKING:
     from rankgate.decisions.pipelines.stages import Pipeline
@@ -111,19 +111,8 @@ def _label_chart(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:
         .mark_bar(height=16)
         .encode(
             y=_stage_axis(stages),
-            x=alt.X(
-                "share:Q",
-                title=f"of the first {k} documents",
-                stack="zero",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format=".0%", tickCount=6),
-            ),
-            color=alt.Color(
-                "label:N",
-                title=None,
-                sort=order,
-                scale=alt.Scale(domain=order, range=list(shades.values())),
-            ),
+            x=share_axis(alt.X, f"of the first {k} documents", ticks=6),
+            color=label_colour(shades),
             order=alt.Order("order:Q"),
             tooltip=["stage:N", "label:N", "count:Q", "share:Q"],
         )

@@ -24,7 +24,7 @@ from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation as Origin
 from rankgate.store.blobs.blob_folders import from_parquet, to_parquet
 from rankgate.store.records.record_notes import Annotation
-from rankgate.store.records.series import Point
+from rankgate.store.records.series import RECORD_FIELDS, Point
 from rankgate.store.tables.record_tables import ANNOTATIONS
 
 if TYPE_CHECKING:
@@ -35,19 +35,6 @@ if TYPE_CHECKING:
 
 _HASH_LENGTH = 12
 _NOTES, _INPUTS = "annotations", "inputs"
-_RECORD_FIELDS = (
-    "kind",
-    "name",
-    "revision",
-    "branch",
-    "labels",
-    "qrels_sha256",
-    "queries_sha256",
-    "convention",
-    "convention_hash",
-    "verdict",
-    "sha256",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +129,7 @@ class FolderStorage:
             evaluated_at = datetime.fromisoformat(record["evaluated_at"])
             if since is not None and evaluated_at < since:
                 continue
-            record_fields = {name: record[name] for name in _RECORD_FIELDS}
+            record_fields = {name: record[name] for name in (*RECORD_FIELDS, "sha256")}
             for value in record["values"]:
                 if (
                     metric in (None, value["metric"])
