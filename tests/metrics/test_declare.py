@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.graded.dcg import nDCG
 from rankgate.measurement.metrics.graded.rank_biased import RBP
-from rankgate.measurement.metrics.judged_block import Floats, Judged, block
+from rankgate.measurement.metrics.judged_block import Judged, block
 from rankgate.measurement.metrics.metric_catalogue import CATALOGUE, by_name
 from rankgate.measurement.metrics.metric_declaration import Metric
 from rankgate.measurement.metrics.ranking.average_precision import AP, IPrec

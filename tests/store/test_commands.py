@@ -44,7 +44,7 @@ def test_people_and_tokens(command, url):
     with Store.open(url) as store:
         with store.read() as connection:
             hashed = users.password_of(connection, "ann")
-            assert sign_in.find_token(connection, secret).scopes == ("manage",)
+            assert sign_in.by_token(connection, secret, None).owner.scopes == ("manage",)
             bob = users.get_by_name(connection, "bob")
             assert users.role_of(connection, 1, bob.id) == "rater"
             actions = [entry.action for entry in audit.entries(connection)]
@@ -59,7 +59,7 @@ def test_people_and_tokens(command, url):
     assert "removed-2" in command("user", "remove", "bob").out
     assert secret not in command("token", "list").out
     with Store.open(url) as store, store.read() as connection:
-        assert sign_in.find_token(connection, secret) is None
+        assert sign_in.by_token(connection, secret, None) is None
         assert [rater.name for rater in users.list_raters(connection)] == ["removed-2"]
     assert command("check").out.startswith("PASS")
 

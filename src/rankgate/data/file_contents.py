@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.data.qrels import Qrels, Ratings
+    from rankgate.data.qrels import Qrels, Ratings, Scale
     from rankgate.data.run import Run
 
 
@@ -64,6 +64,13 @@ class Note:
 @dataclass(frozen=True)
 class Loss(Note):
     """Content that a writer could not put into its format; ``what`` as in ``texts of queries``."""
+
+    @classmethod
+    def of_scale(cls, scale: Scale | None) -> tuple[Self, ...]:
+        """The loss of a scale of grades, if there is one."""
+        if scale is None:
+            return ()
+        return (cls("scale of grades", 1, (f"{scale.lowest:g} to {scale.highest:g}",)),)
 
 
 PARTS = ("qrels", "runs", "ratings", "queries", "documents", "values", "extra")

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import TableLike
-
-    Floats = NDArray[np.float64]
 
 
 RANDOM = "random"

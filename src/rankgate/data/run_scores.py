@@ -23,9 +23,9 @@ from rankgate.core.frozen import ByContent, dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
 
-    Floats = NDArray[np.float64]
     Counted = NDArray[np.int64]
 
 

@@ -23,7 +23,10 @@ from rankgate.measurement.scoring.first_items import measure_lists
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.metrics.lists.list_input import Floats, Listed
+    from rankgate.core.arrays import Floats
+    from rankgate.measurement.metrics.lists.list_input import (
+        Listed,
+    )
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.recommenders.scorecard_slices import Segment
 

@@ -46,6 +46,7 @@ from rankgate.recommenders.scorecard_slices import REPEAT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data import Qrels, Run
     from rankgate.data.collection import Collection
     from rankgate.data.input_types import RunsLike
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.item_catalogue import Catalogue
     from rankgate.recommenders.scorecard_slices import Segment
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,13 @@ from rankgate.data.logs.log_judgments import truth
 from rankgate.data.logs.splits import make_masks
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Flags
     from rankgate.data.logs.interactions import Interactions
     from rankgate.data.logs.log_judgments import Truth
-    from rankgate.data.logs.splits import Flags, SplitPlan
     from rankgate.data.logs.splits import Masks as Outer
+    from rankgate.data.logs.splits import (
+        SplitPlan,
+    )
     from rankgate.data.qrels import Qrels
 
 _PAIR = ["query_id", "doc_id"]

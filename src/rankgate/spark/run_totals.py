@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import TagsLike
     from rankgate.data.run_scores import RunScores
     from rankgate.measurement.scoring.scoring_job import Job
-
-    Floats = NDArray[np.float64]
 
 
 _COUNTED = (*SUMMED_COUNTS, "against_scores", "zeros_relevant")

@@ -46,13 +46,13 @@ from rankgate.spark.task_results import run_task
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
     from rankgate.measurement.metrics.judged_block import ExactMean
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.spark.spark_inputs import SparkMeasurement
 
-    Floats = NDArray[np.float64]
     Rows = list[tuple[Any, ...]]
 
 

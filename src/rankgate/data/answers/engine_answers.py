@@ -25,7 +25,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 Path = tuple[str, ...]

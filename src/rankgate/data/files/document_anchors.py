@@ -22,7 +22,7 @@ from rankgate.data.text.text_values import normalize_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Bools = NDArray[np.bool_]
+    from rankgate.core.arrays import Flags
 
 
 _WORD = re.compile(r"\w+")
@@ -128,8 +128,8 @@ class Overlap:
         texts: the words of the two documents.
     """
 
-    first: Bools
-    second: Bools
+    first: Flags
+    second: Flags
     texts: tuple[tuple[str, ...], tuple[str, ...]]
 
     @cached_property
@@ -180,7 +180,7 @@ class Overlap:
         return (first_counts & words_of_part).total() / len(self.first), int(positions[0]), end
 
 
-def _count_marked(doc_words: tuple[str, ...], is_marked: Bools) -> Counter[str]:
+def _count_marked(doc_words: tuple[str, ...], is_marked: Flags) -> Counter[str]:
     return Counter(doc_words[position] for position in np.flatnonzero(is_marked))
 
 
@@ -201,7 +201,7 @@ def find_overlap(first: tuple[str, ...], second: tuple[str, ...]) -> Overlap:
     return Overlap(is_shared_first, is_shared_second, (first, second))
 
 
-def _find_spans(doc_words: tuple[str, ...], grams: Collection[tuple[str, ...]]) -> Bools:
+def _find_spans(doc_words: tuple[str, ...], grams: Collection[tuple[str, ...]]) -> Flags:
     """True for each word that is in some of the grams."""
     is_in_gram = np.zeros(len(doc_words), bool)
     for start, gram in enumerate(_grams(doc_words)):

@@ -15,7 +15,7 @@ from rankgate.data.text.json_text import whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents
-    from rankgate.data.qrels import Qrels, Scale
+    from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
 
 
@@ -209,13 +209,6 @@ def column_losses(
     """The columns of a table that a format cannot hold."""
     names = [] if table is None else [name for name in table.columns if name not in {*kept_columns}]
     return Loss.of(f"fields of {noun}", names)
-
-
-def scale_losses(scale: Scale | None) -> tuple[Loss, ...]:
-    """The loss of a scale of grades, if there is one."""
-    if scale is None:
-        return ()
-    return (Loss("scale of grades", 1, (f"{scale.lowest:g} to {scale.highest:g}",)),)
 
 
 def write_json(out: BinaryIO, value: Any, levels: int = 3) -> None:

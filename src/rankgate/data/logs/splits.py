@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from rankgate.core.arrays import Flags
 from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
@@ -25,6 +25,8 @@ from rankgate.data.logs.interactions import parse_instant
 from rankgate.data.table_rows import range_starts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rankgate.data.logs.interactions import Interactions, Unit
 
 
@@ -164,7 +166,6 @@ def _draw_negatives(
     return codes
 
 
-Flags = NDArray[np.bool_]
 Masks = list[tuple[Flags, Flags]]
 """For each fold the training rows and the test rows; a row may be in neither."""
 

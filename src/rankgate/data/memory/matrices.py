@@ -25,8 +25,9 @@ from rankgate.data.memory.ids import NOT_FOUND, Ids, unique_sorted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
+
     Codes: TypeAlias = NDArray[np.int64]
-    Floats: TypeAlias = NDArray[np.float64]
     Flat: TypeAlias = tuple[Codes, Codes, Floats]
 
 

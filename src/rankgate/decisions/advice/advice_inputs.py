@@ -18,12 +18,9 @@ from rankgate.decisions.comparison.many_systems import value_matrix
 from rankgate.decisions.comparison.paired_values import pair_values
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data import Qrels
     from rankgate.data.run_scores import ScoredRun
-
-    Floats = NDArray[np.float64]
 
 
 TASKS = {

@@ -35,14 +35,11 @@ from rankgate.measurement.scoring.alignment.top_documents import (
 from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-
-    Floats = NDArray[np.float64]
 
 
 PROFILE: Schema = {

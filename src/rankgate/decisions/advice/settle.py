@@ -41,16 +41,13 @@ from rankgate.measurement.stats.mean_intervals import guarded_interval
 from rankgate.measurement.stats.sampling_design import SamplingPlan, TwoStage, break_even_price
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data import Qrels, Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.advice.settlement import State
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-
-    Floats = NDArray[np.float64]
 
 
 _PRIOR_SQUARED_ERROR = (

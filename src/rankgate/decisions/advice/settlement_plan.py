@@ -19,12 +19,9 @@ from rankgate.measurement.stats.mean_intervals import student_quantile
 from rankgate.measurement.stats.sampling_design import SamplingPlan, best_plan, predictions_needed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.decisions.advice.settlement import State
     from rankgate.measurement.stats.sampling_design import TwoStage
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

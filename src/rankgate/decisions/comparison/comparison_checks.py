@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.query_sample import Sample
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.design import Design
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
-
-    Floats = NDArray[np.float64]
 
 
 _FEW_QUERIES = 10

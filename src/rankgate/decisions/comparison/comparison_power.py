@@ -18,13 +18,12 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
     from rankgate.measurement.stats.query_power import Samples
-
-    Floats = NDArray[np.float64]
 
 
 _FLIPS = 10_000

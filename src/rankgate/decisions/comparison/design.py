@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.query_sample import Sample
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
     from rankgate.measurement.evaluation.model_judgments import ModelSaw
     from rankgate.measurement.stats.weighted_means import PopulationEstimate
 
-    Floats = NDArray[np.float64]
     Contrast = Callable[[Floats, Floats], Floats]
 
 _MAX_QUERIES = 100_000  # a larger number of queries is not advised

@@ -11,13 +11,10 @@ import polars as pl
 from rankgate.core.present.result_frames import make_frame
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedValues
-
-    Floats = NDArray[np.float64]
 
 
 EQUIVALENCE: Schema = {

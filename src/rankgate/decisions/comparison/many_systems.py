@@ -24,13 +24,12 @@ from rankgate.measurement.stats.weighted_means import QueryClusters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.inference import Test
     from rankgate.measurement.stats.query_reliability import Reliability
     from rankgate.measurement.stats.rank_tests import Friedman
-
-    Floats = NDArray[np.float64]
 
 
 DRAWS = 1000

@@ -21,11 +21,10 @@ from rankgate.measurement.stats.weighted_means import QueryClusters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.inference import Test
     from rankgate.measurement.stats.mean_intervals import Intervals
-
-    Floats = NDArray[np.float64]
 
 
 _MAX_NAMED = 3

@@ -44,10 +44,9 @@ from rankgate.measurement.scoring.scoring_facts import with_run_name
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.decisions.comparison.design import Design
     from rankgate.decisions.comparison.paired_values import PairedFigures
-
-    Floats = NDArray[np.float64]
 
 
 def figures_by_slice(

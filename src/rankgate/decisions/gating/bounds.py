@@ -39,11 +39,11 @@ from rankgate.measurement.stats.resampling_tests import bootstrap_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.decisions.comparison.design import Contrast
     from rankgate.decisions.gating.rule import Evidence, Rule, Status, Terms
     from rankgate.measurement.stats.query_power import Samples
 
-    Floats = NDArray[np.float64]
     Range = tuple[float, float]
 
 

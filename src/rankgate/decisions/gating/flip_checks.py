@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.collection import Selection
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.design import Design
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.stats.weighted_means import QueryClusters
 
-    Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
 
 

@@ -22,9 +22,8 @@ from rankgate.core.present.number_formats import format_setting
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.core.declare.toml_file import TomlFile
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,10 @@ from rankgate.engines.snapshots.query_sender import QuerySender
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.engines.configuration import Pace
     from rankgate.engines.engine import Engine, Query
     from rankgate.engines.snapshots.query_outcomes import Outcome
-
-    Floats = NDArray[np.float64]
 
 
 FILE = "latency.json"

@@ -32,10 +32,9 @@ from rankgate.measurement.stats.weighted_means import QueryClusters
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.decisions.sweeps.sweep_plan import Plan
-
-    Floats = NDArray[np.float64]
 
 
 _FATAL_CODES = frozenset({"undo-failed", "cannot-write", "missing-extra"})

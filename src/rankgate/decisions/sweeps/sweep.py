@@ -22,7 +22,7 @@ from rankgate.measurement.stats.paired_tests import student_test
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,10 @@ from rankgate.decisions.sweeps.sweep import Choice, MeanInterval, Sweep, SweepPo
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.decisions.sweeps.dials import Dial, Point, Settings
     from rankgate.decisions.sweeps.point_latencies import Timing
     from rankgate.decisions.sweeps.sweep_plan import Plan, SweepLike
-
-    Floats = NDArray[np.float64]
 
 
 class Proposals:

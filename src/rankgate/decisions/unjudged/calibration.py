@@ -29,14 +29,11 @@ from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.scoring import Convention
-
-    Floats = NDArray[np.float64]
 
 
 KEYS = ["query_id", "doc_id"]

@@ -26,12 +26,11 @@ from rankgate.measurement.scoring.score_bounds import best_grade
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.collection import Selection
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.unjudged.hole_model import HoleModel
     from rankgate.measurement.evaluation.scored_system import Scorer
-
-    Floats = NDArray[np.float64]
 
 
 _LEVEL = 0.95

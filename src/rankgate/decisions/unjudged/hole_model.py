@@ -15,10 +15,10 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.collection import Selection
     from rankgate.data.run_scores import ScoredRun
 
-    Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
 
 

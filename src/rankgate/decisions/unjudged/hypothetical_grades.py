@@ -20,15 +20,12 @@ from rankgate.measurement.scoring.job_values import compute_values, fill_undefin
 from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats, Ints
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 _CELLS = 1 << 20  # judgments in memory at once, of all copies of queries
 _PAIR = ["query_id", "doc_id"]
@@ -97,9 +94,7 @@ class HypotheticalScorer:
         return values[:, :, copy_index].reshape(2, len(self.metrics), -1, grades.shape[1])
 
 
-def _find_distinct(
-    grade_numbers: Integers, starts: Integers, count: int
-) -> tuple[Integers, Integers]:
+def _find_distinct(grade_numbers: Ints, starts: Ints, count: int) -> tuple[Ints, Ints]:
     """Find the distinct copies of queries: copies with equal grades have equal values.
 
     Args:
@@ -145,9 +140,9 @@ class _PooledJudgments:
 
     index: JudgmentIndex
     query_ids: pl.Series
-    starts: Integers
+    starts: Ints
     grades: Floats
-    hole_starts: Integers
+    hole_starts: Ints
 
     @classmethod
     def from_systems(cls, index: JudgmentIndex, table: pl.DataFrame) -> _PooledJudgments:
@@ -161,17 +156,17 @@ class _PooledJudgments:
         return cls(index, query_ids, starts, grades[is_judged], hole_starts)
 
     @property
-    def sizes(self) -> Integers:
+    def sizes(self) -> Ints:
         """(T,) judgments of each query."""
         return np.diff(self.starts)
 
     @property
-    def hole_sizes(self) -> Integers:
+    def hole_sizes(self) -> Ints:
         """(T,) unjudged documents of each query."""
         return np.diff(self.hole_starts)
 
     def completed(
-        self, query: Integers, set_index: Integers, grade_numbers: Integers, levels: Floats
+        self, query: Ints, set_index: Ints, grade_numbers: Ints, levels: Floats
     ) -> JudgmentIndex:
         """Complete the judgments of copies of queries with hypothetical grades.
 
@@ -210,11 +205,11 @@ class _ListedDocuments:
         hole: (m,) their rows among the unjudged documents; -1 for judged ones.
     """
 
-    retrieved: Integers
-    starts: Integers
-    rank: Integers
+    retrieved: Ints
+    starts: Ints
+    rank: Ints
     grade: Floats
-    hole: Integers
+    hole: Ints
 
     @classmethod
     def from_run(cls, lists: pl.DataFrame, table: pl.DataFrame) -> _ListedDocuments:
@@ -237,7 +232,7 @@ class _ListedDocuments:
         )
 
     def values(
-        self, plan: Plan, index: JudgmentIndex, query: Integers, set_index: Integers, grades: Floats
+        self, plan: Plan, index: JudgmentIndex, query: Ints, set_index: Ints, grades: Floats
     ) -> Floats:
         """(M, U) values of copies of queries; arguments as of `_PooledJudgments.completed`."""
         aligned = self._copies(query, set_index, grades)
@@ -255,7 +250,7 @@ class _ListedDocuments:
                 values_of_copies[plan.jobs[0].index(job)] = np.nan_to_num(value)
         return values_of_copies
 
-    def _copies(self, query: Integers, set_index: Integers, grades: Floats) -> JudgedRanks:
+    def _copies(self, query: Ints, set_index: Ints, grades: Floats) -> JudgedRanks:
         """The rows of every copy; their ranks follow the convention already."""
         owner, row = _gather_ranges(self.starts, query)
         hole, rank = self.hole[row], self.rank[row]
@@ -274,7 +269,7 @@ class _ListedDocuments:
         )
 
 
-def _gather_ranges(starts: Integers, query: Integers) -> tuple[Integers, Integers]:
+def _gather_ranges(starts: Ints, query: Ints) -> tuple[Ints, Ints]:
     """The rows of queries, one query after another: the index in ``query``, and the row."""
     sizes = np.diff(starts)[query]
     owner = np.repeat(np.arange(len(query)), sizes)
@@ -282,11 +277,11 @@ def _gather_ranges(starts: Integers, query: Integers) -> tuple[Integers, Integer
     return owner, np.arange(len(owner)) + shift[owner]
 
 
-def _offsets(owner: Integers, count: int) -> Integers:
+def _offsets(owner: Ints, count: int) -> Ints:
     return np.append(0, np.cumsum(np.bincount(owner, minlength=count)))
 
 
-def _index_queries(table: pl.DataFrame) -> tuple[pl.Series, Integers]:
+def _index_queries(table: pl.DataFrame) -> tuple[pl.Series, Ints]:
     """(T,) the queries of a table in order of first appearance, and (N,) the query of each row."""
     query_ids = table["query_id"].unique(maintain_order=True)
     numbers = pl.DataFrame({"query_id": query_ids}).with_row_index("query")

@@ -31,15 +31,12 @@ from rankgate.measurement.stats.variance_components import facets as components
 from rankgate.measurement.stats.variance_components import skewed_interval_ends
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.stats.variance_components import Facets
-
-    Floats = NDArray[np.float64]
 
 
 METRICS = {

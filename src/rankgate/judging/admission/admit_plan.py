@@ -28,11 +28,11 @@ from rankgate.measurement.stats.sampling_design import neyman_allocation, strati
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import QrelsLike
     from rankgate.data.qrels import Qrels, Scale
     from rankgate.judging.admission.judged_pairs import JudgeGradesLike
 
-    Floats = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
 

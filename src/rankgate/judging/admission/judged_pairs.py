@@ -30,14 +30,11 @@ from rankgate.measurement.stats.rater_agreement import FEWEST_CLUSTERS, jackknif
 from rankgate.measurement.stats.variance_components import facets
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
     from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.data.qrels import Qrels, Scale
     from rankgate.judging.rating.rating_tasks import PoolLike
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from rankgate.measurement.stats.mean_intervals import student_quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Schema
 
-    Floats = NDArray[np.float64]
 
 QUERIES, CORPUS = "queries", "corpus"
 """The members of a family that wrote the queries, and the documents."""

@@ -19,12 +19,9 @@ from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
-
-    Floats = NDArray[np.float64]
 
 
 MIN_SYSTEMS = 3

@@ -25,8 +25,8 @@ from rankgate.measurement.stats.rater_agreement import (
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.arrays import Floats
     from rankgate.judging.agreement.rated_pairs import RatedPairs
-    from rankgate.measurement.stats.rater_agreement import Floats
 
 
 _LEVEL = 0.95

@@ -29,9 +29,12 @@ from rankgate.measurement.stats.rater_agreement import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.qrels import Ratings
     from rankgate.judging.agreement.rated_pairs import RatedPairs, RaterCheck
-    from rankgate.measurement.stats.rater_agreement import Floats, RatingMatrix
+    from rankgate.measurement.stats.rater_agreement import (
+        RatingMatrix,
+    )
 
     Places = NDArray[np.int64]
 

@@ -27,8 +27,11 @@ from rankgate.measurement.stats.rater_agreement import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.qrels import Ratings, Scale
-    from rankgate.measurement.stats.rater_agreement import Agreement, Floats
+    from rankgate.measurement.stats.rater_agreement import (
+        Agreement,
+    )
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from rankgate.measurement.evaluation.scored_system import Scorer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data import Run
     from rankgate.data.input_types import RatingsLike, RunLike
     from rankgate.data.qrels import Ratings
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
-    Floats = NDArray[np.float64]
     Places = NDArray[np.int64]
 
 

@@ -24,9 +24,8 @@ from rankgate.judging.counting_ratings import PAIR
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.qrels import Qrels
-
-    Floats = NDArray[np.float64]
 
 
 QuerySampling = Literal["random", "stratified", "pps"]

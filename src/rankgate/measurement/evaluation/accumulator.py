@@ -52,12 +52,12 @@ from rankgate.measurement.scoring.scoring_job import Job
 from rankgate.measurement.scoring.scoring_plan import Measurement, Plan
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Flags
     from rankgate.data import RunScores
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.logs.large_logs import UserItems
     from rankgate.measurement.evaluation.lists.list_builder import TopLists
     from rankgate.measurement.evaluation.rankings import Rankings
-    from rankgate.measurement.metrics.lists.list_input import Flags
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
     from rankgate.measurement.scoring.item_catalogue import Catalogue

@@ -24,7 +24,11 @@ from rankgate.measurement.metrics.built_in import find_built_in
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.judged_block import Floats, Judged, Steps
+    from rankgate.core.arrays import Floats
+    from rankgate.measurement.metrics.judged_block import (
+        Judged,
+        Steps,
+    )
     from rankgate.measurement.metrics.metric_declaration import View
 
     Function = Callable[..., Any]

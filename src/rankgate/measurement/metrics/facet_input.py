@@ -16,9 +16,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.judged_block import PAD, Counts, Flags, Floats, Ranks
+from rankgate.measurement.metrics.judged_block import (
+    PAD,
+    Counts,
+    Ranks,
+)
 from rankgate.measurement.metrics.metric_declaration import SUBTOPICS, Metric, View
 
 Grades = NDArray[np.float32]

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.facet_input import (
@@ -22,7 +23,12 @@ from rankgate.measurement.metrics.facet_input import (
     gains,
     ideal_gains,
 )
-from rankgate.measurement.metrics.judged_block import PAD, Flags, Floats, Judged, Ranks, block
+from rankgate.measurement.metrics.judged_block import (
+    PAD,
+    Judged,
+    Ranks,
+    block,
+)
 from rankgate.measurement.metrics.metric_declaration import RANKING, Metric
 
 Alpha = Annotated[float, Range(0, 1)]

@@ -15,12 +15,11 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.frozen import dataclass
 
-Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]
 Counts = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 PAD = 2**31 - 1
 """The rank of a padded cell: behind every document."""

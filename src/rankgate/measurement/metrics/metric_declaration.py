@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rankgate.measurement.metrics.judged_block import Floats, Judged, Steps
+    from rankgate.core.arrays import Floats
+    from rankgate.measurement.metrics.judged_block import (
+        Judged,
+        Steps,
+    )
 
 
 @dataclass(frozen=True)

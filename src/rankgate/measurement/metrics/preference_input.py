@@ -18,7 +18,10 @@ from rankgate.measurement.metrics.metric_declaration import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.metrics.judged_block import Counts, Flags, Floats
+    from rankgate.core.arrays import Flags, Floats
+    from rankgate.measurement.metrics.judged_block import (
+        Counts,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Range
-from rankgate.measurement.metrics.judged_block import Counts, Floats
+from rankgate.measurement.metrics.judged_block import (
+    Counts,
+)
 from rankgate.measurement.metrics.metric_declaration import Metric
 from rankgate.measurement.metrics.preference_input import PREFERENCES, Group, Preferred, Query
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.judged_block import Flags
+    from rankgate.core.arrays import Flags
 
 
 def balanced_counts(group: Group, retrieved: int, within: bool) -> tuple[int, int]:  # noqa: FBT001

@@ -12,9 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.arrays import Floats
 from rankgate.core.frozen import dataclass
-
-Floats = NDArray[np.float64]
 
 _EDGE = float(np.finfo(np.float64).eps)  # probabilities are kept so far from 0 and 1
 BINS = 10

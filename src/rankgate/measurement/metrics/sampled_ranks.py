@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.arrays import Floats
 from rankgate.core.errors import UsageError
-
-Floats = NDArray[np.float64]
 
 OF_RANK: Mapping[str, Callable[[Floats, float], Floats]] = {
     "nDCG": lambda rank, k: (rank <= k) / np.log2(rank + 1),

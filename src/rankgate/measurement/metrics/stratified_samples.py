@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.judged_block import Floats
 from rankgate.measurement.metrics.metric_declaration import SAMPLED_POOLS, Metric
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.judged_block import Counts, Flags
+    from rankgate.core.arrays import Flags
+    from rankgate.measurement.metrics.judged_block import (
+        Counts,
+    )
 
 
 _MAX_DIFFERENCE = 0.02

@@ -17,8 +17,11 @@ from rankgate.measurement.metrics.lists.list_input import Ragged, pad_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Flags, Floats
     from rankgate.data.logs.large_logs import UserItems
-    from rankgate.measurement.metrics.lists.list_input import Codes, Flags, Floats
+    from rankgate.measurement.metrics.lists.list_input import (
+        Codes,
+    )
 
 
 _BLOCK = 1 << 22  # codes that are counted at one time

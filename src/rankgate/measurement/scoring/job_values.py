@@ -18,13 +18,11 @@ from rankgate.measurement.metrics.metric_declaration import RANKING, SUBTOPICS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Flags, Floats
     from rankgate.measurement.metrics.judged_block import Judged
     from rankgate.measurement.scoring.alignment.kernel_inputs import Block
     from rankgate.measurement.scoring.convention import Convention
     from rankgate.measurement.scoring.scoring_job import Job
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

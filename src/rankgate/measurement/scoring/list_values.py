@@ -19,8 +19,11 @@ from rankgate.measurement.scoring.job_values import NOTHING_RETRIEVED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.run_scores import RunScores
-    from rankgate.measurement.metrics.lists.list_input import Floats, Listed
+    from rankgate.measurement.metrics.lists.list_input import (
+        Listed,
+    )
     from rankgate.measurement.metrics.lists.list_metric import ListMetric, PartialResult
 
 

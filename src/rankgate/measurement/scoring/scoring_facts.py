@@ -23,6 +23,7 @@ from rankgate.measurement.metrics.metric_declaration import RANKING
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Flags, Floats
     from rankgate.data.run_scores import RunScores
     from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.scoring_job import Job
 
     Codes = NDArray[np.int64]
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,8 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from rankgate.core.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 WINDOWS = (1, 2, 4, 8, 16)
 """Numbers of evaluations after a change that are tested; the smallest finds large changes at once,

@@ -11,7 +11,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.stats.rater_agreement import Floats
+    from rankgate.core.arrays import Floats
 
     Codes = NDArray[np.int64]
 

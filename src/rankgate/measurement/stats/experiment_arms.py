@@ -21,10 +21,7 @@ import numpy as np
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from rankgate.core.arrays import Floats, Ints
 
 
 Ends: TypeAlias = tuple[float, float]
@@ -303,7 +300,7 @@ class QuantileEstimate:
     clusters: int
 
 
-def quantile(values: Floats, share: float, cluster: Integers | None = None) -> QuantileEstimate:
+def quantile(values: Floats, share: float, cluster: Ints | None = None) -> QuantileEstimate:
     """A quantile, with a standard error from its outer interval of order statistics.
 
     With s = √(n · variance) the interval ends at the values ⌊n share − z s⌋ and ⌈n share + z s⌉

@@ -18,7 +18,7 @@ from rankgate.measurement.stats.paired_tests import as_columns, standard_error
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 FEW, SKEWED = 15, 1.0

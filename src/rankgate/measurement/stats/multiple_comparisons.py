@@ -18,7 +18,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.measurement.stats.paired_tests import Floats
+    from rankgate.core.arrays import Floats
 
 
 Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "none"]

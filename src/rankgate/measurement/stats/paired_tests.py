@@ -11,10 +11,16 @@ interval; and the influence of single queries on a difference.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rankgate.core.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -213,9 +219,6 @@ def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Poster
     df = n - 1 if degrees is None else degrees
     worse, better = stdtr(df, below_t), stdtr(df, above_t)
     return Posterior(worse, np.maximum(0.0, 1 - worse - better), better)
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

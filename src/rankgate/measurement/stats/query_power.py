@@ -21,7 +21,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.paired_tests import as_columns
 
 if TYPE_CHECKING:
-    from rankgate.measurement.stats.paired_tests import Floats
+    from rankgate.core.arrays import Floats
 
     Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 

@@ -19,8 +19,8 @@ from rankgate.measurement.stats.multiple_comparisons import anova
 from rankgate.measurement.stats.rank_correlation import product_moment, tau
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats
     from rankgate.measurement.stats.multiple_comparisons import TwoWay
-    from rankgate.measurement.stats.paired_tests import Floats
 
 
 TAU, TAU_AP, POWER = 2.84729794002905, 3.98652984123827, 4.77902509574171

@@ -21,7 +21,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.stats.paired_tests import Floats
+    from rankgate.core.arrays import Floats
 
     Counts = NDArray[np.int64]
 

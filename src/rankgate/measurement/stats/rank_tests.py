@@ -14,7 +14,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.paired_tests import PairedTest, as_columns
 
 if TYPE_CHECKING:
-    from rankgate.measurement.stats.paired_tests import Floats
+    from rankgate.core.arrays import Floats
 
 
 Zeros = Literal["wilcox", "pratt"]

@@ -28,7 +28,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 Weighting = Literal[

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankgate.core.frozen import dataclass
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats
+
 Places = NDArray[np.int64]
 
 GROUPS = 100

@@ -29,9 +29,7 @@ from rankgate.measurement.stats.paired_tests import as_columns, standard_error
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 Method = Literal["bca", "percentile", "basic"]

@@ -20,7 +20,8 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
+
     Counts = NDArray[np.int64]
 
 

@@ -22,7 +22,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 CONCENTRATION = 500.0

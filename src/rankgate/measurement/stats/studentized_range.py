@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaincinv, gammaln, ndtr
 
 if TYPE_CHECKING:
-    from rankgate.measurement.stats.paired_tests import Floats
+    from rankgate.core.arrays import Floats
 
 _FAR = 8.5  # standard deviations beyond which the normal density adds nothing
 _NODES = 128

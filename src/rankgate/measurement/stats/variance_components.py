@@ -18,9 +18,7 @@ from rankgate.measurement.stats.mean_intervals import guarded_interval, t_interv
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
 
 
 EFFECTS = (

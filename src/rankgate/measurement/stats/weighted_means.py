@@ -19,7 +19,8 @@ from rankgate.measurement.stats.mean_intervals import unseen_share
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from rankgate.core.arrays import Floats
+
     Codes = NDArray[np.int64]
 
 

@@ -28,9 +28,9 @@ from rankgate.online.clicks.click_model import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.online.clicks.packed_searches import PackedSearches
 
-    Floats = NDArray[np.float64]
     ToChain = Callable[[Estimates, PackedSearches], "Chain"]
 
 

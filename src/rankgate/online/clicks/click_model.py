@@ -18,9 +18,9 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.online.clicks.packed_searches import PackedSearches
 
-    Floats = NDArray[np.float64]
     Predict = Callable[["Estimates", PackedSearches], Floats]
 
 

@@ -31,12 +31,8 @@ from rankgate.online.clicks.product_fit import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats, Ints
     from rankgate.online.clicks.packed_searches import PackedSearches
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 _MIN_EXAMINATION = 1e-3  # examination of a rank

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats, Ints
     from rankgate.online.clicks.packed_searches import PackedSearches
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 _MAX_CYCLES = 2_000

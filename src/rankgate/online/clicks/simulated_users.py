@@ -15,10 +15,7 @@ from rankgate.core.declare import Declared, Registry
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
+    from rankgate.core.arrays import Flags, Floats
 
 
 _SOURCE = "Hofmann, Whiteson and de Rijke 2013; grades between are interpolated"
@@ -88,7 +85,7 @@ def grades_of_lists(
     return table
 
 
-def simulate_clicks(worth: Floats, user: User, random: np.random.Generator) -> Bools:
+def simulate_clicks(worth: Floats, user: User, random: np.random.Generator) -> Flags:
     """(N, K) clicks of users who go down their lists until a click satisfies them."""
     is_shown = np.isfinite(worth)
     value = np.nan_to_num(worth)

@@ -27,9 +27,8 @@ from rankgate.online.experiments.effects import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.online.experiments.units import Measure, Units
-
-    Floats = NDArray[np.float64]
 
 
 _MAX_WEIGHTS = 20_000_000  # weights at one time

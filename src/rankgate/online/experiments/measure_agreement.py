@@ -33,9 +33,8 @@ from rankgate.online.experiments.online_prediction import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import QrelsLike, TableLike
-
-    Floats = NDArray[np.float64]
 
 
 MIN_UNITS = 3

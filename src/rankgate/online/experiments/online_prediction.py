@@ -16,15 +16,11 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.logs.item_tables import read_frame
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import QrelsLike, TableLike
     from rankgate.data.table_rows import RowLocation
     from rankgate.online.clicks.packed_searches import PackedSearches
     from rankgate.online.events.events import EventsLike
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 SIDES = ("offline", "online")

@@ -22,11 +22,8 @@ from rankgate.online.interleaving.interleaving_method import Assignment
 from rankgate.online.interleaving.interleaving_methods import METHODS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.online.events.events import EventsLike
-
-    Floats = NDArray[np.float64]
 
 
 Unit = Literal["request", "session", "user", "query"]

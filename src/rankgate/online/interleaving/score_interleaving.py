@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.online.events.events import EventsLike
     from rankgate.online.interleaving.interleaving_method import Interleaving
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

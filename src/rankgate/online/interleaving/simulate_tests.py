@@ -22,14 +22,11 @@ from rankgate.online.interleaving.interleaving_methods import METHODS
 from rankgate.online.interleaving.preference import TESTS, Sensitivity
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Flags, Floats
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run import Run
     from rankgate.online.clicks.simulated_users import User
 
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
     Grades = Mapping[str, Mapping[str, float]]
 
 RankedDocuments = Mapping[str, Sequence[str]]
@@ -133,7 +130,7 @@ def top_documents(run: Run, ranks: int) -> dict[str, list[str]]:
     return dict(parts.iter_rows())
 
 
-def credits_of_clicks(assignments: Sequence[Assignment], clicks: Bools) -> Floats:
+def credits_of_clicks(assignments: Sequence[Assignment], clicks: Flags) -> Floats:
     """(N, systems) the credit that each system has for each list."""
     rows, slots = np.nonzero(clicks)
     starts = np.searchsorted(rows, np.arange(len(assignments) + 1)).tolist()
@@ -163,7 +160,7 @@ def _simulate_ab_tests(
     return [_test_row(kpi, "A/B", values, names, arms[1][kpi]) for kpi, values in arms[0].items()]
 
 
-def _kpis_of_clicks(clicks: Bools) -> dict[str, Floats]:
+def _kpis_of_clicks(clicks: Flags) -> dict[str, Floats]:
     """(N,) KPIs of each search."""
     reciprocal_rank = np.where(clicks.any(axis=1), 1 / (clicks.argmax(axis=1) + 1), 0.0)
     return {

@@ -16,9 +16,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from rankgate.core.arrays import Flags, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class BanditLog:
 
     reward: Floats
     weight: Floats
-    shown: Bools
+    shown: Flags
     action: Ints
     place: Ints
     policy: Floats | None

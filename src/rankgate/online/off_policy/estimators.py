@@ -19,11 +19,8 @@ from rankgate.core.declare import Declared, Registry, find_declared
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.online.off_policy.bandit_log import BanditLog
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

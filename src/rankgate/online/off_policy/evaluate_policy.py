@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import ColumnsLike, TableLike
-
-    Floats = NDArray[np.float64]
 
 
 MAX_STANDARD_ERRORS = 4.0

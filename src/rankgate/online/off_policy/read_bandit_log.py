@@ -23,11 +23,9 @@ from rankgate.online.off_policy.bandit_log import BanditLog
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats, Ints
     from rankgate.data.input_types import ColumnsLike, TableLike
     from rankgate.data.table_rows import RowLocation
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,9 @@ from rankgate.online.off_policy.replay_estimate import (
 from rankgate.online.off_policy.support_checks import CHECKS, check_row
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import RunLike
     from rankgate.data.run import Run
-
-    Floats = NDArray[np.float64]
 
 
 COMPARED_MODELS = (POSITION_BASED, "dbn", "ubm")

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+    from rankgate.core.arrays import Floats, Ints
 
 
 _PRIOR = 0.01  # clicks and non-clicks of each document in EM; more draws rare documents to 1/2

@@ -15,12 +15,9 @@ from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.search_tables import KpiTables
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rankgate.core.arrays import Floats
     from rankgate.online.indicators.kpi import Kpi
     from rankgate.online.log_database import Database
-
-    Floats = NDArray[np.float64]
 
 
 _TABLES = ("searches", "clicks", "sessions")

@@ -149,20 +149,6 @@ def begin_session(
     return value_of(Session, row), secret
 
 
-def find_session(connection: Connection, secret: str) -> Session | None:
-    """The session of a cookie; None if it has ended, or its user is disabled."""
-    row = connection.execute(
-        sa.select(sessions)
-        .join(users, users.c.id == sessions.c.user)
-        .where(
-            sessions.c.secret_hash == secret_hash(secret),
-            sessions.c.expires_at > now(),
-            users.c.disabled.is_(False),
-        )
-    ).first()
-    return None if row is None else value_of(Session, row)
-
-
 def extend_session(connection: Connection, session: int, lifetime: timedelta = LIFETIME) -> None:
     """Extend a session; call it every few minutes, not with every request."""
     moment = now()
@@ -309,22 +295,6 @@ def issue_token(
         expires_at=expires_at,
     )
     return _get_token(connection, tokens.c.id == number), secret
-
-
-def find_token(connection: Connection, secret: str) -> Token | None:
-    """The token of a secret; None if there is none that is valid, or its user is disabled."""
-    moment = now()
-    row = connection.execute(
-        sa.select(tokens)
-        .join(users, users.c.id == tokens.c.user)
-        .where(
-            tokens.c.secret_hash == secret_hash(secret),
-            tokens.c.revoked_at.is_(None),
-            sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > moment),
-            users.c.disabled.is_(False),
-        )
-    ).first()
-    return None if row is None else _token(row)
 
 
 def note_token_use(connection: Connection, token: int) -> None:

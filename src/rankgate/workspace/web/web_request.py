@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
     from rankgate.store.store import Store
+    from rankgate.store.stored_project import StoredProject
     from rankgate.workspace.web.replies import Reply
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.value_cache import ValueCache
@@ -117,6 +118,13 @@ class WebRequest:
         if self.who.project is None:
             raise not_found("project")
         return self.who.project
+
+    @property
+    def stored_project(self) -> StoredProject:
+        """The project of the path, as programs use it."""
+        from rankgate.store.stored_project import StoredProject
+
+        return StoredProject(self.store, self.project.name, self.project.id)
 
     @property
     def role(self) -> str:

@@ -15,7 +15,6 @@ from rankgate.data.formats.format_writing import (
     column_losses,
     find_losses,
     format_data,
-    scale_losses,
 )
 from rankgate.data.formats.products.label_studio import collect_pair_fields, split_pair_fields
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
@@ -238,7 +237,7 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
         for name in ("at", "seconds", "guideline"):
             column_values = contents.ratings.table[name].drop_nulls()
             losses += Loss.of(f"{name} of ratings", map(str, column_values.to_list()))
-        losses += scale_losses(contents.ratings.scale)
+        losses += Loss.of_scale(contents.ratings.scale)
     return tuple(losses)
 
 

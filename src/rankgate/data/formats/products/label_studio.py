@@ -18,7 +18,6 @@ from rankgate.data.formats.format_writing import (
     find_losses,
     format_data,
     rows_by_id,
-    scale_losses,
     texts_by_query,
 )
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings
@@ -322,7 +321,7 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
     if contents.ratings:
         guidelines = contents.ratings.table["guideline"].drop_nulls()
         losses += Loss.of("guidelines of ratings", guidelines.to_list())
-        losses += scale_losses(contents.ratings.scale)
+        losses += Loss.of_scale(contents.ratings.scale)
     return tuple(losses)
 
 

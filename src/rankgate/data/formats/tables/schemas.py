@@ -24,7 +24,6 @@ from rankgate.data.foreign_frames import (
     one_document_column,
 )
 from rankgate.data.formats.format import Loss, Note
-from rankgate.data.formats.format_writing import scale_losses
 from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty
 from rankgate.data.qrels import RATINGS_SCHEMA as RATINGS
 from rankgate.data.run import RUN_SCHEMA as RUN
@@ -367,7 +366,7 @@ def qrels_losses(qrels: Qrels, written_columns: Sequence[str] = ()) -> Iterator[
         qrels: the judgments.
         written_columns: the other columns that are written.
     """
-    yield from scale_losses(qrels.scale)
+    yield from Loss.of_scale(qrels.scale)
     yield from Loss.of("queries without judgments", qrels.unjudged)
     kept_columns = {"query_id", "doc_id", "grade", *written_columns}
     lost_columns = [name for name in qrels.table.columns if name not in kept_columns]

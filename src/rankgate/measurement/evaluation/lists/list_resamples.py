@@ -24,8 +24,11 @@ from rankgate.measurement.stats.resampled_values import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Flags, Floats
     from rankgate.data import Qrels
-    from rankgate.measurement.metrics.lists.list_input import Flags, Floats, Listed
+    from rankgate.measurement.metrics.lists.list_input import (
+        Listed,
+    )
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 

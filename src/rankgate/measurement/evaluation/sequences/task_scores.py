@@ -33,13 +33,13 @@ from rankgate.measurement.scoring.scoring_job import Job
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.collection import Collection
     from rankgate.data.run import Run
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
     from rankgate.measurement.scoring.convention import Convention
 
-    Floats = NDArray[np.float64]
     Found = tuple[Floats, NDArray[np.int8], float]
     """Values of tasks, why they are empty, and the mean."""
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.measurement.metrics.browsing.browsing_model import (
     Browsed,
@@ -16,7 +17,6 @@ from rankgate.measurement.metrics.browsing.browsing_model import (
     from_weights,
     user_model,
 )
-from rankgate.measurement.metrics.judged_block import Floats
 
 _CWL = "Moffat, Bailey, Scholer & Thomas, ACM TOIS 35(3), 2017, doi:10.1145/3052768; cwl_eval"
 

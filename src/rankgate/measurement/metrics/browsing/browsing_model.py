@@ -17,10 +17,14 @@ from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.metrics.judged_block import Floats, Judged, total
+from rankgate.measurement.metrics.judged_block import (
+    Judged,
+    total,
+)
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 Measure = Literal["EU", "ETU", "EC", "ETC", "ED"]

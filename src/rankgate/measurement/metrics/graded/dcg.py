@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.core.errors import InputError
 from rankgate.measurement.metrics.graded.gains_ideals import (
@@ -28,7 +29,6 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
 )
 from rankgate.measurement.metrics.judged_block import (
     Counts,
-    Floats,
     Judged,
     Steps,
     count,

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.measurement.metrics.judged_block import (
     PAD,
     Counts,
-    Flags,
-    Floats,
     Judged,
     Ranks,
     count,

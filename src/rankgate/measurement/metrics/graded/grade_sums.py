@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.graded.gains_ideals import (
@@ -20,7 +21,6 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
 )
 from rankgate.measurement.metrics.judged_block import (
     Counts,
-    Floats,
     Judged,
     Steps,
     count,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.graded.gains_ideals import (
     Gain,
@@ -18,8 +19,6 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
     retrieved_gains,
 )
 from rankgate.measurement.metrics.judged_block import (
-    Flags,
-    Floats,
     Judged,
     Steps,
     count,

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, OnlyWith, Range
 from rankgate.measurement.metrics.graded.gains_ideals import GainMap, Ties, gain_of_grades
 from rankgate.measurement.metrics.judged_block import (
     PAD,
     Counts,
-    Floats,
     Judged,
     Ranks,
     Steps,

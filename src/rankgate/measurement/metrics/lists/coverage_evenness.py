@@ -9,9 +9,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.lists.exposure import Patience, Weight, attention_weights
-from rankgate.measurement.metrics.lists.list_input import Floats, Listed, Sums
+from rankgate.measurement.metrics.lists.list_input import (
+    Listed,
+    Sums,
+)
 from rankgate.measurement.metrics.lists.list_metric import ListMetric
 
 CoverageOver = Literal["catalogue", "training"]

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.measurement.metrics.judged_block import total
 from rankgate.measurement.metrics.lists.list_input import (
-    Floats,
     Listed,
     row_totals,
     safe_ratio,

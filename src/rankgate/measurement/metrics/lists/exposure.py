@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import OnlyWith, Range
 from rankgate.measurement.metrics.judged_block import total
 from rankgate.measurement.metrics.lists.diversity import divergence_of_shares
 from rankgate.measurement.metrics.lists.list_input import (
     NONE,
     Codes,
-    Floats,
     Listed,
     is_in_row,
     safe_ratio,

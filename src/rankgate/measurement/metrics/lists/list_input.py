@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import reduce
 from operator import add
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.judged_block import total
 
@@ -136,8 +137,6 @@ __all__ = [
     "unit_vectors",
 ]
 
-Floats: TypeAlias = NDArray[np.float64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 _BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
 _TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block

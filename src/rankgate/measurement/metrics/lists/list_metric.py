@@ -13,11 +13,15 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Parameter, Range, parameters_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.judged_block import ExactMean
-from rankgate.measurement.metrics.lists.list_input import Floats, Listed, Sums
+from rankgate.measurement.metrics.lists.list_input import (
+    Listed,
+    Sums,
+)
 from rankgate.measurement.metrics.metric_declaration import LISTS, Metric, View
 
 NEEDS: Mapping[str, str] = {

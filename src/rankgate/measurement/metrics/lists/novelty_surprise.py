@@ -8,12 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.judged_block import total
 from rankgate.measurement.metrics.lists.list_input import (
     NONE,
-    Flags,
-    Floats,
     Listed,
     is_in_row,
     masked_mean,

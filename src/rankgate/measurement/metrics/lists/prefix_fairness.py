@@ -6,13 +6,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Range
 from rankgate.measurement.metrics.judged_block import total
 from rankgate.measurement.metrics.lists.list_input import (
     NONE,
     Codes,
-    Flags,
-    Floats,
     Listed,
     safe_ratio,
 )

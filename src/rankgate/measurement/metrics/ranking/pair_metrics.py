@@ -11,11 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff
 from rankgate.measurement.metrics.judged_block import (
     Counts,
-    Flags,
-    Floats,
     Judged,
     Steps,
     count,

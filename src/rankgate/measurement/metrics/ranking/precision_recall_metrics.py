@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.judged_block import (
     Counts,
-    Floats,
     Judged,
     Steps,
     count,

@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff, Range
 from rankgate.measurement.metrics.judged_block import (
     Counts,
-    Flags,
-    Floats,
     Judged,
     Steps,
     cutoff_weight,

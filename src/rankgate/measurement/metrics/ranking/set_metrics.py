@@ -9,8 +9,13 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Floats, Judged, count, ratio
+from rankgate.measurement.metrics.judged_block import (
+    Judged,
+    count,
+    ratio,
+)
 from rankgate.measurement.metrics.metric_declaration import Metric
 
 

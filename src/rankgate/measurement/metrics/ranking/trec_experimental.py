@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.measurement.metrics.graded.gains_ideals import (
     Gain,
     Levels,
@@ -9,7 +10,6 @@ from rankgate.measurement.metrics.graded.gains_ideals import (
     retrieved_gains,
 )
 from rankgate.measurement.metrics.judged_block import (
-    Floats,
     Judged,
     Steps,
     ratio,

@@ -4,9 +4,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.judged_block import Flags, Floats, ratio
+from rankgate.measurement.metrics.judged_block import (
+    ratio,
+)
 from rankgate.measurement.metrics.sequences.sequence import (
     NOTHING,
     SequenceMetric,

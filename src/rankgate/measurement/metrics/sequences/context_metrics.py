@@ -8,8 +8,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Floats, ratio
+from rankgate.measurement.metrics.judged_block import (
+    ratio,
+)
 from rankgate.measurement.metrics.sequences.sequence import (
     SequenceMetric,
     Sequences,

@@ -22,7 +22,10 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.metrics.metric_declaration import SEQUENCES, Metric, View
 
 if TYPE_CHECKING:
-    from rankgate.measurement.metrics.judged_block import Counts, Flags, Floats
+    from rankgate.core.arrays import Flags, Floats
+    from rankgate.measurement.metrics.judged_block import (
+        Counts,
+    )
 
 
 NOTHING = -1

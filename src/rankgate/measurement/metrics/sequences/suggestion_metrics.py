@@ -4,8 +4,8 @@ from typing import Annotated
 
 import numpy as np
 
+from rankgate.core.arrays import Flags, Floats
 from rankgate.core.declare import Cutoff, Range
-from rankgate.measurement.metrics.judged_block import Flags, Floats
 from rankgate.measurement.metrics.sequences.sequence import SequenceMetric, Sequences
 
 Letters = Annotated[int, Range(0)]

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
     Rows = NDArray[Any]
-    Flags = NDArray[np.bool_]
 
 
 _MOST_GRADES = 10  # different grades at most

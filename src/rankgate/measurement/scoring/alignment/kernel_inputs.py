@@ -25,9 +25,9 @@ from rankgate.measurement.scoring.alignment.judgment_index import Subtopics
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Duplicates
-    from rankgate.measurement.metrics.judged_block import Floats
     from rankgate.measurement.metrics.metric_declaration import View
     from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex

@@ -19,7 +19,6 @@ from rankgate.core.present.pages.page import page_content
 from rankgate.store.records import record_notes as noted
 from rankgate.store.records import records, series
 from rankgate.store.rows import now
-from rankgate.store.stored_project import StoredProject
 from rankgate.workspace.records.history import find_differences, make_history, split_comparable
 from rankgate.workspace.records.rescoring import split_break
 from rankgate.workspace.records.storages.store_storage import StoreStorage
@@ -391,7 +390,7 @@ def _make_history(
         tuple(point.system for point in points),
         tuple(event.id for event in events),
     )
-    storage = StoreStorage(StoredProject(request.store, request.project.name, request.project.id))
+    storage = StoreStorage(request.stored_project)
 
     def per_query(point: Point) -> pl.DataFrame | None:
         values = read_query_values(request, point)

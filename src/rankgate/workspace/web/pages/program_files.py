@@ -24,7 +24,6 @@ from rankgate.store.records import record_notes as noted
 from rankgate.store.records import records, series
 from rankgate.store.records.records import NewRecord
 from rankgate.store.rows import now
-from rankgate.store.stored_project import StoredProject
 from rankgate.workspace.records.storages.store_storage import StoreStorage
 from rankgate.workspace.records.storages.store_storage import save_inputs_in as keep_inputs
 from rankgate.workspace.web.pages.upload_files import read_parquet
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
 
 
 _JSON, _PARQUET = "application/json", "application/octet-stream"
-
-
-def _stored_project(request: WebRequest) -> StoredProject:
-    return StoredProject(request.store, request.project.name, request.project.id)
 
 
 def add_record(request: WebRequest) -> ActionReply:
@@ -84,7 +79,7 @@ def save_input(request: WebRequest) -> ActionReply:
     except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
         raise invalid_value("table", f"does not have the columns of {kind}") from None
     with request.store.write() as connection:
-        keep_inputs(connection, _stored_project(request), qrels, runs)
+        keep_inputs(connection, request.stored_project, qrels, runs)
         request.record(connection, f"{kind}.keep", name, sha256=digest)
     return ActionReply(request.project_path("records"), {"kind": kind, "sha256": digest})
 
@@ -172,7 +167,7 @@ def per_query_file(request: WebRequest) -> FileReply:
 
 def input_file(request: WebRequest) -> FileReply:
     """Kept judgments or a kept run."""
-    storage, digest = StoreStorage(_stored_project(request)), str(request.path["sha256"])
+    storage, digest = StoreStorage(request.stored_project), str(request.path["sha256"])
     kind = request.path["kind"]
     kept_input = {"judgments": storage.qrels, "run": storage.run}.get(str(kind), lambda _: None)(
         digest

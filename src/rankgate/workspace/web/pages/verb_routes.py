@@ -21,7 +21,6 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.metric_options import verb_parameter
 from rankgate.store.project_collection import project_table
-from rankgate.store.stored_project import StoredProject
 from rankgate.workspace.web.pages.result_pages import find_convention
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
@@ -75,10 +74,6 @@ def _reader_of(declared: Parameter) -> Callable[[WebRequest, Any], Any]:
     return _READERS.get(declared.name) or _READERS.get(declared.content) or (lambda _, value: value)
 
 
-def _stored_project(request: WebRequest) -> StoredProject:
-    return StoredProject(request.store, request.project.name, request.project.id)
-
-
 def _read_collection(request: WebRequest, stated: Any) -> Collection:
     """The collection of a request, whose texts name tables of the project.
 
@@ -86,7 +81,7 @@ def _read_collection(request: WebRequest, stated: Any) -> Collection:
         InputError: an unknown field, or a value of another type.
         UsageError: a name that the project does not have.
     """
-    project = _stored_project(request)
+    project = request.stored_project
     find_table = project_table(project)
 
     def table(kind: str, name: str) -> Any:
@@ -104,7 +99,7 @@ def _read_collection(request: WebRequest, stated: Any) -> Collection:
 
 
 def _read_runs(request: WebRequest, names: Sequence[str]) -> list[Run]:
-    project = _stored_project(request)
+    project = request.stored_project
     return [project.run(name) for name in names]
 
 
@@ -146,7 +141,7 @@ def _read_policy(_request: WebRequest, text: str | None) -> Policy:
 
 _READERS: Mapping[str, Callable[[WebRequest, Any], Any]] = {
     "collection": _read_collection,
-    "run": lambda request, name: _stored_project(request).run(name),
+    "run": lambda request, name: request.stored_project.run(name),
     "runs": _read_runs,
     "convention": lambda _, name: find_convention(name),
     "test": _read_test,
