@@ -42,7 +42,7 @@ lint: .venv/.dev names
 	$(BIN)/ruff check $(CODE)
 
 names: .venv/.dev      ## count names that say nothing, by area; LOWER=1 lowers the upper bounds
-	$(BIN)/python .ci/name_bounds.py $(if $(LOWER),--lower)
+	$(BIN)/python .ci/bounds.py names $(if $(LOWER),--stricter)
 
 mypy: .venv/.dev
 	$(BIN)/mypy -n auto
@@ -55,7 +55,7 @@ coverage: .venv/.dev   ## the quick tests, and how much of the code they run; RA
 	$(BIN)/python -m coverage run -m pytest -q $(CORES) $(QUICK) $(COVERED)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage json -q
-	$(BIN)/python .ci/coverage_bounds.py $(if $(RAISE),--raise)
+	$(BIN)/python .ci/bounds.py coverage $(if $(RAISE),--stricter)
 
 lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproject.toml declares
 	build/lowest/bin/python -m pytest -q $(CORES) -p no:cacheprovider -m "not slow and not large and not manual" $(LOWEST)
