@@ -35,6 +35,7 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.explanation.reconcile import reconcile
 from rankgate.measurement.metric_options import verb_parameter
+from rankgate.workspace.records.history import history
 from rankgate.workspace.web.openapi import describe_api
 from rankgate.workspace.web.routes import ROUTES
 
@@ -56,12 +57,13 @@ VERBS = {
     "store model admit": (Demands, ("model-admit",)),
     "pool": (PoolDesign, ("next-add",)),
     "store import": (import_file, ("material-add",)),
+    "history": (history, ("trends", "trend-svg", "trend-png")),
 }
 """Commands that requests or assistants offer: the verb, or the value that is stated, and routes."""
 
 NOT_OFFERED = {
     "a page shows it of its own project, without options": {
-        *("agree", "history", "attribute", "record", "next", "total-error", "plot", "report"),
+        *("agree", "attribute", "record", "next", "total-error", "plot", "report"),
     },
     "it writes or asks for hours; people start it at a terminal": {
         *("snapshot", "sweep", "fuse", "split", "sheet", "collect", "reanchor", "stages"),
@@ -98,7 +100,10 @@ LEFT_OUT = {
     },
     "requests": {
         "the server keeps no log, and has no folder": {"gate.log", "gate.folder", "gate.today"},
-        "no request has needed it, and the default does": {"compare.depth", "gate.redraws"},
+        "no request has needed it, and the default does": {
+            *("compare.depth", "gate.redraws", "history.rate", "history.bridge"),
+        },
+        "the history is that of the project": {"history.from_", "history.store", "history.project"},
         "ratings and their scale are the project's": {
             *("resolve.ratings", "resolve.scale", "resolve.from_", "resolve.columns"),
             *("import_file.store", "import_file.project"),
@@ -135,6 +140,7 @@ OTHER = {
     "a form has lines, or one text": {"Judge.parameters", "import_file.columns"},
     "final words count before any rule, so adjudicated is no choice": {"resolve.rule"},
     "without it that of the endpoint": {"Judge.concurrency"},
+    "a page shows all metrics and slices without it": {"history.metric", "history.slice"},
     "without it influence, where there are judgments and two runs": {"PoolDesign.order"},
     "it is stated beside the endpoint, and listed there": {"Judge.model"},
 }
@@ -192,9 +198,13 @@ def offered_in_requests(names) -> dict[str, Offered]:
     for route in ROUTES:
         if route.name not in names:
             continue
-        (content,) = operations[route.name]["requestBody"]["content"].values()
+        operation = operations[route.name]
+        schemas = {one["name"]: one["schema"] for one in operation["parameters"]}
+        if route.method == "POST":
+            (content,) = operation["requestBody"]["content"].values()
+            schemas |= content["schema"]["properties"]
         for field in route.fields:
-            schema = content["schema"]["properties"][field.name]
+            schema = schemas[field.name]
             kind = schema.get("type", "array")
             offered = Offered(
                 kind if isinstance(kind, str) else kind[0],
@@ -204,7 +214,7 @@ def offered_in_requests(names) -> dict[str, Offered]:
                 field.help,
                 field.required,
             )
-            assert options.setdefault(field.name, offered) == offered
+            assert options.setdefault(field.name, offered) == offered or field.name == "metric"
     return options
 
 

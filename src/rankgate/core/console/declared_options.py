@@ -137,7 +137,9 @@ def option(
     An alias stands for one of its choices.
     """
     name = declared.name
-    long_flag = _flag_name(name)
+    long_flag, is_flag = _flag_name(name), declared.kind == "bool"
+    if is_flag and declared.default:
+        long_flag += f"/--no-{long_flag.removeprefix('--')}"
     return click.option(
         *flags,
         *([] if any(flag.startswith("--") for flag in flags) else [long_flag]),
@@ -146,9 +148,9 @@ def option(
         if aliases
         else _click_type(declared, metavar),
         **({} if declared.required else {"default": declared.default}),
-        show_default=declared.default not in (None, "", ()) and declared.kind != "bool",
+        show_default=bool(declared.default) if is_flag else declared.default not in (None, "", ()),
         required=declared.required,
-        is_flag=declared.kind == "bool",
+        is_flag=is_flag,
         metavar=metavar,
         multiple=multiple,
         help=f"{declared.sentence}{_REPEATED * multiple}",

@@ -38,7 +38,6 @@ from rankgate.decisions.comparison.documents.comparison_document import WORST, q
 from rankgate.decisions.comparison.inference import Test
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
-from rankgate.measurement.evaluation.scored_system import DEPTH
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -49,14 +48,6 @@ if TYPE_CHECKING:
 
 test = value_options("test", Test, section=TEST)
 """The options of `Test`; the command gets one."""
-
-depth = click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=DEPTH,
-    show_default=True,
-    help="The depth to which lists are compared.",
-)
 
 
 def loss_margin(help_text: str) -> Callable[[Command], Command]:
@@ -198,8 +189,7 @@ def _read_scores(
 @metric_options.metrics_from
 @metric_options.convention
 @test
-@verb_options(compare, "slices TAG --slice")
-@depth
+@verb_options(compare, "slices TAG --slice", "depth")
 @click.option(
     "--query",
     "query_id",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
@@ -296,7 +297,7 @@ def compare(
     *,
     test: Method | Test = Test.method,
     slices: Sequence[str] = (),
-    depth: int = DEPTH,
+    depth: Cutoff = DEPTH,
 ) -> Comparisons:
     """Compare systems query by query: differences with intervals and tests, worst queries.
 

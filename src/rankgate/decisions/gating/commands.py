@@ -158,12 +158,7 @@ def listed(form: str) -> None:
     help="Another run of the baseline's system, to measure noise; a smaller margin is refused. "
     "May be given several times.",
 )
-@click.option(
-    "--log/--no-log",
-    default=True,
-    show_default=True,
-    help="Add this evaluation to the log next to the saved baseline.",
-)
+@verb_options(gate, "log")
 @with_record_option
 @verb_options(gate, "redraws")
 @click.option(

@@ -95,12 +95,7 @@ def holes_command(
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
-@click.option(
-    "--holes/--no-holes",
-    default=True,
-    show_default=True,
-    help="Count what unjudged documents could change, by drawn grades.",
-)
+@verb_options(total_error, "holes")
 @value_options("test", Test, "level", "seed", section=TEST)
 @shared_options.form(*FORMS)
 @shared_options.output

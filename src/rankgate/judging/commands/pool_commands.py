@@ -62,13 +62,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the pool's documents that were not drawn to FILE, graded -1, for infAP.",
 )
-@verb_options(pool, "batch N")
-@click.option(
-    "--blind",
-    is_flag=True,
-    help="Shuffle within each batch and leave out ranks and systems, so that raters cannot see "
-    "them.",
-)
+@verb_options(pool, "batch N", "blind")
 @metric_options.convention
 @of_collection("runs", stored=True)
 @store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")

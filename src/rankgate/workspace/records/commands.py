@@ -55,12 +55,7 @@ from rankgate.workspace.records.record import annotate, record
     metavar="SYSTEM=RUN",
     help="The run of a system that the result is of. May be given several times.",
 )
-@click.option(
-    "--keep/--no-keep",
-    default=True,
-    show_default=True,
-    help="Keep judgments and runs too, so that later judgments can be applied to them.",
-)
+@verb_options(record, "keep")
 @click.option(
     "--annotate",
     "notes",
@@ -125,14 +120,7 @@ def _read_provenance(revision: str | None, branch: str | None) -> Provenance:
 @click.command("history")
 @click.argument("metric", type=RECORDED_METRIC)
 @verb_options(history, "from_ FOLDER --from", "store URL", "project NAME")
-@verb_options(history, "system SYSTEM", "slice TAG=VALUE", "since MOMENT", "rate SHARE")
-@click.option(
-    "--bridge/--no-bridge",
-    default=True,
-    show_default=True,
-    help="Score the run before a break by the judgments after it, to see the part of the "
-    "judgments.",
-)
+@verb_options(history, "system SYSTEM", "slice TAG=VALUE", "since MOMENT", "rate SHARE", "bridge")
 @shared_options.form(*FORMS)
 @shared_options.output
 def history_command(metric: str, form: str, output: str | None, **arguments: Any) -> None:

@@ -28,7 +28,7 @@ from rankgate.core.present.charts.picture import FORMS
 from rankgate.core.present.document_forms import render_csv, render_latex, render_markdown
 from rankgate.core.present.pages.page import document_page
 from rankgate.core.progress import progress
-from rankgate.decisions.comparison import commands as comparing
+from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.documents.comparison_report import WORST
 from rankgate.decisions.comparison.inference import Test
@@ -230,7 +230,7 @@ def _split_sources(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="FILE",
     help="A file with fields of documents, such as titles.",
 )
-@comparing.depth
+@verb_options(compare, "depth")
 @click.option(
     "--add",
     multiple=True,

@@ -8,6 +8,7 @@ use a store.
 from __future__ import annotations
 
 from rankgate.store.tables.record_tables import ANNOTATIONS, SUBJECTS
+from rankgate.workspace.records.history import history
 from rankgate.workspace.web.dashboard import (
     comment_pages,
     overview_pages,
@@ -24,6 +25,7 @@ from rankgate.workspace.web.web_request import (
     VIEWING_ROLES,
     Field,
     Route,
+    declared_fields,
 )
 
 _AFTER = Field("after", "After", "whole")
@@ -34,12 +36,10 @@ _SUBJECTS = (
     Field("kind", "Kind", "choice", required=True, choices=_KIND.choices),
     Field("subject", "Subject", required=True, most=500, help=_SUBJECT.help),
 )
-_SERIES = (
-    Field("system", "System", most=500),
-    Field("slice", "Slice", most=500),
-    Field("branch", "Branch", most=500),
-    Field("since", "From", "moment"),
-)
+(_SYSTEM,) = declared_fields(history, "system")
+(_SINCE,) = declared_fields(history, "since", since={"kind": "moment"})
+_SLICE = Field("slice", "Slice", most=500)
+_SERIES = (_SYSTEM, _SLICE, Field("branch", "Branch", most=500), _SINCE)
 _METRIC = Field("metric", "Metric", required=True, most=200)
 
 DASHBOARD_ROUTES = (
@@ -67,7 +67,7 @@ DASHBOARD_ROUTES = (
                 most=50,
                 help="Of the result, such as verdict; or a group, such as gates.",
             ),
-            Field("system", "System", most=500),
+            _SYSTEM,
             Field("branch", "Branch", most=500),
             Field(
                 "verdict",
@@ -82,7 +82,7 @@ DASHBOARD_ROUTES = (
                 most=200,
                 help="In names, systems, branches and revisions, or the start of a hash.",
             ),
-            Field("since", "From", "moment"),
+            _SINCE,
             Field("until", "Before", "moment"),
             Field("before", "Below this record", "whole"),
             Field("most", "Records", "whole", help="At most 10000; 50 by default."),
@@ -233,7 +233,6 @@ DASHBOARD_ROUTES = (
 
 _PROJECT_PATH = "/projects/{project}"
 _RECORDED_PATH = f"{_PROJECT_PATH}/recorded"
-_SINCE = Field("since", "From", "moment")
 _RECORD_METRIC = Field("metric", "Metric", most=200)
 
 RECORD_ROUTES = (
@@ -324,8 +323,8 @@ RECORD_ROUTES = (
         "Recorded figures",
         (
             _RECORD_METRIC,
-            Field("system", "System", most=500),
-            Field("slice", "Slice", most=500),
+            _SYSTEM,
+            _SLICE,
             _SINCE,
         ),
     ),

@@ -218,12 +218,11 @@ _KIND_OF_PARAMETER: Mapping[str, FieldKind] = {
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
-def declared_field(declared: Parameter, label: str = "", **changes: Any) -> Field:
-    """The field that states a parameter: its name, type, limits, default, choices and help.
+def declared_field(declared: Parameter, **changes: Any) -> Field:
+    """The field that states a parameter: its name, also as label, type, default and help.
 
     Args:
         declared: the parameter.
-        label: for people; by default the name.
         changes: what the field has in another way.
     """
     name, default = declared.name, declared.default
@@ -233,7 +232,7 @@ def declared_field(declared: Parameter, label: str = "", **changes: Any) -> Fiel
     )
     web_field = Field(
         name,
-        label or name.replace("_", " ").capitalize(),
+        name.replace("_", " ").capitalize(),
         "json" if declared.repeatable else _KIND_OF_PARAMETER.get(declared.kind, "text"),
         required=declared.required,
         help=declared.sentence,
