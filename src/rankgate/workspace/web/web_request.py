@@ -215,7 +215,7 @@ _KIND_OF_PARAMETER: Mapping[str, FieldKind] = {
     "float": "number",
     "choice": "choice",
 }
-_TEXTS = {"type": "array", "items": {"type": "string"}}
+_TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
 
 
 def declared_field(declared: Parameter, **changes: Any) -> Field:
@@ -372,14 +372,14 @@ def _read_rows(field: Field, value: Any) -> list[dict[str, Any]]:
 def _read_json(field: Field, value: Any) -> Any:
     """Read an object or an array of JSON; its contents are checked later, by their reader."""
     name = field.label or field.name
-    kind, takes_words = field.schema["type"], "maxLength" in field.schema
-    if takes_words and isinstance(value, str) and len(value) <= field.schema["maxLength"]:
+    kind, max_length = field.schema["type"], field.schema.get("maxLength")
+    if isinstance(max_length, int) and isinstance(value, str) and len(value) <= max_length:
         value = value.split()
     if value in (None, "", []):
         if field.required:
             raise invalid_value(name, "is missing")
         return field.unset
-    kind = "array" if takes_words else kind
+    kind = "array" if max_length is not None else kind
     if not isinstance(value, dict if kind == "object" else list):
         raise invalid_value(name, f"is not an {kind} of JSON")
     texts = field.schema.get("items") == {"type": "string"}
