@@ -262,7 +262,7 @@ class _ColumnFacts:
         numbers = texts.cast(pl.Float64, strict=False)
         is_numeric = len(texts) > 0 and not numbers.null_count() and bool(numbers.is_finite().all())
         is_whole = is_numeric and bool((numbers == numbers.floor()).all())
-        few_values = texts.unique().head(_MAX_LABELS).to_list()
+        few_values = texts.unique(maintain_order=True).head(_MAX_LABELS).to_list()
         steps = numbers.diff().drop_nulls() if is_numeric else pl.Series([], dtype=pl.Float64)
         counts_up = (
             is_whole

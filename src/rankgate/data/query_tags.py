@@ -18,6 +18,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.run_companions import read
 from rankgate.data.streams.source import open_source
+from rankgate.data.table_rows import in_row_order
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
@@ -168,7 +169,8 @@ def _read_feature_tags(input_file: InputFile, tag_names: Sequence[str]) -> pl.Da
         .alias(f"{_FEATURE}{number}")
         for number in numbers
     ]
-    means = rows.select("query_id", *feature_values).group_by("query_id").mean().sort("query_id")
+    by_query = rows.select("query_id", *feature_values).group_by("query_id")
+    means = by_query.agg(in_row_order(pl.all()).mean()).sort("query_id")
     names = means.columns[1:]
     for name in names:
         if (means[name] == 0).all():

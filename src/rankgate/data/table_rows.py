@@ -2,8 +2,8 @@
 
 The module has, in this order: the position of a row (file and line) for error messages; rows
 of judgments or of a run unchanged from a file, with their defects; ranges of equal values in a
-column, such as the rows of each query; the search for duplicate pairs over all rows, without a
-Python object per row; and hashes of tables.
+column, such as the rows of each query; sums that are the same in every call; the search for
+duplicate pairs over all rows, without a Python object per row; and hashes of tables.
 
 A strict reader raises the first defect; `validate` reports all, so it needs the rows with
 duplicates, empty ids and unreadable numbers.
@@ -212,6 +212,19 @@ _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying los
 _MAX_ROWS = 1 << 16  # rows that have numbers of 16 bits
 _MAX_SORTED_LENGTH = 256  # the longest list that is sorted faster than looked through
 _SLOT_BITS = 18  # bits of the number of slots: 512 KB, several for each row
+
+
+def in_row_order(values: pl.Expr) -> pl.Expr:
+    """The numbers of a group, which Polars then adds in the order of the rows.
+
+    Without it Polars adds parts of a group in threads, so that the last digit of a sum or mean of
+    floats depends on the number of threads, and without ``maintain_order`` on the call.
+
+    >>> pl.DataFrame({"a": [1, 1], "b": [0.5, 1.5]}).group_by("a").agg(
+    ...     in_row_order(pl.col("b")).mean()).rows()
+    [(1, 1.0)]
+    """
+    return values.slice(0)  # of a slice there are no sums of parts
 
 
 def hash_pairs(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> NDArray[np.uint64]:

@@ -18,6 +18,32 @@ if TYPE_CHECKING:
 MEMORY = "2GB"
 """The memory that DuckDB may take before it uses the disk."""
 
+SUM_UNIT, SUM_LIMIT = 2.0**60, 2.0**32
+"""Sums of numbers below the limit count whole parts of 1, this many: see `exact_sum`."""
+
+
+def exact_sum(column: Any, where: Any = None) -> Any:  # noqa: ANN401 - columns of Ibis
+    """The sum of a column of numbers, the same in any order of the rows.
+
+    Threads add floats in another order every time, so that the last digit of their sum differs
+    between equal calls. Whole numbers have no such error: floats are added as multiples of 2⁻⁶⁰,
+    which those from 2⁻⁸ up are, to 2³². Larger ones, infinity and NaN are added as floats.
+
+    Args:
+        column: of an expression of Ibis.
+        where: the rows that count.
+    """
+    import ibis
+
+    if not column.type().is_floating():
+        return column.sum(where=where)
+    is_small = column.abs() < SUM_LIMIT
+    parts = ibis.cases((is_small, (column * SUM_UNIT).cast("decimal(38, 0)")), else_=None)
+    large = ibis.cases((is_small, None), else_=column)
+    small_sum = parts.sum(where=where).cast("float64") / SUM_UNIT
+    large_sum = large.sum(where=where)
+    return ibis.coalesce(small_sum + large_sum, small_sum, large_sum)
+
 
 class Database:
     """A DuckDB database in memory that spills to a temporary folder.
@@ -74,6 +100,12 @@ class Database:
         return rows.item(0, 0) if len(rows) else None
 
 
+# in SQL, of numbers that are far below 2⁶⁴ in all; the function takes all numbers
+_EXACT_SUM = (
+    "CREATE TEMP MACRO exact_sum(fraction) AS "
+    f"CAST(sum(CAST(fraction * {SUM_UNIT:.0f} AS DECIMAL(38, 0))) AS DOUBLE) / {SUM_UNIT:.0f}"
+)
+
 _DAMAGED = re.compile(r"(?i)magic bytes|too small|corrupt|invalid|parquet|snappy|zstd|gzip")
 _DAMAGED_FILE = "check that the file is whole", "damaged-file"
 _UNREADABLE_FILE = "check the path, its permissions and the space on the disk", "cannot-read"
@@ -124,6 +156,7 @@ def open_database(memory: str = MEMORY, threads: int | None = None) -> Iterator[
             # in a notebook without ipywidgets DuckDB has no bar, and refuses to switch it off
             with suppress(duckdb.InvalidInputException):
                 connection.execute("SET enable_progress_bar = false")
+            connection.execute(_EXACT_SUM)
             if threads:
                 connection.execute(f"SET threads = {int(threads)}")
             yield Database(connection, folder)

@@ -404,7 +404,12 @@ def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame 
     texts_by_query = all_texts.unique("query_id", keep="first", maintain_order=True)
     weights = header.select("query_id", "weight").filter(pl.col("weight").is_not_null())
     if (weights["weight"] != "1").any():
-        texts_by_query = texts_by_query.join(weights.unique("query_id"), on="query_id", how="left")
+        texts_by_query = texts_by_query.join(
+            weights.unique("query_id", keep="first"),
+            on="query_id",
+            how="left",
+            maintain_order="left",
+        )
     return texts_by_query if len(texts_by_query) else None
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Qrels
+from rankgate.data.table_rows import in_row_order
 
 if TYPE_CHECKING:
     from rankgate.data.logs.interactions import Interactions
@@ -29,8 +30,8 @@ _COMBINATIONS = {
     "max": pl.col("worth").max(),
     "last": pl.col("worth").last(),
     "first": pl.col("worth").first(),
-    "sum": pl.col("worth").sum(),
-    "mean": pl.col("worth").mean(),
+    "sum": in_row_order(pl.col("worth")).sum(),
+    "mean": in_row_order(pl.col("worth")).mean(),
 }
 
 

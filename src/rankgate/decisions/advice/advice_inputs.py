@@ -239,7 +239,7 @@ def planned_facts(answers: Answers) -> DataFacts:
 def _judged_share(system: ScoredRun, page: int) -> float | None:
     first_documents = system.lists.filter(pl.col("rank") <= page)
     share = (
-        first_documents.group_by("query_id")
+        first_documents.group_by("query_id", maintain_order=True)
         .agg(pl.col("grade").is_not_null().mean())["grade"]
         .mean()
     )

@@ -218,7 +218,8 @@ def judged_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     judged_shares = [is_judged.filter(pl.col("rank") <= k).mean().alias(str(k)) for k in cutoffs]
     rows = []
     for name, system in (("baseline", baseline), ("candidate", candidate)):
-        shares = system.lists.group_by("query_id").agg(judged_shares).drop("query_id")
+        by_query = system.lists.group_by("query_id", maintain_order=True)
+        shares = by_query.agg(judged_shares).drop("query_id")
         rows += [
             {"system": name, "k": k, "share": share.mean()}
             for k, share in zip(cutoffs, shares.iter_columns(), strict=True)

@@ -490,7 +490,7 @@ def undrawn_slices(
 ) -> Iterator[tuple[str, str, float]]:
     """Find tags and values of the model's queries that no judged query has, with their shares."""
     tags = [name for name in predictions.columns if name not in _UNTAGGED]
-    queries = predictions.unique("query_id")
+    queries = predictions.unique("query_id", keep="first")
     for tag in tags:
         values = queries.select("query_id", value=pl.col(tag).fill_null(""))
         shares_by_value = values.group_by("value").agg(

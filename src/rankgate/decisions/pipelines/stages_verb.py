@@ -13,6 +13,7 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Method, Test
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
@@ -284,7 +285,8 @@ def _values(
 def _means(systems: Sequence[ScoredRun]) -> pl.DataFrame:
     table = pl.concat(system.scores.with_columns(stage=pl.lit(system.name)) for system in systems)
     return table.group_by("stage", "metric", maintain_order=True).agg(
-        pl.col("value").mean().alias("mean"), pl.col("value").count().cast(pl.Int64).alias("n")
+        in_row_order(pl.col("value")).mean().alias("mean"),
+        pl.col("value").count().cast(pl.Int64).alias("n"),
     )
 
 

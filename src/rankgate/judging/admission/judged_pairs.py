@@ -23,6 +23,7 @@ from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
 from rankgate.data.qrels import Ratings, RepeatedJudgments, on_scale
 from rankgate.data.read import read_ratings
+from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.judging.rating.rating_tasks import pool_table
 from rankgate.measurement.stats.mean_intervals import t_interval
@@ -257,7 +258,7 @@ def bias_of(pairs: pl.DataFrame) -> Bias:
     """The judge's mean grade minus people's, as a whole and for each grade of people."""
     gap = pl.col(JUDGE) - pl.col(PEOPLE)
     by_query = pairs.group_by("query_id", maintain_order=True).agg(
-        gap.mean().alias("gap"), pl.len()
+        in_row_order(gap).mean().alias("gap"), pl.len()
     )
     weights = by_query["len"].to_numpy().astype(float)
     estimate = t_interval(by_query["gap"].to_numpy(), weights=weights)
@@ -273,8 +274,8 @@ def _grades(pairs: pl.DataFrame) -> pl.DataFrame:
     gap = pl.col("gap")
     grades = pairs.group_by(pl.col(PEOPLE).alias("grade")).agg(
         pl.len().cast(pl.Int64).alias("pairs"),
-        pl.col(JUDGE).mean().alias("mean"),
-        gap.mean().alias("bias"),
+        in_row_order(pl.col(JUDGE)).mean().alias("mean"),
+        in_row_order(gap).mean().alias("bias"),
         (gap == 0).mean().alias("equal"),
     )
     intervals = [
@@ -305,7 +306,7 @@ def _confusion(pairs: pl.DataFrame) -> pl.DataFrame:
 def share_over_queries(pairs: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:
     """The 95 % interval of a mean over pairs, leaving out one query at a time; None for few."""
     by_query = pairs.group_by("query_id", maintain_order=True).agg(
-        value.cast(pl.Float64).sum().alias("sum"), pl.len()
+        in_row_order(value.cast(pl.Float64)).sum().alias("sum"), pl.len()
     )
     total, n = by_query["sum"].to_numpy(), by_query["len"].to_numpy().astype(np.float64)
     if len(n) < FEWEST_CLUSTERS:

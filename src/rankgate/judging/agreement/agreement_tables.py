@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.present.result_frames import make_frame
+from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
 from rankgate.measurement.stats.rater_agreement import (
     FEWEST_CLUSTERS,
@@ -87,7 +88,7 @@ def rater_table(
     rater_figures = last.group_by("rater").agg(
         grade.count().cast(pl.Int64).alias("ratings"),
         grade.null_count().cast(pl.Int64).alias("cannot_tell"),
-        grade.mean().alias("mean"),
+        in_row_order(grade).mean().alias("mean"),
         (grade.drop_nulls().value_counts().struct.field("count").max() / grade.count()).alias(
             "top_share"
         ),
@@ -98,8 +99,8 @@ def rater_table(
     difference = grade - pl.col("others")
     overlap_figures = shared_ratings.group_by("rater").agg(
         pl.len().cast(pl.Int64).alias("overlap"),
-        difference.mean().alias("bias"),
-        pl.col("equal").mean().alias("agreement"),
+        in_row_order(difference).mean().alias("bias"),
+        in_row_order(pl.col("equal")).mean().alias("agreement"),
     )
     kappas = [
         (c.rater, c.kappa.value, c.kappa.low, min(c.kappa.high, 1.0))
@@ -150,7 +151,9 @@ _BIASES = {"rater": pl.String, "bias_low": pl.Float64, "bias_high": pl.Float64}
 def _bias_intervals(shared_ratings: pl.DataFrame) -> pl.DataFrame:
     """The interval of each rater's bias, leaving out one query at a time."""
     rows = []
-    by_query = shared_ratings.group_by("rater", "query_id").agg(pl.col("gap").sum(), pl.len())
+    by_query = shared_ratings.group_by("rater", "query_id").agg(
+        in_row_order(pl.col("gap")).sum(), pl.len()
+    )
     for (rater,), rater_rows in by_query.sort("rater", "query_id").group_by(
         "rater", maintain_order=True
     ):
@@ -304,9 +307,9 @@ def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
         shared_ratings.group_by("query_id")
         .agg(
             pl.col("doc_id").n_unique().cast(pl.Int64).alias("overlap"),
-            pl.col("equal").mean().alias("agreement"),
-            pl.col("spread").mean(),
-            pl.col("gap").mean().alias("mae"),
+            in_row_order(pl.col("equal")).mean().alias("agreement"),
+            in_row_order(pl.col("spread")).mean(),
+            in_row_order(pl.col("gap")).mean().alias("mae"),
         )
         .sort("agreement", "query_id")
     )
@@ -319,8 +322,8 @@ def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
         .group_by(pl.col("at").dt.strftime("%Y-%m").alias("period"))
         .agg(
             pl.struct(PAIR).n_unique().cast(pl.Int64).alias("overlap"),
-            pl.col("equal").mean().alias("agreement"),
-            pl.col("grade").mean().alias("mean"),
+            in_row_order(pl.col("equal")).mean().alias("agreement"),
+            in_row_order(pl.col("grade")).mean().alias("mean"),
         )
         .sort("period")
     )
@@ -368,8 +371,8 @@ def drift(ratings: Ratings) -> pl.DataFrame:
     )
     halves = shared_ratings.group_by("rater", "late").agg(
         pl.len().cast(pl.Int64).alias("pairs"),
-        pl.col("equal").mean().alias("agreement"),
-        pl.col("bias").mean().alias("bias"),
+        in_row_order(pl.col("equal")).mean().alias("agreement"),
+        in_row_order(pl.col("bias")).mean().alias("bias"),
         (pl.col("bias").var() / pl.len()).alias("error"),
     )
     first, last = (halves.filter(pl.col("late") == late).drop("late") for late in (False, True))

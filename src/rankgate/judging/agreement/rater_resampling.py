@@ -21,6 +21,7 @@ from rankgate.core.present.codec import encode_fields
 from rankgate.core.progress import step
 from rankgate.data import Qrels, read_qrels, read_run
 from rankgate.data.read import read_ratings
+from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
 from rankgate.judging.resolution.resolution import resolve_ratings
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -361,7 +362,7 @@ def _deltas(scorer: Scorer, systems: Sequence[ScoredRun]) -> np.ndarray[Any, np.
     """(M,) the differences of the means; an undefined mean is 0."""
     means = []
     for system in systems:
-        table = system.scores.group_by("metric").agg(pl.col("value").mean())
+        table = system.scores.group_by("metric").agg(in_row_order(pl.col("value")).mean())
         means.append(dict(table.iter_rows()))
     return np.array(
         [(means[1][label] or 0.0) - (means[0][label] or 0.0) for label, _ in scorer.metrics]

@@ -37,6 +37,7 @@ from rankgate.core.value_types import Schema
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import read_ratings
+from rankgate.data.table_rows import in_row_order
 from rankgate.judging.admission.judged_pairs import share_over_queries
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -268,7 +269,9 @@ def _shares(decided: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grades(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
-    means = labelled_ratings.group_by("gold").agg(pl.col("grade").mean().alias("mean"))
+    means = labelled_ratings.group_by("gold").agg(
+        in_row_order(pl.col("grade")).mean().alias("mean")
+    )
     counts = decided.group_by("gold").agg(
         pl.len().cast(pl.Int64).alias("pairs"),
         (pl.col("status") == WRONG).sum().cast(pl.Int64).alias("wrong"),

@@ -18,6 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.progress import progress
 from rankgate.core.value_types import Schema
 from rankgate.data.collection import Collection
+from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.counting_ratings import PAIR
@@ -74,8 +75,8 @@ def pool_lists(ranks: pl.DataFrame, systems: Sequence[str]) -> pl.DataFrame:
             pl.col("rank").min().alias("best_rank"),
             pl.len().cast(pl.Int64).alias("systems"),
             best.alias("first"),
-            worth.sum().alias("total"),
-            (worth**2).sum().alias("squares"),
+            in_row_order(worth).sum().alias("total"),
+            in_row_order(worth**2).sum().alias("squares"),
         )
         .with_columns(
             deviation.alias("disagreement"),

@@ -16,6 +16,7 @@ from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
 from rankgate.core.value_types import Schema
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
+from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.judging.pooling.pool_sampling import DEPTH
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
@@ -254,7 +255,7 @@ def _tau(all_means: Mapping[str, float], means_without: Mapping[str, float]) -> 
 def _summary(table: pl.DataFrame) -> pl.DataFrame:
     loss = pl.col("loss")
     return table.group_by("metric", maintain_order=True).agg(
-        loss.mean().alias("mean_loss"),
+        in_row_order(loss).mean().alias("mean_loss"),
         loss.max().alias("largest_loss"),
         pl.col("run").sort_by("loss", "run", descending=[True, False]).first(),
     )

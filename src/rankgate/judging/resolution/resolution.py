@@ -18,7 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode, frame
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
-from rankgate.data.table_rows import RowLocation
+from rankgate.data.table_rows import RowLocation, in_row_order
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
 from rankgate.judging.grade_transformers import refuse_outside
 from rankgate.measurement.stats.dawid_skene import dawid_skene
@@ -84,7 +84,7 @@ def _majority(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mean(table: pl.DataFrame) -> pl.DataFrame:
-    return _aggregate(table, pl.col("grade").mean())
+    return _aggregate(table, in_row_order(pl.col("grade")).mean())
 
 
 def _median(table: pl.DataFrame) -> pl.DataFrame:
@@ -345,7 +345,11 @@ class ResolvedJudgments(Result):
         if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
             return ()
         sample_rows = table.filter(pl.col("inclusion").is_not_null())
-        rates = sample_rows.group_by("stratum").agg(pl.col("inclusion").mean()).sort("stratum")
+        rates = (
+            sample_rows.group_by("stratum")
+            .agg(in_row_order(pl.col("inclusion")).mean())
+            .sort("stratum")
+        )
         low, high = rates["inclusion"].min(), rates["inclusion"].max()
         if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
             return ()

@@ -21,6 +21,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.column_map import map_columns
+from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.stats.weighted_means import chance_of_sample, estimate_population
 
@@ -220,12 +221,12 @@ class ModelSaw:
 def _grades_by_query(lists: Sequence[pl.DataFrame]) -> tuple[np.ndarray, np.ndarray]:
     """(N,) queries, and (N, 4) mean, spread, shares of the lowest and highest grade of each."""
     pairs = pl.concat([table.select(*_PAIR, "grade") for table in lists])
-    pairs = pairs.drop_nulls("grade").unique(_PAIR)
+    pairs = pairs.drop_nulls("grade").unique(_PAIR, keep="first", maintain_order=True)
     grade, low, high = pl.col("grade"), pairs["grade"].min(), pairs["grade"].max()
     table = (
         pairs.group_by("query_id")
         .agg(
-            mean=grade.mean(),
+            mean=in_row_order(grade).mean(),
             spread=grade.std(ddof=0),
             lowest=(grade == low).mean(),
             highest=(grade == high).mean(),
@@ -335,7 +336,7 @@ def score_by_model(
     models = [model.scored(run) for run in runs]
     if sample.documents is None:
         _refuse_partial_judgments(systems, models)
-        judged = people.table["query_id"].unique().to_list()
+        judged = people.table["query_id"].unique(maintain_order=True).to_list()
         saw = saw.with_difference(judged, models, sample)
         return ModelScores(unseen, model, systems, models, saw)
     from rankgate.measurement.evaluation.sampled_documents import correct_runs  # few ask for it

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.data.table_rows import in_row_order
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Schema
@@ -67,7 +68,9 @@ def slice_means(
             joined = values.join(tag_values, on="query_id", maintain_order="left")
             mean, n = pl.col("mean"), pl.col("mean").count().cast(pl.Int64).alias("n")
             if sample is None:
-                means = joined.group_by("value", "metric", maintain_order=True).agg(n, mean.mean())
+                means = joined.group_by("value", "metric", maintain_order=True).agg(
+                    n, in_row_order(mean).mean()
+                )
             else:
                 judged = (
                     joined.filter(mean.is_not_null())["query_id"]
@@ -82,7 +85,7 @@ def slice_means(
                     return_dtype=pl.Float64,
                 )
                 counts = pl.when(mean.is_not_null()).then(weight)
-                share = (mean * counts).sum() / counts.sum()
+                share = in_row_order(mean * counts).sum() / in_row_order(counts).sum()
                 means = joined.group_by("value", "metric", maintain_order=True).agg(
                     n, share.alias("mean")
                 )

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.run_sources import score
 
@@ -132,7 +133,8 @@ def _correct_run(
     before = _score_values(scorer, model_grades, run).rename({"value": "before"})
     parts = _measure_parts(scorer, model_grades, graded, run, before)
     sums = parts.group_by(_VALUE).agg(
-        (pl.col("part") / pl.col("inclusion")).sum().alias("more"), pl.col("part").sum()
+        in_row_order(pl.col("part") / pl.col("inclusion")).sum().alias("more"),
+        in_row_order(pl.col("part")).sum(),
     )
     table = mixed.scores.join(before, on=_VALUE, how="left", maintain_order="left").join(
         sums, on=_VALUE, how="left", maintain_order="left"
@@ -216,7 +218,9 @@ def _measure_copies(
     sorted_rows = rows.sort("query_id", maintain_order=True)
     copied = replace(run, pieces=lambda: iter([sorted_rows]), rankings=None, queries=None)
     after = _score_values(scorer, copies, copied).rename({"query_id": "copy"})
-    joined = after.join(differing, on="copy").join(before, on=_VALUE)
+    joined = after.join(differing, on="copy", maintain_order="left").join(
+        before, on=_VALUE, maintain_order="left"
+    )
     change = (pl.col("value") - pl.col("before")).alias("part")
     return joined.select(*_VALUE, "doc_id", "inclusion", change).filter(pl.col("part") != 0)
 

@@ -19,6 +19,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.streams.source import open_source
+from rankgate.data.table_rows import in_row_order
 from rankgate.data.text.text_values import BOM
 from rankgate.measurement.stats.multiple_comparisons import Correction
 from rankgate.online.experiments.effects import Relative
@@ -299,7 +300,7 @@ def _sum_by_day(rows: pl.DataFrame) -> pl.DataFrame:
     names = [name for name in ("value", "per") if name in rows.columns]
     if rows["unit"].is_unique().all():
         return rows
-    return rows.group_by("unit", "day").agg(pl.col(name).sum() for name in names)
+    return rows.group_by("unit", "day", maintain_order=True).agg(in_row_order(pl.col(names)).sum())
 
 
 def _read_table(data: UnitsLike) -> tuple[pl.DataFrame, str]:

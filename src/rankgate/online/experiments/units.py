@@ -16,12 +16,14 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.table_rows import in_row_order
 from rankgate.online.events.diagnosis import diagnose_events
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi import Kpi
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.kpi_table import winsor_limit
 from rankgate.online.indicators.search_tables import KpiTables
+from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
     from rankgate.online.events.events import Events, OpenEvents
@@ -152,14 +154,14 @@ class Units:
         """
         rows = self.rows[measure.name]
         if measure.quantile is None:
-            sums = [pl.col(name).sum() for name in ("value", "per") if name in rows.columns]
-            rows = rows.group_by("unit").agg(sums)
+            names = [name for name in ("value", "per") if name in rows.columns]
+            rows = rows.group_by("unit").agg(in_row_order(pl.col(names)).sum())
             if cap is not None and len(rows):
                 limit = rows["value"].quantile(cap, interpolation="linear")
                 rows = rows.with_columns(pl.col("value").clip(upper_bound=limit))
             if measure.name in self.before:
                 rows = _add_covariates(rows, self.before[measure.name])
-        return self.arms.select("unit", "variant").join(rows, "unit")
+        return self.arms.select("unit", "variant").join(rows, "unit", maintain_order="left_right")
 
 
 def _add_covariates(rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +179,7 @@ def assign_arms(frame: pl.DataFrame, segments: Sequence[str] = ()) -> tuple[pl.D
     Segments are those of a unit's first row.
     """
     assigned = frame.filter(pl.col("unit").is_not_null(), pl.col("variant").is_not_null())
-    grouped = assigned.group_by("unit").agg(
+    grouped = assigned.group_by("unit", maintain_order=True).agg(
         pl.col("variant").min(),
         pl.col("variant").n_unique().alias("several"),
         pl.col("day").min(),
@@ -260,13 +262,14 @@ def read_units_from_events(
     start = start or arms["day"].min()  # type: ignore[assignment]
     rows, before = {}, {}
     for measure in measures:
-        sums = _kpi_sums(log_tables, measure, unit)
+        # DuckDB gives rows in any order; that of the rows of a unit decides the sum's last digit
+        sums = _kpi_sums(log_tables, measure, unit).sort("day", "value")
         unit_sums = sums.join(arms.select("unit"), "unit", how="semi")
         rows[measure.name] = unit_sums.filter(_period_filter(start, end))
         if covariates and start is not None and measure.quantile is None:
-            names = [pl.col(name).sum() for name in ("value", "per")]
-            before[measure.name] = (
-                unit_sums.filter(pl.col("day") < start).group_by("unit").agg(names)
+            earlier_sums = unit_sums.filter(pl.col("day") < start)
+            before[measure.name] = earlier_sums.group_by("unit").agg(
+                in_row_order(pl.col("value", "per")).sum()
             )
     logged = _logged_counts(log_tables, arms, unit, start, end) if variants else None
     label = "the log"
@@ -304,7 +307,7 @@ def _read_arms(
         assigned = assigned.filter(assigned.day.isnull() | (assigned.day <= end))
     last = {name: assigned[name].max() for name in segments}
     grouped = assigned.group_by("unit", "variant").aggregate(day=assigned.day.min(), **last)
-    arm_rows = _collect(log_tables, grouped)
+    arm_rows = _collect(log_tables, grouped).sort("unit", "variant")
     if arm_rows.is_empty():
         columns_text = f"a {unit} and a variant" if variants else f"a {unit}"
         problem = (
@@ -316,10 +319,7 @@ def _read_arms(
 
 def _collect(log_tables: KpiTables, expression: Any) -> pl.DataFrame:  # noqa: ANN401 - of Ibis
     sql = search_tables.load_ibis().to_sql(expression, dialect="duckdb")
-    frame = log_tables.base.rows(str(sql))
-    if "day" in frame.columns:
-        frame = frame.with_columns(pl.col("day").cast(pl.Date))
-    return frame
+    return log_tables.base.rows(str(sql)).with_columns(pl.col("day").cast(pl.Date))
 
 
 def _kpi_sums(log_tables: KpiTables, measure: Measure, unit: str) -> pl.DataFrame:
@@ -347,9 +347,9 @@ def _kpi_sums(log_tables: KpiTables, measure: Measure, unit: str) -> pl.DataFram
     kpi_rows = kpi_rows.filter(kpi_rows.unit.notnull())
     if measure.quantile is not None:
         return _collect(log_tables, kpi_rows.filter(kpi_rows.value.notnull()))
-    denominator = kpi_rows.per.sum() if kpi.per else kpi_rows.value.count()
+    denominator = exact_sum(kpi_rows.per) if kpi.per else kpi_rows.value.count()
     summed = kpi_rows.group_by("unit", "day").aggregate(
-        value=kpi_rows.value.sum().fill_null(0.0), per=denominator.cast("float64")
+        value=exact_sum(kpi_rows.value).fill_null(0.0), per=denominator.cast("float64")
     )
     return _collect(log_tables, summed.filter(summed.per > 0))
 

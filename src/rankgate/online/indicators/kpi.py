@@ -9,6 +9,7 @@ from typing import Any, Literal
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
 from rankgate.online.events.log_checks import Subject
+from rankgate.online.log_database import exact_sum
 
 Unit = Literal["share", "count", "rank", "seconds", "ms", "money", "score", "pages", "days", "MB"]
 
@@ -74,10 +75,10 @@ class Kpi(Declared):
             column = column.cast("int64")
         if limit is not None:
             column = column.clip(upper=limit)
-        total = column.count() if self.per is None else self.per(table).sum()
+        total = column.count() if self.per is None else exact_sum(self.per(table))
         value = (
             column.quantile(self.quantile)
             if self.quantile is not None
-            else column.sum() / total.nullif(0)
+            else exact_sum(column) / total.nullif(0)
         )
         return {f"{self.name}.value": value.cast("float64"), f"{self.name}.n": total.cast("int64")}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
 from rankgate.online.events.event_table import add_goal_columns, goal_times, parse_goals
+from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rankgate.online.log_database import Database
 
 
+_RANKS = 1 << 20  # more than a list has
 _TYPES = {
     "event_id": "string",
     "at": "timestamp('UTC')",
@@ -158,6 +160,10 @@ def searches(rows: ir.Table) -> ir.Table:
         return lib.coalesce(*candidates, column.max())
 
     is_search, is_click = search_events.kind == "search", search_events.kind == "click"
+    # by time, and by rank where clicks have the same time, as in logs of whole seconds
+    epoch = lib.literal("1970-01-01T00:00:00Z", type=_TYPES["at"])
+    milliseconds = search_events.at.delta(epoch, unit="millisecond")
+    click_order = milliseconds * _RANKS + search_events["rank"].fill_null(0)
     grouped = search_events.group_by("query_event_id").aggregate(
         at=lib.coalesce(search_events.at.min(where=is_search), search_events.at.min()),
         query=search_events.query.max(),
@@ -179,12 +185,12 @@ def searches(rows: ir.Table) -> ir.Table:
         shown=(search_events.kind == "impression").sum(),
         clicks=is_click.sum(),
         top_rank=search_events["rank"].min(where=is_click),
-        first_rank=search_events["rank"].argmin(search_events.at, where=is_click),
-        last_rank=search_events["rank"].argmax(search_events.at, where=is_click),
+        first_rank=search_events["rank"].argmin(click_order, where=is_click),
+        last_rank=search_events["rank"].argmax(click_order, where=is_click),
         first_click_at=search_events.at.min(where=is_click),
         carts=(search_events.kind == "add_to_cart").sum(),
         purchases=(search_events.kind == "purchase").sum(),
-        revenue=search_events.value.sum(where=search_events.kind == "purchase"),
+        revenue=exact_sum(search_events.value, where=search_events.kind == "purchase"),
         priced=search_events.value.count(where=search_events.kind == "purchase"),
         answer=attribute("answer", "boolean"),
         inference_ms=attribute("inference_ms", "float64"),
@@ -323,7 +329,7 @@ def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -
         end=session_events.at.max(),
         views=session_events.kind.isin(["click"]).sum(),
         purchases=(session_events.kind == "purchase").sum(),
-        revenue=session_events.value.sum(where=session_events.kind == "purchase"),
+        revenue=exact_sum(session_events.value, where=session_events.kind == "purchase"),
         priced=session_events.value.count(where=session_events.kind == "purchase"),
         **goal_times(session_events, goal_rules),
     )

@@ -96,11 +96,12 @@ _PARTS = (
 )
 # the dot product of two users' parts, summed over pairs: (|sum|^2 - sum of |.|^2)
 _QUERIES = (
-    "SELECT query, users, clicks, documents, abs(sum(p * log2(p))) AS entropy, "
-    "abs(sum(p * log2(p))) + (documents - 1) / (2 * users * ln(2)) AS corrected, "
-    "1 - (sum(whole * whole) - sum(squares)) / (users * (users - 1)) AS distance FROM (SELECT "
-    "query, doc_id, sum(part) AS whole, sum(part * part) AS squares, "
-    "sum(part) / max(u.users) AS p, max(u.users) AS users, max(u.clicks) AS clicks, "
+    "SELECT query, users, clicks, documents, abs(exact_sum(p * log2(p))) AS entropy, "
+    "abs(exact_sum(p * log2(p))) + (documents - 1) / (2 * users * ln(2)) AS corrected, "
+    "1 - (exact_sum(whole * whole) - exact_sum(squares)) / (users * (users - 1)) AS distance "
+    "FROM (SELECT "
+    "query, doc_id, exact_sum(part) AS whole, exact_sum(part * part) AS squares, "
+    "exact_sum(part) / max(u.users) AS p, max(u.users) AS users, max(u.clicks) AS clicks, "
     "max(u.documents) AS documents FROM parts JOIN "
     "(SELECT query, count(DISTINCT person) AS users, count(*) AS clicks, count(DISTINCT doc_id) AS "
     "documents FROM parts GROUP BY 1) u USING (query) WHERE u.users >= $1 GROUP BY 1, 2) GROUP BY "

@@ -180,9 +180,9 @@ def personalization(
         treatments = _treatments(base, control)
         rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
         rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)
-        grouped = rows.join(_groups(base, groups), on="user", how="left").with_columns(
-            pl.col("group").fill_null("other")
-        )
+        grouped = rows.join(
+            _groups(base, groups), on="user", how="left", maintain_order="left"
+        ).with_columns(pl.col("group").fill_null("other"))
         distances = _list_distances(base, control, treatments, ranks)
     lifts, interactions = _compare_groups(grouped, control, treatments)
     grouped_by = "activity" if groups is None else "file"
@@ -240,17 +240,18 @@ def _list_distances(
     rows = []
     for name in (control, *treatments):
         within_variant = base.rows(
-            "SELECT count(*) AS queries, avg(far) AS far FROM (SELECT 1 - sum(times * (times - 1)) "
-            "/ (max(users) * (max(users) - 1) * max(size)) AS far FROM counted JOIN sized USING "
-            "(query, variant) WHERE variant = $1 AND users > 1 GROUP BY query)",
+            "SELECT count(*) AS queries, avg(far ORDER BY far) AS far FROM (SELECT 1 - "
+            "sum(times * (times - 1)) / (max(users) * (max(users) - 1) * max(size)) AS far FROM "
+            "counted JOIN sized USING (query, variant) WHERE variant = $1 AND users > 1 GROUP BY "
+            "query)",
             (name,),
         ).row(0)
         from_control = base.first_value(
-            "SELECT avg(1 - shared / (a.users * b.users * greatest(a.size, b.size))) FROM (FROM "
-            "sized WHERE variant = $1) a JOIN (FROM sized WHERE variant = $2) b USING (query) JOIN "
-            "(SELECT a.query, coalesce(sum(a.times * b.times), 0) AS shared FROM (FROM counted "
-            "WHERE variant = $1) a LEFT JOIN (FROM counted WHERE variant = $2) b USING (query, "
-            "doc_id) GROUP BY 1) USING (query)",
+            "SELECT avg(far ORDER BY far) FROM (SELECT 1 - shared / (a.users * b.users * "
+            "greatest(a.size, b.size)) AS far FROM (FROM sized WHERE variant = $1) a JOIN (FROM "
+            "sized WHERE variant = $2) b USING (query) JOIN (SELECT a.query, coalesce(sum(a.times "
+            "* b.times), 0) AS shared FROM (FROM counted WHERE variant = $1) a LEFT JOIN (FROM "
+            "counted WHERE variant = $2) b USING (query, doc_id) GROUP BY 1) USING (query))",
             (name, control),
         )
         rows.append(

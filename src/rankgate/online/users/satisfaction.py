@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.value_types import Schema
 from rankgate.data import read_qrels
+from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
 from rankgate.measurement.stats.rank_correlation import spearman
@@ -166,15 +167,15 @@ def correlate_kpis(
     rows = []
     for level, column in (("query", "query"), ("day", "day")):
         weighted = pl.col("value") * pl.col("searches")
-        mean = values.group_by("metric", column).agg(
-            metric_value=weighted.sum() / pl.col("searches").sum()
+        mean = values.group_by("metric", column, maintain_order=True).agg(
+            metric_value=in_row_order(weighted).sum() / pl.col("searches").sum()
         )
         for kpi in kpis:
             figures = _kpi_values(base, kpi, column, success)
             if figures is None:
                 continue
             for (metric,), metric_values in mean.group_by("metric", maintain_order=True):
-                joined = metric_values.join(figures, on=column).drop_nulls()
+                joined = metric_values.join(figures, on=column, maintain_order="left").drop_nulls()
                 correlation = spearman(
                     joined["metric_value"].to_numpy(), joined["value"].to_numpy()
                 )
@@ -200,7 +201,7 @@ def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> 
         base.rows(_SHOWN_LISTS).with_row_index("list").with_columns(pl.col("list").cast(pl.String))
     )
     judged = read_qrels(qrels).by_document().table.select("query_id", "doc_id", "grade")
-    judged_lists = lists.join(judged.select(query="query_id").unique(), on="query")
+    judged_lists = lists.join(judged.select(query="query_id"), on="query", how="semi")
     if judged_lists.is_empty():
         problem = (
             "no query of the log is judged; its query texts must be the ids of judged queries."
@@ -216,7 +217,9 @@ def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> 
     refuse_no_shared_document("the log", evaluated_run.counts.cautions)
     table = evaluated_run.table.select(list="query_id", metric="metric", value="value")
     return (
-        judged_lists.select("list", "query", "day", "searches").join(table, on="list").drop_nulls()
+        judged_lists.select("list", "query", "day", "searches")
+        .join(table, on="list", maintain_order="left_right")
+        .drop_nulls()
     )
 
 
@@ -301,8 +304,10 @@ def _week_of(column: str = "day") -> pl.Expr:
 
 def _group_rates(rows: pl.DataFrame, keys: Sequence[str]) -> Iterable[dict[str, object]]:
     """The rate of each group, with users as units."""
-    summed = rows.group_by(*keys, "user").agg(pl.col("total", "count").sum())
-    for names, group_rows in summed.group_by(*keys, maintain_order=False):
+    summed = rows.group_by(*keys, "user", maintain_order=True).agg(
+        in_row_order(pl.col("total", "count")).sum()
+    )
+    for names, group_rows in summed.group_by(*keys, maintain_order=True):
         estimate = user_rate(group_rows["total"].to_numpy(), group_rows["count"].to_numpy())
         half = _Z * estimate.error if estimate.users >= _MIN_USERS else math.nan
         low, high = (None if math.isnan(half) else estimate.value + sign * half for sign in (-1, 1))
@@ -355,7 +360,7 @@ def _add_ages(rows: pl.DataFrame, active_days: pl.DataFrame) -> pl.DataFrame:
     for of_variant in (False, True):
         keys = ["user", "variant"] if of_variant else ["user"]
         first_day = active_days.group_by(keys).agg(first=pl.col("day").min())
-        joined = rows.join(first_day, on=keys)
+        joined = rows.join(first_day, on=keys, maintain_order="left")
         if of_variant:
             joined = joined.filter(pl.col("variant").is_not_null())
         else:

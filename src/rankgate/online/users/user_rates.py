@@ -13,6 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.search_tables import KpiTables
+from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -96,14 +97,16 @@ def sum_kpis_by_user(
         value = kpi.of(rows)
         if value.type().is_boolean():
             value = value.cast("int64")
-        count = value.count() if kpi.per is None else kpi.per(rows).sum()
+        count = value.count() if kpi.per is None else exact_sum(kpi.per(rows))
         keys = [rows[name] for name in ("user", *by)]
         sums = rows.group_by(keys).aggregate(
-            total=value.sum().cast("float64"), count=count.cast("float64")
+            total=exact_sum(value).cast("float64"), count=count.cast("float64")
         )
         sums_by_user = base.rows(str(search_tables.load_ibis().to_sql(sums, dialect="duckdb")))
         frames.append(
-            sums_by_user.select(pl.lit(kpi.name).alias("kpi"), "user", *by, "total", "count")
+            sums_by_user.select(pl.lit(kpi.name).alias("kpi"), "user", *by, "total", "count").sort(
+                "user", *by
+            )  # as DuckDB gives groups in any order
         )
     if not frames:
         raise UsageError("the log has nothing for these KPIs.", code="no-values")

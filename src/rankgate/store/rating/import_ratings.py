@@ -127,7 +127,7 @@ def add_ratings(
     statement = insert(connection, ratings).on_conflict_do_nothing(index_elements=["rating_id"])
     for chunk in rating_rows.iter_slices(CHUNK_ROWS):
         connection.execute(statement, [row | common_values for row in chunk.iter_rows(named=True)])
-    fill(connection, rating_rows["task"].drop_nulls().unique().to_list())
+    fill(connection, rating_rows["task"].drop_nulls().unique(maintain_order=True).to_list())
     return _count(connection, project) - earlier_count
 
 

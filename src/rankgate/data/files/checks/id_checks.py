@@ -301,7 +301,7 @@ def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
     and three standard errors.
     """
     judged_results = scored_run.judged_documents.filter(pl.col("grade") >= 0)
-    correlations = judged_results.group_by("query_id").agg(
+    correlations = judged_results.group_by("query_id", maintain_order=True).agg(
         correlation=pl.corr(pl.col("grade"), -pl.col("position").cast(pl.Float64))
     )["correlation"]
     finite_correlations = correlations.filter(correlations.is_finite()).to_numpy()

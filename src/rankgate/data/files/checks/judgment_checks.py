@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.data.files.checks.check_declarations import PAIR, Found, check, count_noun, first_few
 from rankgate.data.qrels import on_scale
 from rankgate.data.query_tags import CLUSTER, find_near_copies
+from rankgate.data.table_rows import in_row_order
 
 if TYPE_CHECKING:
     from rankgate.data.files.checks.check_declarations import RawQrels
@@ -351,7 +352,9 @@ def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
     is_mixed = (steps > 0).any() & (steps < 0).any()
     query_lists = _hash_queries(qrels, pl.col("grade").implode(), mixed=is_mixed)
     sums = (
-        qrels.graded.join(log_chances, on="grade").group_by("query_id").agg(pl.col("chance").sum())
+        qrels.graded.join(log_chances, on="grade", maintain_order="left")
+        .group_by("query_id")
+        .agg(in_row_order(pl.col("chance")).sum())
     )
     pairs = len(query_lists) * (len(query_lists) - 1) / 2
     rare_lists = query_lists.join(sums, on="query_id").filter(

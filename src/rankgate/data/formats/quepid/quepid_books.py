@@ -415,7 +415,8 @@ def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
     kept_parts = ("qrels", "ratings", "documents") if has_pairs else ("qrels", "ratings")
     corrected_pairs = [
-        " ".join(row) for row in repeated_ratings.select(*_PAIR, "rater").unique().iter_rows()
+        " ".join(row)
+        for row in repeated_ratings.select(*_PAIR, "rater").unique(maintain_order=True).iter_rows()
     ]
     return (
         *find_losses(contents, _BOOK_CSV_NAME, *kept_parts),

@@ -26,7 +26,7 @@ def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
     slice_label = f" for {rule.slice}" if rule.slice else ""
     judged_shares = {}
     for system in ("baseline", "candidate"):
-        lists = tops.filter(pl.col("system") == system).group_by("query_id")
+        lists = tops.filter(pl.col("system") == system).group_by("query_id", maintain_order=True)
         mean = lists.agg(pl.col("grade").is_not_null().mean())["grade"].mean()
         judged_shares[system] = mean if isinstance(mean, float) else 0.0
     floor = rule["at_least"]

@@ -21,6 +21,7 @@ from rankgate.core.output_files import FileVersion, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
+from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.gating.policy import find_policy, load_default_policy, read
 from rankgate.decisions.gating.saved import baseline_file
 from rankgate.decisions.gating.saved.baseline_file import (
@@ -128,7 +129,9 @@ class SavedBaseline:
     def summary(self) -> BaselineSummary:
         """The baseline's facts for readers, without its queries."""
         system = self.baseline.system
-        means = dict(system.scores.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+        means = dict(
+            system.scores.group_by("metric").agg(in_row_order(pl.col("value")).mean()).iter_rows()
+        )
         return BaselineSummary(
             name=self.baseline.name,
             file=str(self.path),

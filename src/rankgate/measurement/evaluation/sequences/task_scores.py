@@ -14,6 +14,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import read_qrels
 from rankgate.data.run_scores import Counts, RunScores
+from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.evaluation.metric_selection import SEQUENCE
 from rankgate.measurement.evaluation.sequences.task_rankings import Passages, TaskRows, Tasks
 from rankgate.measurement.metrics.metric_name_parser import parse
@@ -218,9 +219,11 @@ def _ranking_means(label: str, base: RunScores, tasks: Tasks) -> Found:
     table = pl.DataFrame(
         {"query_id": base.query_ids, "value": value, "why": reason_codes.astype(np.int64)}
     ).with_columns(pl.col("value").fill_nan(None))
-    by_task = tasks.table.select("query_id", SEQUENCE).join(table, on="query_id", how="left")
+    by_task = tasks.table.select("query_id", SEQUENCE).join(
+        table, on="query_id", how="left", maintain_order="left"
+    )
     means_by_task = by_task.group_by(SEQUENCE).agg(
-        pl.col("value").mean(), pl.col("why").min().fill_null(MISSING)
+        in_row_order(pl.col("value")).mean(), pl.col("why").min().fill_null(MISSING)
     )
     joined = pl.DataFrame({SEQUENCE: tasks.names}).join(
         means_by_task, on=SEQUENCE, how="left", maintain_order="left"

@@ -107,7 +107,8 @@ def read_ranking(path: str | Path, *, topics: str, by: str, depth: int | None = 
     if by == "rank":
         rows = rows.with_columns(score=-pl.col("rank"))
     if depth:
-        rows = rows.sort("score", "doc_id", descending=True).group_by("query_id").head(depth)
+        rows = rows.sort("score", "doc_id", descending=True)
+        rows = rows.group_by("query_id", maintain_order=True).head(depth)
     return read_run(rows.select("query_id", "doc_id", "score"))
 
 
