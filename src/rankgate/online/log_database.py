@@ -19,10 +19,10 @@ MEMORY = "2GB"
 """The memory that DuckDB may take before it uses the disk."""
 
 SUM_UNIT, SUM_LIMIT = 2.0**60, 2.0**32
-"""Sums of numbers below the limit count whole parts of 1, this many: see `exact_sum`."""
+"""Numbers below the limit are added as multiples of 1 / SUM_UNIT: see `exact_sum`."""
 
 
-def exact_sum(column: Any, where: Any = None) -> Any:  # noqa: ANN401 - columns of Ibis
+def exact_sum(column: Any, condition: Any = None) -> Any:  # noqa: ANN401 - columns of Ibis
     """The sum of a column of numbers, the same in any order of the rows.
 
     Threads add floats in another order every time, so that the last digit of their sum differs
@@ -31,17 +31,17 @@ def exact_sum(column: Any, where: Any = None) -> Any:  # noqa: ANN401 - columns 
 
     Args:
         column: of an expression of Ibis.
-        where: the rows that count.
+        condition: of the rows that are added; all by default.
     """
     import ibis
 
     if not column.type().is_floating():
-        return column.sum(where=where)
+        return column.sum(where=condition)
     is_small = column.abs() < SUM_LIMIT
-    parts = ibis.cases((is_small, (column * SUM_UNIT).cast("decimal(38, 0)")), else_=None)
-    large = ibis.cases((is_small, None), else_=column)
-    small_sum = parts.sum(where=where).cast("float64") / SUM_UNIT
-    large_sum = large.sum(where=where)
+    unit_counts = ibis.cases((is_small, (column * SUM_UNIT).cast("decimal(38, 0)")), else_=None)
+    large_values = ibis.cases((is_small, None), else_=column)
+    small_sum = unit_counts.sum(where=condition).cast("float64") / SUM_UNIT
+    large_sum = large_values.sum(where=condition)
     return ibis.coalesce(small_sum + large_sum, small_sum, large_sum)
 
 

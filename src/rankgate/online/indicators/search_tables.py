@@ -190,7 +190,7 @@ def searches(rows: ir.Table) -> ir.Table:
         first_click_at=search_events.at.min(where=is_click),
         carts=(search_events.kind == "add_to_cart").sum(),
         purchases=(search_events.kind == "purchase").sum(),
-        revenue=exact_sum(search_events.value, where=search_events.kind == "purchase"),
+        revenue=exact_sum(search_events.value, search_events.kind == "purchase"),
         priced=search_events.value.count(where=search_events.kind == "purchase"),
         answer=attribute("answer", "boolean"),
         inference_ms=attribute("inference_ms", "float64"),
@@ -329,7 +329,7 @@ def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -
         end=session_events.at.max(),
         views=session_events.kind.isin(["click"]).sum(),
         purchases=(session_events.kind == "purchase").sum(),
-        revenue=exact_sum(session_events.value, where=session_events.kind == "purchase"),
+        revenue=exact_sum(session_events.value, session_events.kind == "purchase"),
         priced=session_events.value.count(where=session_events.kind == "purchase"),
         **goal_times(session_events, goal_rules),
     )
