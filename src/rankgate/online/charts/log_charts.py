@@ -24,6 +24,7 @@ from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.users.personalization_impact import ALL
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.online.indicators.kpi_table import KpiTable
     from rankgate.online.users.intent_diversity import IntentDiversity
     from rankgate.online.users.personalization_impact import PersonalizationImpact
@@ -212,7 +213,7 @@ def novelty(result: Satisfaction) -> Picture:
     )
 
 
-def _band(rows: list[dict[str, Any]], name: str, field: str, title: str | None) -> Any:
+def _band(rows: list[dict[str, Json]], name: str, field: str, title: str | None) -> Any:
     alt = load_altair()
     kpi_rows = [row for row in rows if row["kpi"] == name]
     axis = alt.Axis(format="%d %b", tickCount=5) if field.endswith("T") else alt.Axis(tickMinStep=1)

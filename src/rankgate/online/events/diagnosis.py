@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -25,7 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import (
@@ -36,6 +36,10 @@ from rankgate.online.events.ingest import (
 )
 from rankgate.online.events.log_checks import CHECKS, VIEWS, Check
 from rankgate.online.log_database import Database
+
+if TYPE_CHECKING:
+    from rankgate.online.events.manifest import Manifest
+
 
 UNMAPPED = "unmapped-actions"
 """The code of the finding about actions that no kind is known for."""
@@ -110,7 +114,7 @@ class Diagnosis(Result):
     counts: pl.DataFrame
     first: str
     last: str
-    privacy: Mapping[str, Any]
+    privacy: JsonObject
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -322,7 +326,7 @@ def doctor(
 
 
 def diagnose_events(
-    base: Database, manifest: Mapping[str, Any], split: Mapping[str, float] | None = None
+    base: Database, manifest: Manifest, split: Mapping[str, float] | None = None
 ) -> Diagnosis:
     """The diagnosis of the view ``events``."""
     import polars as pl
@@ -387,7 +391,7 @@ def _run_check(base: Database, check: Check, total: int) -> LogFinding | None:
     )
 
 
-def _find_unmapped_actions(manifest: Mapping[str, Any]) -> LogFinding | None:
+def _find_unmapped_actions(manifest: Manifest) -> LogFinding | None:
     """Actions that no kind is known for, with the lines of a mapping that name them."""
     files = manifest.get("files", {}).values()
     actions = unmapped_actions(files)
@@ -406,7 +410,7 @@ def _find_unmapped_actions(manifest: Mapping[str, Any]) -> LogFinding | None:
     )
 
 
-def _find_unreadable_lines(manifest: Mapping[str, Any]) -> list[LogFinding]:
+def _find_unreadable_lines(manifest: Manifest) -> list[LogFinding]:
     """Findings about lines that could not be read when the log became events."""
     findings = []
     for file in manifest.get("files", {}).values():

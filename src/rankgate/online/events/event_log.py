@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -11,7 +11,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 
 FILES = {
     "file": pl.String,
@@ -67,7 +67,7 @@ class EventLog(Result):
     counts: pl.DataFrame
     problems: pl.DataFrame
     ranks: pl.DataFrame
-    privacy: Mapping[str, Any]
+    privacy: JsonObject
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -19,7 +19,7 @@ from rankgate.data.library_objects import is_read_once, read_table
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
 from rankgate.online.events.event_table import COLUMNS, parse_goals
-from rankgate.online.events.ingest import MANIFEST, TIME_ZONE_KEY, ingest_files
+from rankgate.online.events.ingest import MANIFEST, ingest_files
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
+    from rankgate.online.events.manifest import Manifest
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
 """A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows
@@ -135,10 +136,10 @@ class Events(ByContent):
         """
         manifest = _create_view(base, self)
         has_mapping = self.mapping is not None
-        zone = self.log_mapping.time_zone if has_mapping else manifest.get(TIME_ZONE_KEY, "UTC")
+        zone = self.log_mapping.time_zone if has_mapping else manifest.get("time_zone", "UTC")
         base.use_zone(zone)
         excluded = _exclude(base, bots=self.without_bots, duplicates=self.without_duplicates)
-        return OpenEvents(base, {**manifest, TIME_ZONE_KEY: zone}, excluded)
+        return OpenEvents(base, {**manifest, "time_zone": zone}, excluded)
 
     def __repr__(self) -> str:
         arguments = [_short_repr(self.log)]
@@ -160,7 +161,7 @@ class OpenEvents:
     """
 
     base: Database
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     excluded: tuple[str, ...] = ()
 
     @property
@@ -181,7 +182,7 @@ def _short_repr(log: Any) -> str:  # noqa: ANN401 - as of Events
     return f"<table of {shape[0]:,} rows>" if shape else f"<{type(log).__name__}>"
 
 
-def _create_view(base: Database, events: Events) -> dict[str, Any]:
+def _create_view(base: Database, events: Events) -> Manifest:
     """Make the view ``events``; return the manifest of what was read, empty where there is none."""
     refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
@@ -224,9 +225,9 @@ def _read_table(log: Any) -> pl.DataFrame | None:  # noqa: ANN401 - as of Events
     return pl.DataFrame(table)
 
 
-def _view_of_folder(base: Database, folder: Path) -> dict[str, Any]:
+def _view_of_folder(base: Database, folder: Path) -> Manifest:
     path = folder / MANIFEST
-    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    manifest: Manifest = json.loads(path.read_text(encoding="utf-8"))
     parts = [quote_text(str(folder / file["part"])) for file in manifest["files"].values()]
     if not parts:
         raise InputError("no events.", source=str(folder), code="no-events")

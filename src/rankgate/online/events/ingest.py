@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Final
 
 import polars as pl
 
@@ -40,7 +40,15 @@ from rankgate.online.events.log_files import (
 from rankgate.online.log_database import Database, open_database, quote_text
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import Source
+    from rankgate.online.events.manifest import (
+        IngestedFile,
+        Manifest,
+        PartSummary,
+        RankBase,
+        RecordProblem,
+    )
 
 
 _SUGGESTIONS = (
@@ -81,7 +89,7 @@ def count_unmapped(base: Database) -> dict[str, int]:
     return dict(rows.iter_rows())
 
 
-def unmapped_actions(files: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def unmapped_actions(files: Iterable[IngestedFile]) -> dict[str, int]:
     """The same over the files of a manifest."""
     total: dict[str, int] = {}
     for file in files:
@@ -127,7 +135,7 @@ def refuse_unusable(
     base: Database,
     log_file: LogFile,
     mapping: LogMapping,
-    files: Collection[Mapping[str, Any]],
+    files: Collection[IngestedFile],
 ) -> None:
     """Refuse files without a single event that has a kind.
 
@@ -173,7 +181,7 @@ def refuse_unusable(
 MANIFEST = "events.json"
 """The file of the folder that records what was read, and how."""
 
-TIME_ZONE_KEY = "time_zone"
+TIME_ZONE_KEY: Final = "time_zone"
 """Its key for the time zone of the mapping, for the days and weeks of the log."""
 
 _EXAMPLES = 5  # lines of each problem that are named
@@ -226,17 +234,17 @@ def ingest_files(
 ) -> EventLog:
     """Read the files that are new; see `ingest`."""
     privacy.columns()  # a key that is missing is an error before anything is written
-    settings: dict[str, Any] = {
+    settings: Manifest = {
         "schema_version": 1,
         "privacy": privacy.to_dict(),
         "mapping": _hash_of(mapping),
-        TIME_ZONE_KEY: mapping.time_zone,
+        "time_zone": mapping.time_zone,
     }
     known_files = _read_manifest(folder, settings)
     folder.mkdir(parents=True, exist_ok=True)
-    files: dict[str, dict[str, Any]] = dict(known_files)
+    files = dict(known_files)
     file_hashes: dict[str, None] = dict.fromkeys(files)
-    new: dict[str, dict[str, Any]] = {}
+    new: dict[str, IngestedFile] = {}
     for log_file in log_files:
         sha256 = log_file.sha256()
         if sha256 not in files and is_event_table(base, log_file):
@@ -266,17 +274,19 @@ def ingest_files(
     )
 
 
-def _read_manifest(folder: Path, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
     path = folder / MANIFEST
     if not path.exists():
         return {}
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    for name, word in (("mapping", "mapping"), ("privacy", "treatment of queries and users")):
-        if manifest[name] != settings[name]:
+    manifest: Manifest = json.loads(path.read_text(encoding="utf-8"))
+    for is_other, word in (
+        (manifest["mapping"] != settings["mapping"], "mapping"),
+        (manifest["privacy"] != settings["privacy"], "treatment of queries and users"),
+    ):
+        if is_other:
             problem = f"{folder}: its events were read with another {word}; use another folder."
             raise UsageError(problem, code="different-events")
-    files: dict[str, dict[str, Any]] = manifest["files"]
-    return files
+    return manifest["files"]
 
 
 def _hash_of(mapping: LogMapping) -> str:
@@ -293,8 +303,8 @@ def _ingest_file(
     mapping: LogMapping,
     rank_base: int | None,
     privacy: Privacy,
-    known_files: Mapping[str, Mapping[str, Any]],
-) -> dict[str, Any]:
+    known_files: Mapping[str, IngestedFile],
+) -> IngestedFile:
     """Read one file, and return its entry of the manifest."""
     load_log(base, log_file, mapping)
     stage_events(base, mapping)
@@ -303,7 +313,7 @@ def _ingest_file(
     part_path = _part_path(folder, sha256)
     bases = {row["application"]: row["base"] for row in ranks}
     write_events(base, str(part_path), (log_file.name, sha256), bases, mapping, privacy)
-    file_summary = {
+    file_summary: IngestedFile = {
         **_summarise_part(base, log_file, part_path),
         "ranks": ranks,
         "problems": _list_problems(base, log_file.path, mapping),
@@ -316,7 +326,7 @@ def _ingest_file(
 
 def _copy_file(
     base: Database, log_file: LogFile, sha256: str, folder: Path, privacy: Privacy
-) -> dict[str, Any]:
+) -> IngestedFile:
     """Copy a table of events, and return its entry of the manifest."""
     part_path = _part_path(folder, sha256)
     copy_events(base, log_file.path, str(part_path), privacy)
@@ -333,7 +343,7 @@ def _part_path(folder: Path, sha256: str) -> Path:
     return folder / f"part-{sha256[:16]}.parquet"
 
 
-def _summarise_part(base: Database, log_file: LogFile, part_path: Path) -> dict[str, Any]:
+def _summarise_part(base: Database, log_file: LogFile, part_path: Path) -> PartSummary:
     """The names, kinds and times of the events in a new part."""
     source = f"read_parquet({quote_text(str(part_path))})"
     kind_counts = base.rows(f"SELECT kind, count(*) AS events FROM {source} GROUP BY 1")
@@ -342,10 +352,16 @@ def _summarise_part(base: Database, log_file: LogFile, part_path: Path) -> dict[
         f"strftime(timezone('UTC', max(\"at\")), '%Y-%m-%dT%H:%M:%SZ') AS last FROM {source}"
     ).row(0, named=True)
     kinds = dict(sorted(kind_counts.iter_rows()))
-    return {"file": log_file.name, "part": part_path.name, "kinds": kinds, **period}
+    return {
+        "file": log_file.name,
+        "part": part_path.name,
+        "kinds": kinds,
+        "first": period["first"],
+        "last": period["last"],
+    }
 
 
-def _rank_bases(base: Database, declared_base: int | None) -> list[dict[str, Any]]:
+def _rank_bases(base: Database, declared_base: int | None) -> list[RankBase]:
     """Find the rank at which the log of each application begins to count."""
     rows = base.rows(
         "SELECT application, min(position) AS least, bool_or(kind = 'impression') AS shown "
@@ -367,8 +383,8 @@ def _rank_bases(base: Database, declared_base: int | None) -> list[dict[str, Any
 
 def _refuse_other_base(
     log_file: LogFile,
-    ranks: Sequence[Mapping[str, Any]],
-    known_files: Mapping[str, Mapping[str, Any]],
+    ranks: Sequence[RankBase],
+    known_files: Mapping[str, IngestedFile],
 ) -> None:
     known_bases = {
         row["application"]: row["base"] for file in known_files.values() for row in file["ranks"]
@@ -382,7 +398,7 @@ def _refuse_other_base(
             raise InputError(problem, source=log_file.label, code="mixed-rank-base")
 
 
-def _list_problems(base: Database, path: Path, mapping: LogMapping) -> list[dict[str, Any]]:
+def _list_problems(base: Database, path: Path, mapping: LogMapping) -> list[RecordProblem]:
     """List the problems of records, with the first lines of each."""
     sums = ", ".join(
         f"count(*) FILTER (WHERE {sql}) AS n{index}, list_sort(min(source_line, {_EXAMPLES}) "
@@ -390,7 +406,7 @@ def _list_problems(base: Database, path: Path, mapping: LogMapping) -> list[dict
         for index, (sql, _) in enumerate(PROBLEMS.values())
     )
     row = base.rows(f"SELECT {sums}, max(source_line) AS last FROM staged").row(0, named=True)
-    problems = []
+    problems: list[RecordProblem] = []
     for index, (code, (_, description)) in enumerate(PROBLEMS.items()):
         count, lines = row[f"n{index}"], row[f"l{index}"]
         if code == "time-without-zone" and mapping.zone_declared:
@@ -428,16 +444,16 @@ def _is_cut(base: Database, path: Path) -> bool:
         return stream.read(1) != b"\n"
 
 
-def _problem_row(code: str, count: int, description: str, lines: Sequence[int]) -> dict[str, Any]:
+def _problem_row(code: str, count: int, description: str, lines: Sequence[int]) -> RecordProblem:
     line_numbers = ", ".join(map(str, lines))
     return {"code": code, "count": count, "words": description, "lines": line_numbers}
 
 
 def _make_event_log(
     folder: Path,
-    files: Mapping[str, Mapping[str, Any]],
+    files: Mapping[str, IngestedFile],
     known_hashes: set[str],
-    privacy: Mapping[str, Any],
+    privacy: JsonObject,
 ) -> EventLog:
     counts: dict[str, int] = {}
     for file in files.values():

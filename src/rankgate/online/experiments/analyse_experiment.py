@@ -23,6 +23,7 @@ from rankgate.online.experiments.experiment_result import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.online.experiments.effects import Effect
     from rankgate.online.experiments.units import Measure, Units
 
@@ -83,7 +84,7 @@ def metrics_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
 
 def _metric_row(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     margin = comparison.margins.get(measure.name)
     row: dict[str, Any] = {
         **dict.fromkeys(METRICS),
@@ -142,7 +143,7 @@ def _test_kind(measure: Measure, method: str) -> str:
     return "proportion" if method.startswith("z") else "mean"
 
 
-def _bayesian_view(effect: Effect, measure: Measure, prior: float) -> dict[str, Any]:
+def _bayesian_view(effect: Effect, measure: Measure, prior: float) -> dict[str, Json]:
     """The Bayesian view: a normal prior of relative effects around 0."""
     if not effect.control or not effect.se > 0:
         return {}
@@ -219,7 +220,7 @@ def segments_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
 
     ``p_differ`` is that of Cochran's Q: Σ (delta − weighted mean)² / se² against chi-squared.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     method = replace(comparison.method, resamples=0)
     for segment in units.segments:
         for measure in comparison.measures:

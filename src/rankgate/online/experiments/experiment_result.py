@@ -30,7 +30,7 @@ from rankgate.core.present.number_formats import (
     format_share,
     format_share_interval,
 )
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Experiment(Result):
     control: str
     variants: pl.DataFrame
     period: tuple[str, str]
-    srm: Mapping[str, Any]
+    srm: JsonObject
     findings: tuple[ExperimentFinding, ...]
     metrics: pl.DataFrame
     daily: pl.DataFrame

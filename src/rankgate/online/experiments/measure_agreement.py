@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import Json
     from rankgate.data.input_types import QrelsLike, TableLike
 
 
@@ -120,7 +121,7 @@ def agreement(
 
 def _pair_statistics(
     observations: Observations, m: int, k: int, has_both: NDArray[np.bool_], setting: _Settings
-) -> tuple[dict[str, Any], Floats]:
+) -> tuple[dict[str, Json], Floats]:
     """Statistics of a metric and a KPI, and the prediction of each unit from the others."""
     x, y = observations.offline[has_both, m], observations.online[has_both, k]
     x_error, y_error = (
@@ -199,7 +200,7 @@ def _corrected_correlation(
 
 def _threshold(
     x: Floats, y: Floats, error: Floats, resampled_rows: NDArray[np.int64], setting: _Settings
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """The offline difference for a chance, with the interval of refitted lines."""
     low, high = float(x.min()), float(x.max())
     estimate = threshold_of_chance(fit_line(x, y, error), setting.chance, low, high)
@@ -211,7 +212,7 @@ def _threshold(
         if np.ptp(x[rows]) > 0
     ]
     defined = np.array([limit for limit in thresholds if limit is not None])
-    row: dict[str, Any] = {"threshold": estimate, "tried": low <= estimate <= high}
+    row: dict[str, Json] = {"threshold": estimate, "tried": low <= estimate <= high}
     if len(defined) >= (1 - _MAX_MISSING) * setting.resamples:
         tail = (1 - setting.level) / 2
         ends = np.quantile(defined, [tail, 1 - tail])

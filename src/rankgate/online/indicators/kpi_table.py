@@ -36,6 +36,7 @@ from rankgate.online.log_database import Database
 
 if TYPE_CHECKING:
     from rankgate.online.events.diagnosis import Diagnosis
+    from rankgate.online.events.manifest import Manifest
     from rankgate.online.indicators.kpi import Kpi
 
 
@@ -284,7 +285,7 @@ def check_slices(by: Sequence[str]) -> None:
             raise UsageError(problem, code="unknown-slice")
 
 
-def _refuse_nothing(base: Database, manifest: Mapping[str, Any], names: Sequence[str]) -> None:
+def _refuse_nothing(base: Database, manifest: Manifest, names: Sequence[str]) -> None:
     """Refuse a log that has nothing for any KPI, or whose actions without a kind may be why.
 
     Raises:
@@ -369,9 +370,10 @@ def _log_period(base: Database) -> dict[str, Any]:
     }
 
 
-def _has_states(manifest: Mapping[str, Any]) -> bool:
+def _has_states(manifest: Manifest) -> bool:
     """True if the log has states of searches, not only numbers of results."""
-    return any(file.get("states", True) for file in manifest.get("files", {"": {}}).values())
+    files = manifest.get("files")
+    return files is None or any(file.get("states", True) for file in files.values())
 
 
 def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:

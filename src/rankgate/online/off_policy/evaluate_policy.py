@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import Json
     from rankgate.data.input_types import ColumnsLike, TableLike
 
 
@@ -306,13 +307,13 @@ def _estimate_row(
     contributions: Mapping[str, Contribution],
     bandit_log: BanditLog,
     level: float,
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """One estimate with its interval, its difference to the log, and the test of what it supposes.
 
     The test is a paired one (as Hausman's): if the assumption holds, the estimator and its rival
     estimate the same, decision by decision on the same log.
     """
-    row: dict[str, Any] = {"estimator": estimator.name, "assumption": estimator.assumption or None}
+    row: dict[str, Json] = {"estimator": estimator.name, "assumption": estimator.assumption or None}
     if estimator.name not in contributions:
         return row
     contribution = contributions[estimator.name]

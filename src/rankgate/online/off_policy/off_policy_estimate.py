@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -21,6 +21,10 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.core.value_types import Schema
 from rankgate.online.off_policy.estimators import ESTIMATORS
 from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
 
 ESTIMATES = {
     "estimator": pl.String,
@@ -111,7 +115,7 @@ class OffPolicyEstimate(Result):
         return 3 if self.verdict else 0
 
     @property
-    def estimate(self) -> Mapping[str, Any] | None:
+    def estimate(self) -> JsonObject | None:
         """The row of the reported estimate; None where the log cannot answer."""
         if self.estimator is None:
             return None
@@ -215,7 +219,7 @@ def _estimates(result: OffPolicyEstimate) -> Grid:
     return Grid(header, rows, frozenset({0, 5}))
 
 
-def _cells(row: Mapping[str, Any], value: str, low: str, high: str, form: str) -> tuple[str, str]:
+def _cells(row: JsonObject, value: str, low: str, high: str, form: str) -> tuple[str, str]:
     if row[value] is None:
         return _DASH, _DASH
     interval_text = _DASH if row[low] is None else f"{row[low]:{form}} to {row[high]:{form}}"

@@ -1,0 +1,55 @@
+"""The manifest of a folder of events: what was read into it, and from which files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
+
+class RankBase(TypedDict):
+    """The rank at which the log of an application begins to count."""
+
+    application: str
+    base: int
+    least: int
+    certain: bool
+
+
+class RecordProblem(TypedDict):
+    """A problem of records, with the first of their lines."""
+
+    code: str
+    count: int
+    words: str
+    lines: str
+
+
+class PartSummary(TypedDict):
+    """The names, kinds and times of the events of a file; a log without events has no times."""
+
+    file: str
+    part: str
+    kinds: dict[str, int]
+    first: str | None
+    last: str | None
+
+
+class IngestedFile(PartSummary):
+    """The entry of a file. Older folders have no actions without a kind, and do not say states."""
+
+    ranks: list[RankBase]
+    problems: list[RecordProblem]
+    unmapped: NotRequired[dict[str, int]]
+    states: NotRequired[bool]
+
+
+class Manifest(TypedDict, total=False):
+    """What was read, and how; empty where events were not read from a folder."""
+
+    schema_version: int
+    privacy: JsonObject
+    mapping: str
+    time_zone: str
+    files: dict[str, IngestedFile]
