@@ -34,6 +34,7 @@ from rankgate.judging.llm.protocols import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.judging.rating.rating_tasks import Task
 
 
@@ -324,7 +325,7 @@ class Judge:
         return most_tokens(self.sent_parameters)
 
     @property
-    def sent_parameters(self) -> dict[str, Any]:
+    def sent_parameters(self) -> dict[str, Json]:
         """Parameters of requests: the user's, over the defaults."""
         return with_defaults(self.parameters)
 

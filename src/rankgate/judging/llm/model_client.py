@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
@@ -18,6 +18,7 @@ from rankgate.judging.counting_ratings import WITHDRAWN
 if TYPE_CHECKING:
     from typing import Literal
 
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.answers.engine_answers import FailureKind
     from rankgate.judging.llm.protocols import EndpointAnswer, Wire
 
@@ -29,7 +30,7 @@ _MAX_EFFORT = 1 << 25
 """Characters that may be read for objects that turn out not to be JSON."""
 
 
-def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def all_values(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     """A JSON object in which a key that appears twice has the list of its values.
 
     JSON decoders silently keep the last value. A list is not a grade, so that an answer with
@@ -38,7 +39,7 @@ def all_values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     >>> all_values([("grade", 3), ("grade", 0), ("reason", "a")])
     {'grade': [3, 0], 'reason': 'a'}
     """
-    values_by_key: dict[str, list[Any]] = {}
+    values_by_key: dict[str, list[Json]] = {}
     for key, value in pairs:
         values_by_key.setdefault(key, []).append(value)
     return {key: values[0] if len(values) == 1 else values for key, values in values_by_key.items()}
@@ -97,7 +98,7 @@ def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
     return answers[-1]
 
 
-def _answer_from_object(fields: Mapping[str, Any], scale: Mapping[float, str]) -> Answer:
+def _answer_from_object(fields: JsonObject, scale: Mapping[float, str]) -> Answer:
     stated_grade, model_reason = fields["grade"], fields.get("reason")
     comment = (
         " ".join(model_reason.split())[:_MAX_REASON] if isinstance(model_reason, str) else None
@@ -128,7 +129,7 @@ def _answer_from_object(fields: Mapping[str, Any], scale: Mapping[float, str]) -
     return Answer(grade, None, comment, confidence)
 
 
-def _grade_number(stated_grade: Any, scale: Mapping[float, str]) -> float | None:
+def _grade_number(stated_grade: Json, scale: Mapping[float, str]) -> float | None:
     if isinstance(stated_grade, bool) or not isinstance(stated_grade, int | float | str):
         return None
     if isinstance(stated_grade, str):
@@ -144,12 +145,12 @@ def _grade_number(stated_grade: Any, scale: Mapping[float, str]) -> float | None
         return None
 
 
-def _graded_objects(text: str) -> list[dict[str, Any]] | None:
+def _graded_objects(text: str) -> list[dict[str, Json]] | None:
     """The JSON objects of a text that have a grade; None if reading them takes too long."""
-    graded_objects: list[dict[str, Any]] = []
-    nested_objects: list[dict[str, Any]] = []
+    graded_objects: list[dict[str, Json]] = []
+    nested_objects: list[dict[str, Json]] = []
 
-    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def object_of(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         value = all_values(pairs)
         if "grade" in value:
             nested_objects.append(value)
@@ -175,7 +176,7 @@ def _graded_objects(text: str) -> list[dict[str, Any]] | None:
     return graded_objects
 
 
-def _json_text(value: Any) -> str:
+def _json_text(value: Json) -> str:
     return _shorten(json.dumps(value, ensure_ascii=False))
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
+
 
 _SYSTEM, _USER = "[system]", "[user]"
 _TAG = re.compile(r"</?\s*([a-z][\w.-]*)\s*>", re.IGNORECASE)
@@ -160,7 +164,7 @@ def _fields_text(fields: Mapping[str, str]) -> str:
 
 
 _TASK = "Gives the document its grade."
-PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 512}
+PARAMETERS: JsonObject = {"temperature": 0, "max_tokens": 512}
 """Default parameters of requests."""
 
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -218,11 +222,11 @@ class Wire(Protocol):
         """The headers of a request, with the key where there is one."""
         ...
 
-    def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
+    def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
         """A request without parameters; ``form`` is the JSON schema of answers."""
         ...
 
-    def parse_answer(self, body: Mapping[str, Any]) -> EndpointAnswer:
+    def parse_answer(self, body: JsonObject) -> EndpointAnswer:
         """Parse an answer.
 
         Raises:
@@ -242,26 +246,31 @@ class OpenAI:
         """A bearer's token."""
         return {"Authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
+    def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
         """Messages, and the form of the answer."""
-        messages = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        messages: list[JsonObject] = (
+            [{"role": "system", "content": prompt.system}] if prompt.system else []
+        )
         messages.append({"role": "user", "content": prompt.user})
-        request: dict[str, Any] = {"model": model, "messages": messages}
+        request: dict[str, Json] = {"model": model, "messages": messages}
         if structure == "object":
             request["response_format"] = {"type": "json_object"}
         if structure == "schema":
-            json_schema = {"name": "grade", "strict": True, "schema": form}
+            json_schema: JsonObject = {"name": "grade", "strict": True, "schema": form}
             request["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         return request
 
-    def parse_answer(self, body: Mapping[str, Any]) -> EndpointAnswer:
+    def parse_answer(self, body: JsonObject) -> EndpointAnswer:
         """The first choice."""
-        choice = body["choices"][0]
-        message = choice["message"]
+        choices = body["choices"]
+        if not isinstance(choices, Sequence):
+            raise TypeError("choices are not a list")
+        choice = _object(choices[0])
+        message = _object(choice["message"])
         content = message.get("content")
         if isinstance(content, list):
-            content = "".join(block["text"] for block in content if block.get("type") == "text")
-        usage = body.get("usage") or {}
+            content = "".join(_block_texts(_objects(content)))
+        usage = _object(body.get("usage") or {})
         refusal = message.get("refusal")
         reason = (
             f"refused: {str(refusal)[:_MAX_REFUSAL]}"
@@ -289,29 +298,29 @@ class Anthropic:
         """The key and the version of the protocol."""
         return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
 
-    def body(self, model: str, prompt: Prompt, form: Mapping[str, Any], structure: str) -> Any:
+    def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
         """A message, and a tool whose input is the answer, which gives it its form."""
-        request: dict[str, Any] = {
+        request: dict[str, Json] = {
             "model": model,
             "messages": [{"role": "user", "content": prompt.user}],
         }
         if prompt.system:
             request["system"] = prompt.system
         if structure != "none":
-            tool = {"name": "grade", "description": _TASK, "input_schema": form}
+            tool: JsonObject = {"name": "grade", "description": _TASK, "input_schema": form}
             request |= {"tools": [tool], "tool_choice": {"type": "tool", "name": "grade"}}
         return request
 
-    def parse_answer(self, body: Mapping[str, Any]) -> EndpointAnswer:
+    def parse_answer(self, body: JsonObject) -> EndpointAnswer:
         """The tool's input; the text if there is none."""
-        blocks = body["content"]
+        blocks = _objects(body["content"])
         texts = [
             json.dumps(block["input"], ensure_ascii=False)
             for block in blocks
             if block.get("type") == "tool_use"
         ]
-        texts = texts or [block["text"] for block in blocks if block.get("type") == "text"]
-        usage = body.get("usage") or {}
+        texts = texts or _block_texts(blocks)
+        usage = _object(body.get("usage") or {})
         names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         counts = [_count(usage, name) for name in names]
         input_tokens = None if counts[0] is None else sum(count or 0 for count in counts)
@@ -325,10 +334,10 @@ WIRES: dict[str, Wire] = {wire.name: wire for wire in (OpenAI(), Anthropic())}
 """The protocols by name."""
 
 
-def schema(grades: tuple[float, ...], *, confidence: bool = False) -> dict[str, Any]:
+def schema(grades: tuple[float, ...], *, confidence: bool = False) -> JsonObject:
     """The JSON schema of an answer: a reason, a grade or null, and a confidence if it is wanted."""
     plain = [int(grade) if float(grade).is_integer() else grade for grade in grades]
-    properties: dict[str, Any] = {
+    properties: dict[str, JsonObject] = {
         "reason": {"type": "string", "description": "one short sentence"},
         "grade": {"type": ["number", "null"], "enum": [*plain, None]},
     }
@@ -342,7 +351,7 @@ def schema(grades: tuple[float, ...], *, confidence: bool = False) -> dict[str, 
     }
 
 
-def with_parameters(body: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+def with_parameters(body: dict[str, Json], parameters: JsonObject) -> dict[str, Json]:
     """A request with parameters; None removes one.
 
     Raises:
@@ -361,7 +370,7 @@ def with_parameters(body: dict[str, Any], parameters: Mapping[str, Any]) -> dict
     return {**body, **{name: value for name, value in parameters.items() if value is not None}}
 
 
-def with_defaults(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(parameters: JsonObject) -> dict[str, Json]:
     """A user's parameters with those that are set by default, and one limit of tokens at most.
 
     Where a user names several limits, the largest is sent, and is what an answer can cost.
@@ -369,11 +378,15 @@ def with_defaults(parameters: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: a limit of tokens that is not a whole number above 0.
     """
-    limits = {name: parameters[name] for name in _TOKEN_LIMITS if parameters.get(name) is not None}
-    for name, limit in limits.items():
+    limits: dict[str, int] = {}
+    for name in _TOKEN_LIMITS:
+        limit = parameters.get(name)
+        if limit is None:
+            continue
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             problem = f"parameter {name} is {limit!r}; it is a whole number of 1 or more."
             raise UsageError(problem, code="out-of-range")
+        limits[name] = limit
     all_parameters = {**PARAMETERS, **parameters}
     if not limits:
         return all_parameters
@@ -392,11 +405,31 @@ def most_tokens(parameters: Mapping[str, Any]) -> int | None:
     )
 
 
-def _incomplete_reason(reason: Any) -> str:
+def _incomplete_reason(reason: Json) -> str:
     return _INCOMPLETE_REASONS.get(str(reason).lower(), "")
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int | None:
-    value = usage.get(name)
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_TOKENS
-    return value if is_count else None
+def _count(usage: JsonObject, name: str) -> int | None:
+    count = usage.get(name)
+    if not isinstance(count, int) or isinstance(count, bool):
+        return None
+    return count if 0 <= count <= _MAX_TOKENS else None
+
+
+def _object(value: Json) -> JsonObject:
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
+    return value
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    if not isinstance(value, str | Sequence | Mapping):
+        raise TypeError("not a list")
+    return [_object(member) for member in value]
+
+
+def _block_texts(blocks: list[JsonObject]) -> list[str]:
+    texts = [block["text"] for block in blocks if block.get("type") == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("not text")
+    return [str(text) for text in texts]

@@ -33,6 +33,7 @@ from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import Json
     from rankgate.judging.llm.judge import Judge, JudgeRequest
     from rankgate.judging.llm.model_work import PairOutcome
     from rankgate.judging.rating.rating_tasks import PoolLike, Task
@@ -227,7 +228,7 @@ class LLMRating(Closing):
         self._requests.close()
         self._journal.close()
 
-    def _answered(self) -> list[dict[str, Any]]:
+    def _answered(self) -> list[dict[str, Json]]:
         """The last answer to each of the pool's pairs."""
         last = self._saved.last()
         rows = (last.get(ask.task.pair, {}) for ask in self._asks)
