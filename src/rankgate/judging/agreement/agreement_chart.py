@@ -19,6 +19,7 @@ from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import finite_or_none
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.judging.agreement.agree import RaterAgreement
 
 
@@ -36,7 +37,7 @@ def draw_agreement(result: RaterAgreement) -> Picture:
         )
     raters = sorted({*pairs["first"].to_list(), *pairs["second"].to_list()})
     names = dict(zip(raters, shorten_names(raters, 18), strict=True))
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     known = {}
     for row in pairs.iter_rows(named=True):
         known[row["first"], row["second"]] = known[row["second"], row["first"]] = row
@@ -122,6 +123,6 @@ def _interval_chart(rows: list[dict[str, Any]]) -> Any:
     return alt.layer(*layers).properties(width=_WIDTH, height=_ROW * len(rows))
 
 
-def _interval_label(row: dict[str, Any]) -> str:
+def _interval_label(row: dict[str, Json]) -> str:
     interval_text = "" if row["low"] is None else f"  [{row['low']:z.3f}, {row['high']:z.3f}]"
     return f"{row['value']:z.3f}{interval_text}"

@@ -16,6 +16,7 @@ from rankgate.core.present.number_formats import format_decimal, format_grade
 from rankgate.measurement.explanation.explanation_documents import digits_for
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.measurement.explanation.explanation_results import Explanation, Reconciliation
 
 
@@ -80,7 +81,7 @@ def _rows(result: Explanation) -> list[dict[str, Any]]:
     return rows
 
 
-def _gains_chart(rows: list[dict[str, Any]], retrieved: int, target: str) -> Any:
+def _gains_chart(rows: list[dict[str, Json]], retrieved: int, target: str) -> Any:
     alt = load_altair()
     chart_rows = [
         row

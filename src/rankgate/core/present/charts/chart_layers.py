@@ -7,10 +7,14 @@ many. Then come names, which are placed next to points without overlap.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
 from rankgate.core.present.charts.chart_style import ON_DEEP, ON_PALE, separate_positions
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
 
 _CELL, _ROW = 74, 26
 _WIDEST, _WIDE, _HIGH, _LOW = 680, 16, 22, 4  # points: of all columns, of a column, of a row
@@ -80,7 +84,7 @@ def heat_map(
 
 
 def fine_heat_map(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[JsonObject],
     domain: tuple[float, float],
     shades: Sequence[str],
     *,
@@ -217,7 +221,7 @@ def find_label_spots(
 
 
 def spot_layers(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[JsonObject],
     places: Sequence[int | None],
     axes: Mapping[str, Any],
     **marks: Any,

@@ -22,6 +22,8 @@ from rankgate.core.present.charts.chart_style import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
+
     Rows = Sequence[Mapping[str, Any]]
 
 
@@ -145,7 +147,7 @@ def labelled_lines(
 
 def _line_ends(
     rows: Rows, field: str, domain: tuple[float, float], height: int
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     """The end of each line and the position of its name; at equal ends the higher line is above."""
     values: dict[str, list[float]] = {}
     for row in rows:
@@ -187,7 +189,7 @@ def _label_layers(
     return [leader_line, texts]
 
 
-def panel_title(title: str) -> dict[str, Any]:
+def panel_title(title: str) -> dict[str, Json]:
     """The heading of one of several panels, as a property; empty without a title."""
     if not title:
         return {}

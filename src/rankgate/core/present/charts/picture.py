@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, save_file
@@ -26,6 +26,10 @@ from rankgate.core.present.charts.chart_style import (
 )
 from rankgate.core.present.lazy_names import load_name
 
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
+
+
 PHONE = 350
 """The width of a chart on a phone, in points."""
 
@@ -33,7 +37,7 @@ _MIN_PANEL_WIDTH = 150  # of a panel
 _WIDTH = re.compile(r'<svg[^>]* width="([0-9.]+)"')
 
 
-def narrow_spec(spec: dict[str, Any], *, fluid: bool) -> dict[str, Any]:
+def narrow_spec(spec: dict[str, Json], *, fluid: bool) -> dict[str, Json]:
     """The same chart for a phone, with all its data.
 
     Args:
@@ -84,7 +88,7 @@ def _move_marks(spec: Any, width: float, shift: float) -> Any:
     return moved_spec
 
 
-def _is_beyond(channel: dict[str, Any], width: float) -> bool:
+def _is_beyond(channel: dict[str, Json], width: float) -> bool:
     value = channel.get("value")
     return isinstance(value, int | float) and value >= width
 
@@ -135,13 +139,13 @@ class Picture:
         rules = f"convention {name}{f' ({digest})' if digest else ''}" if name else ""
         return " · ".join(part for part in (self.n, rules, f"data {self.hash}") if part)
 
-    def spec(self, theme: str = "light") -> dict[str, Any]:
+    def spec(self, theme: str = "light") -> dict[str, Json]:
         """The Vega-Lite specification, whole: data, words and style."""
         heading = {
             "text": shorten_name(self.title, _COLUMNS),
             "subtitle": [*textwrap.wrap(self.about, _COLUMNS), self.stamp],
         }
-        spec: dict[str, Any] = self.chart.to_dict()
+        spec: dict[str, Json] = self.chart.to_dict()
         spec |= {"title": heading, "config": chart_config()}
         return spec if theme == THEMES[0] else dict(dark_spec(spec))
 

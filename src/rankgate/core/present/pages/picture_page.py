@@ -20,6 +20,7 @@ from rankgate.core.present.pages.page_parts import (
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
+    from rankgate.core.value_types import Json
 
 
 _SCRIPT = re.compile(r'<script type="text/javascript">(.*?)</script>', re.DOTALL)
@@ -59,7 +60,7 @@ phone.addEventListener("change",draw);
 draw();"""
 
 
-def _spec_json(spec: dict[str, Any]) -> str:
+def _spec_json(spec: dict[str, Json]) -> str:
     """A specification inside a script; no text in it can end the script."""
     return json.dumps(spec, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
 

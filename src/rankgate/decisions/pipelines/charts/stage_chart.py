@@ -24,6 +24,7 @@ from rankgate.core.present.number_formats import format_decimal
 from rankgate.decisions.comparison.charts.system_charts import label_colour, shades_of, share_axis
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.decisions.pipelines.stages import Pipeline
 
 
@@ -73,7 +74,7 @@ def draw_stages(result: Pipeline) -> Picture:
     )
 
 
-def _mix_rows(result: Pipeline, names: list[str]) -> list[dict[str, Any]]:
+def _mix_rows(result: Pipeline, names: list[str]) -> list[dict[str, Json]]:
     display_names = dict(zip(result.stages, names, strict=True))
     return [
         {**row, "stage": display_names[row["stage"]]} for row in result.mix.iter_rows(named=True)
