@@ -21,6 +21,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.engines.engine import Engine
 
 
@@ -229,7 +230,7 @@ def _resolve_paths(engine: Engine, folder: Path) -> Engine:
     return replace(engine, **placed)
 
 
-def _parse_parameters(assignments: Sequence[str]) -> dict[str, Any]:
+def _parse_parameters(assignments: Sequence[str]) -> dict[str, Json]:
     parameters = {}
     for word in assignments:
         name, equals, value = word.partition("=")

@@ -16,6 +16,7 @@ from rankgate.data.answers.engine_answers import Answer, Failure
 from rankgate.engines.requests.secrets import Secrets, template_names
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.engines.requests.transport import Transport
 
 
@@ -231,7 +232,7 @@ class Engine(ABC):
             code="no-statements",
         )
 
-    def parameters_of(self, query: Query) -> dict[str, Any]:
+    def parameters_of(self, query: Query) -> dict[str, Json]:
         """The parameters of the request of a query: its own where it has some."""
         query_parameters = {
             name: value for name, value in query.values.items() if name in self.parameters

@@ -7,7 +7,7 @@ what a snapshot would keep of the answer.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
@@ -24,6 +24,7 @@ from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.snapshot_verb import EngineLike
 
 
@@ -197,7 +198,7 @@ class EngineCheck(Result):
 def check_engine(
     engine: EngineLike,
     query: str = "test",
-    parameters: Mapping[str, Any] | Sequence[str] = (),
+    parameters: JsonObject | Sequence[str] = (),
 ) -> EngineCheck:
     """Ask an engine one query.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.collection import Collection
     from rankgate.data.qrels import Qrels, Ratings
     from rankgate.data.run import Run
@@ -230,7 +231,7 @@ class StoredProject(Closing):
             return batches.add_pairs(connection, new_batch, pairs)
 
     def add_result(
-        self, result: ResultLike, name: str = "", summary: Mapping[str, Any] | None = None
+        self, result: ResultLike, name: str = "", summary: JsonObject | None = None
     ) -> int:
         """Keep a result; return its number."""
         with self.write() as connection:

@@ -43,7 +43,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM, normalize_text
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -158,7 +158,7 @@ def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     query_fields, texts = rows_by_id(contents.queries, "query_id"), _document_texts(contents)
     for query in dict.fromkeys([*lists, *grades]):
         fields = query_fields.get(query, {})
-        sample: dict[str, Any] = {"user_input": fields.get("text", query)}
+        sample: dict[str, Json] = {"user_input": fields.get("text", query)}
         if sample["user_input"] != query:
             sample["query_id"] = query
         retrieved_docs = [doc for doc, _ in lists.get(query, [])]
@@ -185,7 +185,7 @@ def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _read_samples(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_samples(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]]:
     """The samples of JSON lines, or of a list."""
     if not source.head().removeprefix(BOM).lstrip().startswith(b"["):
         yield from read_json_objects(source)
@@ -316,10 +316,10 @@ def sniff_trajectories(first_bytes: bytes, name: str) -> str | None:
 def read_trajectories(source: InputFile) -> FileContents:
     """A run with a ranking for each call, the question being their task; evidence as judgments."""
     qrels, has_judgments = GrowingQrels(source.label), False
-    calls: list[dict[str, Any]] = []
+    calls: list[dict[str, Json]] = []
     rows: list[tuple[str, str, float]] = []
     lines: list[int] = []
-    queries: dict[str, Any] = {}
+    queries: dict[str, Json] = {}
     for line, value in read_json_objects(source):
         task = identifier(value.get("query_id"), "query_id", source.label, line)
         if task in queries:
@@ -373,14 +373,14 @@ def read_trajectories(source: InputFile) -> FileContents:
     )
 
 
-def _require_list(value: Any, name: str, source: InputFile, line: int) -> list[Any]:
+def _require_list(value: Json, name: str, source: InputFile, line: int) -> list[Any]:
     if not isinstance(value, list):
         problem = f"'{name}' is {describe_type(value)}, where a list is needed."
         raise InputError(problem, source=source.label, line=line, code="wrong-type")
     return value
 
 
-def _read_answered(value: dict[str, Any], source: InputFile, line: int) -> float | None:
+def _read_answered(value: dict[str, Json], source: InputFile, line: int) -> float | None:
     """1 for an answer, 0 for a refusal; None if it is unknown."""
     if "answered" not in value:
         return None if "answer" not in value else float(bool(value["answer"]))
@@ -420,7 +420,7 @@ def _read_cost(call: Any, source: InputFile, line: int) -> dict[str, float | Non
     return costs
 
 
-def _read_evidence(value: dict[str, Any], source: InputFile, line: int) -> list[tuple[Any, Any]]:
+def _read_evidence(value: dict[str, Json], source: InputFile, line: int) -> list[tuple[Any, Any]]:
     """Evidence as documents of grade 1, or with their grades."""
     evidence = value.get("evidence") or []
     if isinstance(evidence, dict):

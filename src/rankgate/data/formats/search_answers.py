@@ -7,7 +7,7 @@ else the query that the answer repeats, or the number of the answer.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from rankgate.data.text.json_text import find_key_paths, identifier, read_docume
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -203,7 +204,7 @@ class _AnswerReader:
                 )
                 raise InputError(problem, source=part_file.label, code="mixed-formats")
 
-    def _expanded(self, value: Any, file: InputFile, line: int | None) -> Iterator[_Reply]:
+    def _expanded(self, value: Json, file: InputFile, line: int | None) -> Iterator[_Reply]:
         """The answers in one value: itself, those to several queries, or by query."""
         is_wrapped = not self._is_answer(value) and self.product.answers_in(value) is None
         query = _find_query(value, file, line, _WRAPPER_QUERY_KEYS if is_wrapped else QUERY_ID_KEYS)
@@ -224,10 +225,10 @@ class _AnswerReader:
         else:
             raise self._refused(value, file, line)
 
-    def _holds(self, value: Any) -> bool:
+    def _holds(self, value: Json) -> bool:
         return self._is_answer(value) or self.product.answers_in(value) is not None
 
-    def _is_answer(self, value: Any) -> bool:
+    def _is_answer(self, value: Json) -> bool:
         """True for an answer of this product, also one that is an error."""
         product = self.product
         if not isinstance(value, dict):
@@ -239,7 +240,7 @@ class _AnswerReader:
             for shape in (product.shape, *product.more_shapes)
         ) and (product.several != ("result",) or not _is_batch(value))
 
-    def _refused(self, value: Any, file: InputFile, line: int | None) -> InputError:
+    def _refused(self, value: Json, file: InputFile, line: int | None) -> InputError:
         """The error for a value that is not an answer: of another product, or something else."""
         title = self.product.title
         json_bytes = json.dumps(value).encode()
@@ -293,7 +294,7 @@ class _AnswerReader:
             suggestions=(suggestion,),
         )
 
-    def _path(self, source: InputFile, value: Any, column: str) -> Path | None:
+    def _path(self, source: InputFile, value: Json, column: str) -> Path | None:
         """The path of a document's id or score that the user names; of several the first present.
 
         A name is that of a stored field of the document, as in answers of clients.
@@ -391,7 +392,7 @@ def _failed_line(query: str) -> str:
     return json.dumps({"query_id": query, "state": "failed"}, ensure_ascii=False)
 
 
-def _is_batch(value: Mapping[str, Any]) -> bool:
+def _is_batch(value: JsonObject) -> bool:
     """True if Qdrant answers several queries: a list of lists, or of objects with points."""
     batch_results = value.get("result")
     first_result = batch_results[0] if isinstance(batch_results, list) and batch_results else None
@@ -420,7 +421,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _find_query(
-    value: Any, file: InputFile, line: int | None, usual_keys: Sequence[str] = QUERY_ID_KEYS
+    value: Json, file: InputFile, line: int | None, usual_keys: Sequence[str] = QUERY_ID_KEYS
 ) -> str | None:
     """The query in a field of an answer; None without one."""
     if not isinstance(value, dict):

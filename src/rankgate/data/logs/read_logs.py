@@ -35,6 +35,7 @@ from rankgate.data.text import delimited_records, json_text
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.logs.interactions import LogLike, Unit
 
     Rows = tuple[Iterator[pl.DataFrame], RowLocation]
@@ -145,7 +146,7 @@ def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
     return iter((pl.DataFrame(rows, infer_schema_length=None, strict=False),)), location
 
 
-def _parse_types(row: dict[str, object], label: str, line: int) -> dict[str, object]:
+def _parse_types(row: dict[str, Json], label: str, line: int) -> dict[str, Json]:
     """Ids as strings, values as numbers, times unchanged (numbers or dates)."""
     for id_column in ("query_id", "doc_id"):
         row[id_column] = json_text.identifier(row[id_column], id_column, label, line)

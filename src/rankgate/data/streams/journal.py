@@ -11,9 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
 
 
 class Closing(ABC):
@@ -141,7 +144,7 @@ def _read_all(handle: int) -> bytes:
     return b"".join(chunks)
 
 
-def _parse_rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
+def _parse_rows(data: bytes, label: str) -> tuple[list[dict[str, Json]], int]:
     """The complete lines, and the offset of their end."""
     end = data.rfind(b"\n") + 1
     rows = []
@@ -154,7 +157,7 @@ def _parse_rows(data: bytes, label: str) -> tuple[list[dict[str, Any]], int]:
     return rows, end
 
 
-def _parse_object(line: bytes) -> dict[str, Any] | None:
+def _parse_object(line: bytes) -> dict[str, Json] | None:
     try:
         row = json.loads(line)
     except ValueError:

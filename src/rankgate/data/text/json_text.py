@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rankgate.core.errors import InputError
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -192,7 +193,7 @@ def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]
         yield line, value
 
 
-def member(table: Mapping[str, Any], key: str, type_: type, object_path: str, label: str) -> Any:
+def member(table: JsonObject, key: str, type_: type, object_path: str, label: str) -> Any:
     """The value of an object's key, checked to be of a type.
 
     Args:
@@ -218,7 +219,7 @@ def member(table: Mapping[str, Any], key: str, type_: type, object_path: str, la
     return value
 
 
-def number(value: Any, name: str, label: str, line: int | None = None) -> float:
+def number(value: Json, name: str, label: str, line: int | None = None) -> float:
     """A finite number from a number or a string that writes one.
 
     Args:
@@ -241,7 +242,7 @@ def number(value: Any, name: str, label: str, line: int | None = None) -> float:
     return parsed_number
 
 
-def identifier(value: Any, name: str, label: str, line: int | None = None) -> str:
+def identifier(value: Json, name: str, label: str, line: int | None = None) -> str:
     """An id: a string that is not empty, or a whole number as its digits.
 
     Arguments as of `number`.
@@ -260,7 +261,7 @@ def identifier(value: Any, name: str, label: str, line: int | None = None) -> st
     raise InputError(problem, source=label, line=line, code="invalid-id")
 
 
-def describe_type(value: Any) -> str:
+def describe_type(value: Json) -> str:
     """The type of a JSON value as words with an article.
 
     >>> describe_type([]), describe_type(None), describe_type(1.5), describe_type(True)
@@ -271,7 +272,7 @@ def describe_type(value: Any) -> str:
     return _KINDS.get(type(value), "something else")
 
 
-def format_json(value: Any, indent: int | None = None) -> str:
+def format_json(value: Json, indent: int | None = None) -> str:
     """Write JSON text: UTF-8 as it is, no NaN, whole floats without a point.
 
     >>> format_json({"rating": 3.0, "text": "ä"})
@@ -301,7 +302,7 @@ _KINDS = {
 }
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     """A JSON object as a dictionary; a key that stands twice is an error."""
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -310,7 +311,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _refuse_constant(word: str) -> Any:
+def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a JSON number")
 
 
@@ -356,7 +357,7 @@ TOP = "the document"
 """The name of the outermost value in errors."""
 
 
-def require_object(value: Any, source: InputFile) -> dict[str, Any]:
+def require_object(value: Json, source: InputFile) -> dict[str, Any]:
     """A document that must be an object.
 
     Raises:
@@ -371,7 +372,7 @@ def require_object(value: Any, source: InputFile) -> dict[str, Any]:
     return value
 
 
-def list_objects(values: Any, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a list, each with its JSON path.
 
     Args:

@@ -6,7 +6,7 @@ for each change and metric, the share of unchanged values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.present.charts.chart_layers import heat_map
 from rankgate.core.present.charts.chart_style import SHARES, count_queries, shorten_name
@@ -23,6 +23,7 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED, format_signed
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.decisions.advice.blind_spots import BlindSpots
 
 
@@ -103,7 +104,7 @@ def _share(value: float | None) -> str:
 
 def draw_blind_spots(result: BlindSpots) -> Picture:
     """A heat map of the profile."""
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, Json]] = [
         {
             "row": row["change"],
             "column": row["metric"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from rankgate.core.present.result_frames import make_frame
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, Schema
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedValues
 
@@ -94,7 +94,7 @@ def _defined_values(values: PairedValues, column: int) -> tuple[Floats, Floats]:
     return values.baseline[is_defined, column], values.candidate[is_defined, column]
 
 
-def _equivalence_row(values: PairedValues, column: int, test: Test) -> dict[str, Any]:
+def _equivalence_row(values: PairedValues, column: int, test: Test) -> dict[str, Json]:
     margin, sign = float(test.margin or 0.0), values.signs[column]
     baseline, candidate = _defined_values(values, column)
     degrees = None if values.degrees is None else float(values.degrees[column])

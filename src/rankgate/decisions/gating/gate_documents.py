@@ -27,6 +27,7 @@ from rankgate.core.present.number_formats import UNDEFINED, format_decimal, form
 from rankgate.decisions.gating.policy_settings import COMMON
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.policy_keys import PolicyKeys
     from rankgate.decisions.gating.saved.saved_baselines import BaselineSummary, SavedBaselines
@@ -99,7 +100,7 @@ def policy_document(result: Policy) -> Document:
     return made(title, Entries(tuple(entries)), rows=PlainRows(header, rows))
 
 
-def _common_keys(kinds: list[dict[str, Any]]) -> dict[str, Any]:
+def _common_keys(kinds: list[dict[str, Any]]) -> dict[str, Json]:
     """The keys of every rule, as a kind has them that has all; ``kind`` is one of the kinds."""
     schemas = {name: schema for kind in kinds for name, schema in kind["properties"].items()}
     names = [kind["title"] for kind in kinds]
@@ -128,7 +129,7 @@ def _rows(schema: Mapping[str, Any], properties: Mapping[str, Any]) -> list[tupl
     ]
 
 
-def _default_text(schema: Mapping[str, Any]) -> str:
+def _default_text(schema: JsonObject) -> str:
     return format_setting(schema["default"]) if schema.get("default", []) != [] else ""
 
 

@@ -12,6 +12,7 @@ from rankgate.decisions.gating.rules import RULES
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.decisions.gating.rule import RuleKind
 
 
@@ -43,7 +44,7 @@ class PolicyKeys(Result):
         return {**self.head(), **self.schema}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: JsonObject) -> Self:
         """The keys that ``to_dict`` was called on."""
         return cls({name: table for name, table in values.items() if name not in cls.head()})
 
@@ -89,7 +90,7 @@ def _common_keys(kind: RuleKind) -> list[Parameter]:
     return [parameter for parameter in COMMON if kind.sliced or parameter.name != "slice"]
 
 
-def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Any]:
+def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Json]:
     required = [parameter.name for parameter in parameters if parameter.required]
     return {
         "description": _DESCRIPTIONS[name],
@@ -100,7 +101,7 @@ def _section(name: str, parameters: Sequence[Parameter]) -> dict[str, Any]:
     }
 
 
-def _properties(parameters: Iterable[Parameter]) -> dict[str, Any]:
+def _properties(parameters: Iterable[Parameter]) -> dict[str, Json]:
     return {parameter.name: parameter.schema for parameter in parameters}
 
 

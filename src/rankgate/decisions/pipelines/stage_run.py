@@ -24,6 +24,7 @@ from rankgate.engines.snapshots.run_files import FIELDS_SUFFIX
 
 if TYPE_CHECKING:
     from rankgate.core.errors import InputError
+    from rankgate.core.value_types import JsonObject
     from rankgate.decisions.pipelines.pipeline_file import Stage
 
 
@@ -241,7 +242,7 @@ def split_answered(
     return complete_queries, pl.DataFrame(failed_rows, schema=STATES, orient="row")
 
 
-def _read_display_fields(files: Sequence[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_display_fields(files: Sequence[Path]) -> Iterator[tuple[str, JsonObject]]:
     """Display fields by document; the first input with fields of a document decides."""
     for path in reversed(files):
         if path.exists():

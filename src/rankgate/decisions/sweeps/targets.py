@@ -34,6 +34,7 @@ from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.measurement.fusion.fuse import fuse
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data import Run
     from rankgate.decisions.sweeps.dials import Dial, Point
     from rankgate.engines.configuration import Configuration
@@ -95,7 +96,7 @@ class Target(ABC):
         """The present value of a dial, or `UNSET`."""
 
     @property
-    def template_values(self) -> Mapping[str, Any]:
+    def template_values(self) -> JsonObject:
         """Values of names in double braces that are not dials."""
         return {}
 
@@ -320,7 +321,7 @@ class EngineTarget(Target):
         return self.configuration.name
 
     @property
-    def template_values(self) -> Mapping[str, Any]:
+    def template_values(self) -> JsonObject:
         """The parameters of the engine."""
         return self.configuration.engine.parameters
 

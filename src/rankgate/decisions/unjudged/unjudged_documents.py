@@ -53,6 +53,7 @@ from rankgate.decisions.unjudged.total_error import HOLES
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import Json
     from rankgate.decisions.unjudged.calibration import Calibration
     from rankgate.decisions.unjudged.holes import HoleAnalysis
     from rankgate.decisions.unjudged.total_error import TotalError
@@ -306,7 +307,7 @@ def draw_holes(result: HoleAnalysis) -> Picture:
     )
 
 
-def _chart(rows: list[dict[str, Any]]) -> Any:
+def _chart(rows: list[dict[str, Json]]) -> Any:
     alt = load_altair()
     labelled_rows = [row | {"words": _label(row)} for row in rows]
     y = alt.Y(

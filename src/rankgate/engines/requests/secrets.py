@@ -16,10 +16,14 @@ from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakSet
 
 from rankgate.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """An environment variable in a text of an engine's file."""
@@ -142,7 +146,7 @@ class Secrets:
         return {name: self.variable(name) for name in names}
 
 
-def resolve_table(table: Mapping[str, Any], secrets: Secrets) -> dict[str, str]:
+def resolve_table(table: JsonObject, secrets: Secrets) -> dict[str, str]:
     """A table of texts, such as headers, with the values of variables.
 
     Raises:
@@ -247,7 +251,7 @@ _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _NAME_OR_VARIABLE = re.compile(f"{_NAME.pattern}|{VARIABLE.pattern}")
 
 
-def fill(template: Any, values: Mapping[str, Any], variables: Mapping[str, str] = _NONE) -> Any:
+def fill(template: Any, values: JsonObject, variables: Mapping[str, str] = _NONE) -> Any:
     """The template with values in place of names and of environment variables.
 
     A text that is one name and nothing else becomes the value with its type; in a longer text

@@ -24,6 +24,8 @@ from rankgate.data.answers.engine_answers import Answer, Failure
 if TYPE_CHECKING:
     import urllib3
 
+    from rankgate.core.value_types import JsonObject
+
 
 HOSTS = "RANKGATE_HOSTS"
 """Hosts that may be asked, with commas between; any where it is not set."""
@@ -266,7 +268,7 @@ def _message(data: bytes) -> str:
     return result if isinstance(result, str) else text
 
 
-def _reason(error: Mapping[str, Any]) -> Any:
+def _reason(error: JsonObject) -> Any:
     """The message of an error; the first root cause of it where the server names any."""
     causes = error.get("root_cause")
     cause = causes[0] if isinstance(causes, list) and causes else error
@@ -302,7 +304,7 @@ def request_json(
     transport: Transport,
     method: str,
     path: str,
-    params: Mapping[str, Any],
+    params: JsonObject,
     body: Any = None,
     partial: list[str] | None = None,
 ) -> Any | Failure:
@@ -331,7 +333,7 @@ def request_json(
         return Failure("again", f"the answer is {content_name}")
 
 
-def _flatten_params(params: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _flatten_params(params: JsonObject) -> list[tuple[str, str]]:
     """Parameters of a URL; a list is one parameter several times."""
     return [
         (name, _param_text(single_value))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from rankgate.engines.snapshots.snapshot_verb import EngineSnapshot, configure_e
 from rankgate.measurement.stats.resampling_tests import quantile_differences
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.query_outcomes import Outcome
     from rankgate.engines.snapshots.query_sender import QueriesLike
     from rankgate.engines.snapshots.snapshot_verb import EngineLike
@@ -38,7 +39,7 @@ def compare_engines(
     queries: QueriesLike,
     outputs: tuple[str | Path, str | Path] | None = None,
     *,
-    parameters: Mapping[str, Any] | Sequence[str] = (),
+    parameters: JsonObject | Sequence[str] = (),
     depth: Annotated[int, Range(1, 10_000)] | None = None,
     concurrency: Annotated[int, Range(1, 256)] | None = None,
     rate: Annotated[float, Range(0, exclusive=True)] | None = None,

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.formats.run_companions import WRITTEN_KEY
 from rankgate.data.streams.journal import Journal
 from rankgate.engines.engine import Facts, Query
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
 
 State = Literal["ok", "zero", "failed", "not_run"]
 DOWN = "down"
@@ -186,7 +190,7 @@ class Outcomes:
                 file.seek(offset)
                 yield Outcome(**json.loads(file.readline()))
 
-    def display_fields(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def display_fields(self) -> Iterator[tuple[str, JsonObject]]:
         """The display fields of every document."""
         with self.path.open("rb") as file:
             next(file)
@@ -215,7 +219,7 @@ def _line_offsets(path: Path) -> dict[str, int]:
     return places
 
 
-def _other_snapshot_problem(path: Path, stored_head: Any, head: Mapping[str, Any]) -> str:
+def _other_snapshot_problem(path: Path, stored_head: Any, head: JsonObject) -> str:
     stored_values = stored_head if isinstance(stored_head, dict) else {}
     different = [
         name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)

@@ -32,6 +32,7 @@ from rankgate.engines.snapshots.query_outcomes import Outcome
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.engines.configuration import Pace
     from rankgate.engines.engine import Connection, Engine
 
@@ -84,7 +85,7 @@ def _rows(queries: Any, label: str) -> list[tuple[Any, Any, int | None, Mapping[
     ]
 
 
-def _values(row: Mapping[str, Any]) -> dict[str, Any]:
+def _values(row: JsonObject) -> dict[str, Json]:
     """Cells as parameter values of a command line, without empty cells."""
     return {
         name: parse_literal(value) if isinstance(value, str) else value
@@ -100,7 +101,7 @@ def _is_header(first: str, second: str) -> bool:
     return first in id_names or (first in text_names and second in id_names)
 
 
-def _two_columns(input_file: InputFile) -> list[tuple[str, str, int | None, Mapping[str, Any]]]:
+def _two_columns(input_file: InputFile) -> list[tuple[str, str, int | None, JsonObject]]:
     """Ids, texts and lines of a file without a header and with one tab a line; else empty.
 
     Raises:

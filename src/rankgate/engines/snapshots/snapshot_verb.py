@@ -29,6 +29,7 @@ from rankgate.engines.snapshots.run_files import RunTarget, gather_run
 from rankgate.engines.snapshots.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.formats.format import Format
     from rankgate.engines.snapshots.query_sender import QueriesLike
 
@@ -259,7 +260,7 @@ def snapshot(
 
 def configure_engine(
     engine: EngineLike,
-    parameters: Mapping[str, Any] | Sequence[str],
+    parameters: JsonObject | Sequence[str],
     depth: int | None,
     concurrency: int | None,
     rate: float | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, Schema
 
 
 QUERIES, CORPUS = "queries", "corpus"
@@ -201,12 +201,12 @@ def family_bias(
         is_own_family: True for systems of the judge's family.
         limit: the advantage that should be found.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     for metric, (people, judge) in tables.items():
         if not is_own_family.any() or is_own_family.all():
             continue
         has_values = ~np.isnan(people + judge).any(axis=1)
-        row: dict[str, Any] = {
+        row: dict[str, Json] = {
             "metric": metric,
             "family": lineage.families[JUDGE],
             "systems": int(is_own_family.sum()),
@@ -219,7 +219,7 @@ def family_bias(
 
 def _advantage(
     people: Floats, judge: Floats, is_own_family: NDArray[np.bool_], limit: float
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     queries, systems = people.shape
     if queries < _MIN_QUERIES:
         return {}

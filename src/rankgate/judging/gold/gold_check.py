@@ -43,6 +43,7 @@ from rankgate.judging.counting_ratings import PAIR
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
@@ -309,7 +310,7 @@ def _systems(
     runs: Sequence[Any],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
-) -> tuple[pl.DataFrame, Mapping[str, Any] | None]:
+) -> tuple[pl.DataFrame, JsonObject | None]:
     """Means by the labels as they are, and with the wrong ones replaced; the convention."""
     if not runs:
         return pl.DataFrame(schema=GoldCheck.SCHEMAS["systems"]), None

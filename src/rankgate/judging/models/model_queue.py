@@ -36,6 +36,7 @@ from rankgate.store.models import model_admissions, model_jobs_table
 from rankgate.store.people import audit
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.store.database import Connection
     from rankgate.store.models.model_admissions import ModelRule
     from rankgate.store.store import Store
@@ -184,7 +185,7 @@ def judge_for(endpoints: Mapping[str, Endpoint], request: Mapping[str, Any]) -> 
     )
 
 
-def _parameters(parameters_text: str | None) -> dict[str, Any]:
+def _parameters(parameters_text: str | None) -> dict[str, Json]:
     if not parameters_text or not parameters_text.strip():
         return {}
     try:

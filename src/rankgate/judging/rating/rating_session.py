@@ -29,6 +29,7 @@ from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import Json
     from rankgate.data.qrels import Scale
     from rankgate.judging.rating.rating_tasks import PoolLike, Task
 
@@ -146,7 +147,7 @@ class PairRating:
 
 def rating_row(
     task: Task, rater: str, rating: PairRating, *, at: datetime, guideline: str = ""
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """A rating as its line in a journal."""
     moment = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return {

@@ -21,6 +21,7 @@ from rankgate.judging.resolution.resolution import RULES
 from rankgate.judging.resolution.resolution import resolve_ratings as resolved
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import ColumnsLike, QrelsLike, RatingsLike
     from rankgate.judging.grade_transformers import Transformer
     from rankgate.judging.rating.rating_tasks import PoolLike
@@ -123,7 +124,7 @@ def _add_sample(
     )
 
 
-def _parameters(parameters: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+def _parameters(parameters: JsonObject | Sequence[str]) -> dict[str, Any]:
     if not isinstance(parameters, list | tuple):
         return dict(parameters)  # type: ignore[arg-type]
     value_of_name = {}

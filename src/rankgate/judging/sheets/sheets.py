@@ -45,6 +45,7 @@ from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
 from rankgate.judging.sheets.sheet_rows import make_sheet, read_filled_sheets
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import RatingsLike
     from rankgate.judging.rating.rating_tasks import PoolLike
 
@@ -390,7 +391,7 @@ def collect(
     return CollectedRatings(ratings, notes)
 
 
-def _pair(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _pair(row: JsonObject) -> tuple[Any, ...]:
     return row.get("query_id"), row.get("doc_id"), row.get("rater")
 
 

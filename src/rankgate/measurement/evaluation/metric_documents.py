@@ -11,6 +11,7 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.measurement.evaluation.metric_details import COLUMNS
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.evaluation.metric_details import (
         MetricDetails,
         Metrics,
@@ -141,7 +142,7 @@ def group_by_treatment(
     return fields
 
 
-def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> Table:
+def _conventions(conventions: Mapping[str, JsonObject]) -> Table:
     """The treatment of this metric by each convention, grouped by equal treatment."""
     if any("called" in treatment for treatment in conventions.values()):
         grid = Grid(

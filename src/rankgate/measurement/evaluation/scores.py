@@ -22,6 +22,7 @@ from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.scoring.chosen_convention import refuse_mixed
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.metrics.metric_declaration import Metric
 
@@ -262,8 +263,8 @@ class Scores(Result):
         """With the values of queries, which `compare` and others need; from Spark with sums."""
         return self.to_dict(per_query=not isinstance(self.maker, DistantMaker))
 
-    def _run(self, scores: RunScores, *, per_query: bool) -> dict[str, Any]:
-        values: dict[str, Any] = {
+    def _run(self, scores: RunScores, *, per_query: bool) -> dict[str, Json]:
+        values: dict[str, Json] = {
             "name": scores.run,
             "tag": scores.tag,
             "mean": {label: finite_or_none(scores.means[label]) for label in self.metrics},

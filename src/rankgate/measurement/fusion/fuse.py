@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.present.base_result import Notice
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data import Qrels
     from rankgate.data.input_types import QrelsLike, RunLike, RunsLike
     from rankgate.data.run_scores import RunScores
@@ -154,7 +155,7 @@ NO_LEARNING = FusionLearning()
 def fuse(
     runs: RunsLike,
     method: str = "rrf",
-    parameters: Mapping[str, Any] | Sequence[str] = (),
+    parameters: JsonObject | Sequence[str] = (),
     *,
     weights: Sequence[float] | None = None,
     norm: str | None = None,
@@ -295,7 +296,7 @@ def _names_and_runs(runs: RunsLike) -> tuple[tuple[str, ...], list[Any]]:
     return names, run_inputs
 
 
-def _parameters(method: Method, values: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+def _parameters(method: Method, values: JsonObject | Sequence[str]) -> dict[str, Json]:
     if isinstance(values, Mapping):
         return {name: method.read(name, value) for name, value in values.items()}
     parameters = {}
@@ -307,7 +308,7 @@ def _parameters(method: Method, values: Mapping[str, Any] | Sequence[str]) -> di
     return parameters
 
 
-def _defaults(method: Method) -> dict[str, Any]:
+def _defaults(method: Method) -> dict[str, Json]:
     return {name: parameter.default for name, parameter in method.parameters.items()}
 
 

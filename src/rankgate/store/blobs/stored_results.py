@@ -23,6 +23,8 @@ from rankgate.store.tables.model_tables import results
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import Json, JsonObject
+
 
 @dataclass(frozen=True)
 class StoredResult:
@@ -41,7 +43,7 @@ class StoredResult:
     id: int
     kind: str
     name: str
-    summary: Mapping[str, Any]
+    summary: JsonObject
     blob: str
     created_at: datetime
     created_by: int | None
@@ -51,10 +53,10 @@ def add_result(
     connection: Connection,
     blobs: Blobs,
     project: int,
-    result: Mapping[str, Any],
+    result: JsonObject,
     *,
     name: str = "",
-    summary: Mapping[str, Any] | None = None,
+    summary: JsonObject | None = None,
     created_by: int | None = None,
 ) -> StoredResult:
     """Add a result, as its ``to_dict`` gives it.
@@ -101,7 +103,7 @@ def list_results(
     return [value_of(StoredResult, row) for row in rows]
 
 
-def read_result(stored: StoredResult, blobs: Blobs) -> dict[str, Any]:
+def read_result(stored: StoredResult, blobs: Blobs) -> dict[str, Json]:
     """The JSON of a result, for ``from_dict`` of its kind.
 
     Raises:
@@ -115,7 +117,7 @@ _ENTRIES = "\x1fentries"  # a key that no file has: JSON has no keys but texts
 
 
 def save_extra(
-    connection: Connection, blobs: Blobs, project: int, source: str, extra: Mapping[str, Any]
+    connection: Connection, blobs: Blobs, project: int, source: str, extra: JsonObject
 ) -> None:
     """Keep the data that only the format of a file has; once for each file name."""
     imports = list_results(connection, project, _KIND, most=1_000)
@@ -124,9 +126,9 @@ def save_extra(
         add_result(connection, blobs, project, result, name=source)
 
 
-def read_extras(connection: Connection, blobs: Blobs, project: int) -> dict[str, Any]:
+def read_extras(connection: Connection, blobs: Blobs, project: int) -> dict[str, Json]:
     """The kept data of all imports, by format; of several files of a format the first."""
-    extra: dict[str, Any] = {}
+    extra: dict[str, Json] = {}
     for stored_result in list_results(connection, project, _KIND, most=1_000):
         extra |= _from_json(read_result(stored_result, blobs)["extra"])
     return extra

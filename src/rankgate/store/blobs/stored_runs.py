@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 
 @dataclass(frozen=True)
 class StoredRun:
@@ -76,7 +78,7 @@ def add_run(
     run: Run,
     *,
     name: str = "",
-    made_by: Mapping[str, Any] | None = None,
+    made_by: JsonObject | None = None,
     created_by: int | None = None,
 ) -> StoredRun:
     """Add a run; the same run under the same name is added once.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
 
 
-def content_hash(fields: Mapping[str, Any], url: str | None, image: str | None) -> str | None:
+def content_hash(fields: JsonObject, url: str | None, image: str | None) -> str | None:
     """SHA-256 of the fields and links as JSON with sorted keys; None where there are none."""
     if not fields and url is None and image is None:
         return None

@@ -27,6 +27,8 @@ from rankgate.store.tables.rating_tables import ratings as ratings_table
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 
 @dataclass(frozen=True)
 class Admission:
@@ -115,7 +117,7 @@ def rule_of_project(connection: Connection, project: int) -> ModelRule | None:
 
 
 def save_rule(
-    connection: Connection, project: int, settings: Mapping[str, Any], user: int | None = None
+    connection: Connection, project: int, settings: JsonObject, user: int | None = None
 ) -> None:
     """Give a project a rule for the runs that come from now on."""
     last = connection.scalar(sa.select(sa.func.max(runs.c.id)).where(runs.c.project == project))

@@ -26,6 +26,8 @@ from rankgate.store.tables.rating_tables import assignments
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 
 UNREAD = "no answer: the program ended before it was read"
 
@@ -204,7 +206,7 @@ def progress(connection: Connection, job: Job) -> JobProgress:
 
 
 def update_job(
-    connection: Connection, job: int, settings: Mapping[str, Any], tasks: Collection[int] = ()
+    connection: Connection, job: int, settings: JsonObject, tasks: Collection[int] = ()
 ) -> None:
     """Give a job other settings, and tasks that came since."""
     statement = insert(connection, job_tasks).on_conflict_do_nothing()

@@ -32,6 +32,8 @@ from rankgate.store.tables.rating_tables import assignments, raters, tasks
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 
 _NAME = re.compile(r"[\w.@+-]{1,100}")
 
@@ -357,7 +359,7 @@ def ensure(
     connection: Connection,
     name: str,
     kind: str = PERSON,
-    identity: Mapping[str, Any] | None = None,
+    identity: JsonObject | None = None,
 ) -> Rater:
     """A rater by name, added if there is none.
 
@@ -387,7 +389,7 @@ def ensure(
     return rater
 
 
-def _identity_text(identity: Mapping[str, Any]) -> str:
+def _identity_text(identity: JsonObject) -> str:
     return json.dumps(dict(identity), sort_keys=True)
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 Strategy = Literal["1", "2", "3", "agree"]
 Kind = Literal["rating", "training", "documents", "lists"]
 
@@ -102,7 +104,7 @@ def add_batch(
     by_query: bool = True,
     seed: int = 0,
     guideline: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: JsonObject | None = None,
     created_by: int | None = None,
 ) -> Batch:
     """Add a batch without tasks; arguments as the fields of `Batch`.

@@ -6,9 +6,8 @@ sent, and what failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -26,6 +25,8 @@ from rankgate.store.tables.record_tables import alerts, notifications
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Alert:
     acknowledged_at: datetime | None
     acknowledged_by: int | None
     resolved_at: datetime | None
-    evidence: Mapping[str, Any]
+    evidence: JsonObject
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def fire_alert(
     metric: str | None = None,
     system: str = "",
     slice: str = "",  # noqa: A002 - the term
-    evidence: Mapping[str, Any] | None = None,
+    evidence: JsonObject | None = None,
     at: datetime | None = None,
 ) -> FiredAlert:
     """Fire an alert: a new one, or once more the unresolved one with its key.

@@ -29,6 +29,7 @@ from rankgate.store.tables.record_tables import record_values, records
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.records.series import Point
 
 
@@ -91,7 +92,7 @@ class NewRecord:
     convention: str = ""
     convention_hash: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    summary: Mapping[str, Any] = field(default_factory=dict)
+    summary: JsonObject = field(default_factory=dict)
     verdict: str | None = None
     values: tuple[Value, ...] = ()
     per_query: pl.DataFrame | None = None
@@ -255,7 +256,7 @@ class Record:
     convention: str
     convention_hash: str
     inputs: Mapping[str, Any]
-    summary: Mapping[str, Any]
+    summary: JsonObject
     verdict: str | None
     blob: str
     per_query: str | None
@@ -428,7 +429,7 @@ def read_values(connection: Connection, record: int) -> tuple[Value, ...]:
     return tuple(value_of(Value, row) for row in connection.execute(statement.order_by(*order)))
 
 
-def read_result(record: Record, blobs: Blobs) -> dict[str, Any]:
+def read_result(record: Record, blobs: Blobs) -> dict[str, Json]:
     """The JSON of a record's result, for ``from_dict`` of its kind.
 
     Raises:

@@ -30,6 +30,8 @@ from rankgate.store.tables.record_tables import scheduled_runs as runs
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 
 @dataclass(frozen=True)
 class Job:
@@ -69,7 +71,7 @@ def save_job(
     kind: str,
     schedule: str,
     timezone: str = "UTC",
-    settings: Mapping[str, Any] | None = None,
+    settings: JsonObject | None = None,
     enabled: bool = True,
     user: int | None = None,
 ) -> Job:

@@ -30,6 +30,7 @@ from rankgate.workspace.records.rescoring import (
 from rankgate.workspace.records.storages.record_storage import open_storage
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.store.records.series import Point
     from rankgate.workspace.records.storages.record_storage import RecordStorage
 
@@ -195,7 +196,7 @@ def _pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Poi
 
 def _attribute_rows(
     storage: RecordStorage, before: Point, after: Point
-) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+) -> tuple[list[dict[str, Json]], tuple[str, ...]]:
     inputs = read_inputs(storage, before), read_inputs(storage, after)
     evidence_by_cause = find_evidence(*inputs)
     evidence = {name: text for name, text in evidence_by_cause.items() if text}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.present.base_result import Result
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.run_scores import RunScores
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
     from rankgate.decisions.gating.verdict import Verdict
@@ -67,7 +68,7 @@ class Figures:
     convention: Mapping[str, Any] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
     verdict: str | None = None
-    summary: Mapping[str, Any] = field(default_factory=dict)
+    summary: JsonObject = field(default_factory=dict)
     at: datetime | None = None
 
     @property

@@ -33,6 +33,7 @@ from rankgate.workspace.records.rescoring import BreakParts, split_break
 from rankgate.workspace.records.storages.record_storage import open_storage
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.store.records.record_notes import Annotation
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
@@ -295,9 +296,9 @@ def make_history(
         looked: what was found before, which is used and renewed: of a series that became longer
             only the new evaluations are looked at.
     """
-    rows: list[dict[str, Any]] = []
-    breaks: list[dict[str, Any]] = []
-    changes: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
+    breaks: list[dict[str, Json]] = []
+    changes: list[dict[str, Json]] = []
     cache: dict[str, pl.DataFrame | None] = {}
     for system_points in _points_by_system(points):
         segments = split_comparable(system_points)
@@ -359,7 +360,7 @@ def find_differences(before: Point | Record, after: Point | Record) -> tuple[str
     return tuple(difference for difference in differences if difference != "queries") or differences
 
 
-def point_row(point: Point, segment: int) -> dict[str, Any]:
+def point_row(point: Point, segment: int) -> dict[str, Json]:
     """The row of a point in a series; half of an interval is left out.
 
     Args:
@@ -375,7 +376,7 @@ def point_row(point: Point, segment: int) -> dict[str, Any]:
 
 def _break_row(
     before: Point, after: Point, bridge: Callable[[Point, Point], BreakParts] | None
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     assert before.value is not None
     assert after.value is not None
     parts = BreakParts() if bridge is None else bridge(before, after)

@@ -34,6 +34,7 @@ from rankgate.workspace.records.provenance import provenance as provenance_of
 from rankgate.workspace.records.storages.record_storage import open_storage
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run import Run
     from rankgate.workspace.records.figures import Figures
@@ -221,7 +222,7 @@ def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _read_result(content: Result | Mapping[str, Any] | str | Path) -> Result:
+def _read_result(content: Result | JsonObject | str | Path) -> Result:
     """A result as it is, or from its JSON.
 
     Raises:

@@ -20,6 +20,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.workspace.records.alerts.alert_check import AlertCheck
     from rankgate.workspace.records.attribution import Attribution
     from rankgate.workspace.records.history import History
@@ -163,7 +164,7 @@ def _evaluation_grid(result: History) -> Grid:
     return Grid(column_names, rows, frozenset({0, 1, 4, 5}))
 
 
-def _interval_text(row: dict[str, Any]) -> str:
+def _interval_text(row: dict[str, Json]) -> str:
     return "–" if row["low"] is None else f"[{row['low']:.4f}, {row['high']:.4f}]"
 
 

@@ -42,6 +42,7 @@ from rankgate.workspace.reports.report_block import make_added_sections, refuse_
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
     from rankgate.core.present.document_model import Block
+    from rankgate.core.value_types import JsonObject
 
 
 _MAX_TEXT_LENGTH = 240
@@ -253,7 +254,7 @@ def _inputs_section(
     blocks: list[Block] = []
     if rows := _hash_rows(parts):
         blocks.append(Table("", Grid(("name", "what", "SHA-256"), rows, frozenset(range(3)))))
-    conventions: dict[Any, Mapping[str, Any]] = {}
+    conventions: dict[Any, JsonObject] = {}
     for report_part in parts:
         convention = getattr(report_part.result, "convention", None)
         if convention and "axes" in convention:

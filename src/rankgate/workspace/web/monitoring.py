@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from rankgate.core.value_types import Json
     from rankgate.store.store import Store
     from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
     from rankgate.workspace.web.server_config import ServerConfig
@@ -261,7 +262,7 @@ class RequestObserver:
         route = _route_path(scope)
         method = scope["method"] if route != _UNKNOWN_ROUTE else "other"
         self.measures.request(method, route, status, seconds)
-        details: dict[str, Any] = {
+        details: dict[str, Json] = {
             "method": scope["method"],
             "route": route,
             "status": status,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
 from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, FieldKind, Route
 
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
+
+
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53}
-_TYPES: dict[FieldKind, dict[str, Any]] = {
+_TYPES: dict[FieldKind, dict[str, Json]] = {
     "number": {"type": "number"},
     "whole": {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
     "flag": {"type": "boolean"},
@@ -125,7 +129,7 @@ def _describe_permission(route: Route) -> str:
     return {SIGNED_IN: "any user", ADMIN: "an admin of the store"}[route.needs]
 
 
-def _describe_content(route: Route) -> dict[str, Any]:
+def _describe_content(route: Route) -> dict[str, Json]:
     for suffix, media in (("svg", "image/svg+xml"), ("png", "image/png")):
         if route.path.endswith(f".{suffix}"):
             return {media: {"schema": {"type": "string"}}}
@@ -134,13 +138,13 @@ def _describe_content(route: Route) -> dict[str, Any]:
     return {"application/json": {"schema": {"type": "object"}}}
 
 
-def _describe_body(route: Route) -> dict[str, Any]:
+def _describe_body(route: Route) -> dict[str, Json]:
     schema = _object_schema(route.fields)
     media = "multipart/form-data" if route.has_file else "application/json"
     return {"required": bool(schema["required"]), "content": {media: {"schema": schema}}}
 
 
-def _object_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
+def _object_schema(fields: tuple[Field, ...]) -> dict[str, Json]:
     return {
         "type": "object",
         "properties": {field.name: _field_schema(field) for field in fields},
@@ -149,7 +153,7 @@ def _object_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
     }
 
 
-def _field_schema(field: Field) -> dict[str, Any]:
+def _field_schema(field: Field) -> dict[str, Json]:
     if field.kind == "rows":
         return {
             "type": "array",

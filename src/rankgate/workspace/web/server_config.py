@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.judging.models.model_queue import Endpoint
     from rankgate.store.store import Store
     from rankgate.workspace.web.oidc.oidc_users import OidcSettings
@@ -101,7 +102,7 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def json_logging() -> Mapping[str, Any]:
+def json_logging() -> JsonObject:
     """Settings of logging, for `logging.config.dictConfig`, in every process of the server."""
     handler = {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
     return {

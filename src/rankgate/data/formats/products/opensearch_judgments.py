@@ -42,6 +42,7 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.streams.source import InputFile
 
     _Rating = tuple[Any, Any, str, str]  # document, grade, their JSON path, the grade's key
@@ -58,7 +59,7 @@ def inner_key_paths(first_bytes: bytes) -> frozenset[str]:
     }
 
 
-def read_documents(source: InputFile) -> list[dict[str, Any]]:
+def read_documents(source: InputFile) -> list[dict[str, Json]]:
     """The document, or all documents of the answer of a search.
 
     Raises:
@@ -276,7 +277,7 @@ def read_experiment(source: InputFile) -> FileContents:
     return FileContents(extra={_EXPERIMENT_NAME: {"experiment": documents[0]}})
 
 
-def _read_results(evaluations: list[dict[str, Any]], source: InputFile) -> FileContents:
+def _read_results(evaluations: list[dict[str, Json]], source: InputFile) -> FileContents:
     """A run for each configuration, in the order of its documents."""
     label = source.label
     lists_by_system: dict[str, tuple[list[str], list[str], list[str]]] = {}

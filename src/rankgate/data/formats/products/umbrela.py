@@ -42,6 +42,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -96,7 +97,7 @@ def write_umbrela_requests(contents: FileContents, out: BinaryIO) -> tuple[Loss,
     text, fields = texts_by_query(contents), rows_by_id(contents.documents, "doc_id")
     for query, rows in ranking_by_query(run).items():
         query_object = {"text": text.get(query, query), "qid": query}
-        candidates = [
+        candidates: list[JsonObject] = [
             {
                 "doc": {**_make_document(fields.get(document, {}), document)},
                 "docid": document,

@@ -31,6 +31,7 @@ from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.tables.schemas import TableSchema
     from rankgate.data.qrels import Qrels
@@ -295,7 +296,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return lost
 
 
-def _first_object(first_bytes: bytes) -> dict[str, Any] | None:
+def _first_object(first_bytes: bytes) -> dict[str, Json] | None:
     line = first_bytes.removeprefix(BOM).lstrip().split(b"\n", 1)[0].strip()
     try:
         value = json_text.parse_json(line, "")
@@ -312,7 +313,7 @@ def has_plain_rows(first_bytes: bytes) -> bool:
     )
 
 
-def _has_plain_values(first_object: dict[str, Any], table: TableSchema) -> bool:
+def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool:
     """True if all needed values are plain, as those of a row are."""
     return not any(isinstance(first_object[key], dict | list) for key in table.kept.values())
 

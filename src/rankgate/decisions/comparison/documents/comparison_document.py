@@ -50,6 +50,7 @@ from rankgate.decisions.comparison.inference import describe_method, describe_si
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
+    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
     from rankgate.decisions.comparison.comparison_tables import GradesByRank
 
@@ -298,7 +299,7 @@ def _equivalence_heading(result: Comparison) -> str:
 
 def side_by_side(result: Comparison, query_id: str) -> Grid:
     """Both lists of a query, rank by rank, with grades and moves."""
-    lists: dict[str, dict[int, dict[str, Any]]] = {"baseline": {}, "candidate": {}}
+    lists: dict[str, dict[int, dict[str, Json]]] = {"baseline": {}, "candidate": {}}
     for row in result.lists.iter_rows(named=True):
         if row["query_id"] == query_id:
             lists[row["system"]][row["rank"]] = row

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -19,6 +19,10 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.run_scores import LISTS, QUERIES, SCORES, SERVED, ScoredRun
 from rankgate.data.text.json_text import parse_json
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
+
 
 SCHEMA_VERSION = 1
 
@@ -41,7 +45,7 @@ class Baseline:
 def dump_baseline(baseline: Baseline) -> str:
     """The text of the file: sorted, a query a line, so that a change reads well as a diff."""
     system = baseline.system
-    header: dict[str, Any] = {
+    header: dict[str, Json] = {
         "schema_version": SCHEMA_VERSION,
         "name": baseline.name,
         "run": {"name": system.name, "tag": system.tag, "sha256": system.sha256},
@@ -98,7 +102,7 @@ def _json_line(value: Any) -> str:  # noqa: ANN401 - plain values
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-def _query_values(system: ScoredRun) -> dict[str, dict[str, Any]]:
+def _query_values(system: ScoredRun) -> dict[str, dict[str, Json]]:
     """The state, values and first documents of each query."""
     values: dict[str, dict[str, Any]] = {}
     for row in system.queries.sort("query_id").iter_rows(named=True):
@@ -206,7 +210,7 @@ def fingerprints(system: ScoredRun) -> dict[str, str]:
     return {mark: _fingerprint(*lists.get(query, ())) for mark, query in marked_queries[:_SAMPLE]}
 
 
-def read_looks(path: Path) -> tuple[Mapping[str, Any], ...]:
+def read_looks(path: Path) -> tuple[JsonObject, ...]:
     """Every look, in time order; empty without a log; without a line that a crash cut short.
 
     Raises:

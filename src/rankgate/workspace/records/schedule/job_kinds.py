@@ -13,10 +13,13 @@ entry point of a package. The kinds here:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Declared, Parameter, Registry, find_declared
 from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ KPI_JOB = JobKind(
 )
 
 
-def alert_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
+def alert_commands(project: str, values: JsonObject) -> list[list[str]]:  # noqa: ARG001
     """``rankgate alerts check``."""
     return [["alerts", "check", f"--project={project}"]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +20,7 @@ from rankgate.store.records.series import Point
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.records.records import NewRecord
 
 
@@ -137,5 +138,5 @@ class ServerStorage:
         self.client.close()
 
 
-def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: JsonObject) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value is not None}

@@ -30,6 +30,7 @@ from rankgate.workspace.web.replies import RequestRefused
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.people.invitations import Invitation
     from rankgate.store.people.users import User
 
@@ -249,7 +250,7 @@ def find_user(
     return users.get(connection, user.id) or user
 
 
-def _verified_email(settings: OidcSettings, claims: Mapping[str, Any]) -> str | None:
+def _verified_email(settings: OidcSettings, claims: JsonObject) -> str | None:
     """The address, in lower case, if the provider has verified it."""
     verified_claim, email = claims.get("email_verified"), claims.get("email")
     is_verified = verified_claim is True or verified_claim == "true" or settings.emails_are_verified
@@ -308,7 +309,7 @@ def _link_or_add_user(
     return new_user
 
 
-def _roles_of_groups(settings: OidcSettings, claims: Mapping[str, Any]) -> dict[str, str]:
+def _roles_of_groups(settings: OidcSettings, claims: JsonObject) -> dict[str, str]:
     """The most powerful role in each project that the groups give."""
     value = claims.get(settings.groups_claim)
     names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -322,7 +323,7 @@ def _roles_of_groups(settings: OidcSettings, claims: Mapping[str, Any]) -> dict[
 
 
 def _grant_group_roles(
-    connection: Connection, settings: OidcSettings, claims: Mapping[str, Any], user: User
+    connection: Connection, settings: OidcSettings, claims: JsonObject, user: User
 ) -> None:
     """Set the roles in projects that groups rule: what the groups give, or none."""
     granted_roles = _roles_of_groups(settings, claims)
@@ -348,7 +349,7 @@ def _audit(
     user: User,
     action: str,
     project: int | None = None,
-    details: Mapping[str, Any] | None = None,
+    details: JsonObject | None = None,
 ) -> None:
     actor = audit.Actor(user.name, user.id)
     audit.record(connection, actor, action, user.name, project=project, details=details or {})
