@@ -442,13 +442,14 @@ def _read_product_results(
     rows = shape.rows(answer)
     if isinstance(rows, Failure):
         raise _failure_error(query, f"{product.title}: {rows.problem}")
+    hits = value_at_path(answer, shape.hits)
     return [
         Result(
             hit,
             str(row.doc_id).rpartition(product.id_after)[2] if product.id_after else row.doc_id,
             None if row.score is MISSING else row.score,
         )
-        for hit, row in zip(value_at_path(answer, shape.hits), rows, strict=True)
+        for hit, row in zip(hits if isinstance(hits, list) else (), rows, strict=True)
     ]
 
 

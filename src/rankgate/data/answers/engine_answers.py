@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
+from enum import Enum
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -26,18 +27,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import Json, JsonObject
 
 
 Path = tuple[str, ...]
 
-MISSING = object()
+
+class Missing(Enum):
+    """The type of `MISSING`."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Missing.MISSING
 """The value of a missing path; JSON's null is a value."""
 
 NO_USABLE_ID = "no document has a usable id"
 """The beginning of the failure of an answer without any usable id."""
 
 
-def parse_path(path: str | list[Any]) -> Path:
+def parse_path(path: str | list[str | int]) -> Path:
     r"""The steps of a path; a list if a key has a dot of its own.
 
     >>> parse_path("hits.hits"), parse_path("1.0.2:"), parse_path(["a.b", 0])
@@ -46,7 +55,7 @@ def parse_path(path: str | list[Any]) -> Path:
     return tuple(map(str, path)) if isinstance(path, list) else tuple(filter(None, path.split(".")))
 
 
-def value_at_path(value: Any, path: Path) -> Any:
+def value_at_path(value: Json, path: Path) -> Json | Missing:
     """The value at a path, or `MISSING`.
 
     A step is the key of an object, the position in a list (below 0 from its end), a slice of a
@@ -58,24 +67,27 @@ def value_at_path(value: Any, path: Path) -> Any:
     True
     """
     for step in path:
-        value = _take_step(value, step)
-        if value is MISSING:
+        inner_value = _take_step(value, step)
+        if inner_value is MISSING:
             return MISSING
+        value = inner_value
     return value
 
 
-def _take_step(value: Any, step: str) -> Any:
+def _take_step(value: Json, step: str) -> Json | Missing:
     if isinstance(value, dict):
-        if step == "*" and len(value) == 1:
-            return next(iter(value.values()))
-        return value.get(step, MISSING)
+        members: dict[str, Json] = value
+        if step == "*" and len(members) == 1:
+            return next(iter(members.values()))
+        return members.get(step, MISSING)
     if not isinstance(value, list):
         return MISSING
+    elements: list[Json] = value
     start, colon, stop = step.partition(":")
     try:
         if colon:
-            return value[int(start) if start else None : int(stop) if stop else None]
-        return value[int(step)]
+            return elements[int(start) if start else None : int(stop) if stop else None]
+        return elements[int(step)]
     except (ValueError, IndexError):
         return MISSING
 
@@ -120,7 +132,7 @@ class Answer:
 
     doc_ids: Sequence[str]
     scores: Sequence[float] | None = None
-    fields: Sequence[Mapping[str, Any]] = ()
+    fields: Sequence[JsonObject] = ()
     total: int | None = None
     repeated: int = 0
     shared: Mapping[str, int] = field(default_factory=dict)
@@ -144,14 +156,14 @@ class Row(NamedTuple):
         origin: the index it comes from, where the engine has several.
     """
 
-    doc_id: Any
-    score: Any = MISSING
-    fields: Mapping[str, Any] = MappingProxyType({})
+    doc_id: object
+    score: object = MISSING
+    fields: Mapping[str, object] = MappingProxyType({})
     origin: str = ""
 
 
 def make_answer(
-    rows: Iterable[Row], total: Any = MISSING, depth: int | None = None
+    rows: Iterable[Row], total: object = MISSING, depth: int | None = None
 ) -> Answer | Failure:
     """The answer made of rows, best first; a failure if a score cannot be read.
 
@@ -160,7 +172,7 @@ def make_answer(
     """
     ids: dict[str, str] = {}
     scores: list[float] = []
-    fields: list[Mapping[str, Any]] = []
+    fields: list[JsonObject] = []
     unusable: list[str] = []
     shared = Counter[str]()
     repeated = 0
@@ -196,7 +208,7 @@ def make_answer(
     ).usable()
 
 
-def _parse_id(value: Any) -> str | None:
+def _parse_id(value: object) -> str | None:
     """The id as text; None if no file can hold it."""
     if isinstance(value, bool) or not isinstance(value, str | Integral | UUID):
         return None
@@ -208,7 +220,7 @@ def _parse_id(value: Any) -> str | None:
     return None if not id_text or _CONTROL.search(id_text) else id_text
 
 
-def _parse_number(value: Any) -> float | None:
+def _parse_number(value: object) -> float | None:
     if type(value) is float:  # most are
         return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
@@ -220,7 +232,7 @@ def _parse_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Json:
     """A value as JSON holds it; dates, decimals and similar values become text."""
     if value is None or isinstance(value, bool | int):
         return value
@@ -235,16 +247,16 @@ def _json_value(value: Any) -> Any:
     return str(value).encode(errors="replace").decode()
 
 
-def _parse_count(value: Any) -> int | None:
+def _parse_count(value: object) -> int | None:
     number = _parse_number(value)
     return None if number is None or number < 0 else int(number)
 
 
-def _label_of(value: Any) -> str:
+def _label_of(value: object) -> str:
     return "nothing" if value is MISSING else repr(value)
 
 
-_NO_ERROR: tuple[Any, ...] = (MISSING, None, "", [], {}, False)
+_NO_ERROR: tuple[object, ...] = (MISSING, None, "", [], {}, False)
 
 
 @dataclass(frozen=True)
@@ -270,12 +282,12 @@ class Shape:
     index: Path | None = None
     partial: tuple[Path, ...] = ()
 
-    def read(self, value: Any, depth: int | None) -> Answer | Failure:
+    def read(self, value: Json, depth: int | None) -> Answer | Failure:
         """The documents of an answer."""
         rows = self.rows(value)
         return rows if isinstance(rows, Failure) else make_answer(rows, self.total_in(value), depth)
 
-    def rows(self, value: Any) -> list[Row] | Failure:
+    def rows(self, value: Json) -> list[Row] | Failure:
         """The documents of an answer, unchecked."""
         documents = value_at_path(value, self.hits)
         if (
@@ -294,11 +306,11 @@ class Shape:
             return Failure("refused", f"the answer has no list of documents at {path_text}")
         return list(self._rows(documents))
 
-    def total_in(self, value: Any) -> Any:
+    def total_in(self, value: Json) -> Json | Missing:
         """The number of matching documents that an answer reports."""
         return MISSING if self.total is None else value_at_path(value, self.total)
 
-    def _rows(self, documents: list[Any]) -> Iterator[Row]:
+    def _rows(self, documents: list[Json]) -> Iterator[Row]:
         for document in documents:
             shown_fields = {
                 name: value_at_path(document, path) for name, path in self.fields.items()

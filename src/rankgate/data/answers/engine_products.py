@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.answers.engine_answers import (
@@ -16,6 +16,9 @@ from rankgate.data.answers.engine_answers import (
     parse_path,
     value_at_path,
 )
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Product:
     id_after: str = ""
 
     def read(
-        self, value: Any, doc_id: Path | None = None, score: Path | None = None
+        self, value: Json, doc_id: Path | None = None, score: Path | None = None
     ) -> Answer | Failure:
         """The documents of an answer.
 
@@ -71,7 +74,7 @@ class Product:
             return replace(reply, doc_ids=ids)
         return reply
 
-    def error_in(self, value: Any) -> str:
+    def error_in(self, value: Json) -> str:
         """The message of an answer that is an error; empty for any other."""
         for path in self.errors:
             message = value_at_path(value, path)
@@ -80,7 +83,7 @@ class Product:
                 return f"{error_type}: {message}" if isinstance(error_type, str) else message
         return ""
 
-    def marked(self, value: Any) -> bool:
+    def marked(self, value: Json) -> bool:
         """True if a dictionary has the keys that mark answers of the product."""
         return any(
             all(
@@ -90,7 +93,7 @@ class Product:
             for marks in self.marks
         )
 
-    def answers_in(self, value: Any) -> Iterator[Any] | None:
+    def answers_in(self, value: Json) -> Iterator[Json] | None:
         """The answers to several queries; None if the value is one answer."""
         query_answers = MISSING if self.several is None else value_at_path(value, self.several)
         if not isinstance(query_answers, list) or not all(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import quote
 
 from rankgate.core.declare import Range
@@ -17,6 +17,7 @@ from rankgate.data.answers.engine_answers import (
     MISSING,
     Answer,
     Failure,
+    Missing,
     Row,
     Shape,
     make_answer,
@@ -27,6 +28,9 @@ from rankgate.data.answers.engine_products import ELASTICSEARCH
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, template_names
 from rankgate.engines.requests.transport import Transport, request_json, with_partial
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +144,7 @@ class _Api(Connection):
         size = min(engine.page_size or engine.depth, engine.depth)
         rows: list[Row] = []
         partial: list[str] = []
-        total: Any = None
+        total: object = None
         for page in range(-(-engine.depth // size)):
             values = {
                 **engine.known(query),
@@ -149,7 +153,9 @@ class _Api(Connection):
                 "page_size": size,
             }
             value = self._page(values, partial)
-            page_rows = value if isinstance(value, Failure) else self._shape.rows(value)
+            if isinstance(value, Failure):
+                return value
+            page_rows = self._shape.rows(value)
             if isinstance(page_rows, Failure):
                 return page_rows
             if not page:
@@ -159,7 +165,7 @@ class _Api(Connection):
                 break
         return with_partial(make_answer(rows, total, engine.depth), partial)
 
-    def _page(self, values: Mapping[str, Any], partial: list[str]) -> Any | Failure:
+    def _page(self, values: Mapping[str, Any], partial: list[str]) -> Json | Failure:
         engine = self._engine
         return request_json(
             self._transport,
@@ -305,6 +311,8 @@ class _Cluster(Connection):
         stats = request_json(
             self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"}
         )
+        if isinstance(stats, Failure):
+            stats = {}
         refreshes = value_at_path(stats, ("_all", "total", "refresh", "total"))
         writes = _write_count(value_at_path(stats, ("indices",)))
         return Facts(
@@ -331,7 +339,7 @@ class _Cluster(Connection):
         names = dict.fromkeys([*searched, *displayed, *([engine.id] if engine.id else [])])
         return [name for name in names if name not in known_fields and not set("*{") & set(name)]
 
-    def _get(self, path: str, *steps: str) -> Any:
+    def _get(self, path: str, *steps: str) -> Json:
         value = request_json(self._transport, "GET", path, {})
         if isinstance(value, Failure):
             return None
@@ -340,7 +348,7 @@ class _Cluster(Connection):
         return value
 
 
-def _field_names(properties: Any, prefix: str = "") -> Iterator[str]:
+def _field_names(properties: Json | Missing, prefix: str = "") -> Iterator[str]:
     """All fields of a mapping, with those of objects and multi-fields."""
     for name, field_ in properties.items() if isinstance(properties, dict) else ():
         yield prefix + name
@@ -349,27 +357,21 @@ def _field_names(properties: Any, prefix: str = "") -> Iterator[str]:
                 yield from _field_names(field_.get(inner), f"{prefix}{name}.")
 
 
-def _write_count(indices: Any) -> int | None:
+def _write_count(indices: Json | Missing) -> int | None:
     """The sum over shards of the highest sequence number of a write; None where there is none."""
     index_stats = indices.values() if isinstance(indices, dict) else ()
-    shards = [
-        copies
-        for index in index_stats
-        if isinstance(index.get("shards"), dict)
-        for copies in index["shards"].values()
-    ]
-    numbers = [
-        [value_at_path(copy, ("seq_no", "max_seq_no")) for copy in copies] for copies in shards
-    ]
-    if not numbers or any(
-        not isinstance(sequence_number, int)
-        for sequence_numbers in numbers
-        for sequence_number in sequence_numbers
-    ):
-        return None
-    return sum(int(max(sequence_numbers)) + 1 for sequence_numbers in numbers)
+    total, has_shards = 0, False
+    for index in index_stats:
+        shards = value_at_path(index, ("shards",))
+        for copies in shards.values() if isinstance(shards, dict) else ():
+            numbers = [value_at_path(copy, ("seq_no", "max_seq_no")) for copy in copies]
+            known_numbers = [number for number in numbers if isinstance(number, int)]
+            if len(known_numbers) < len(numbers):
+                return None
+            total, has_shards = total + max(known_numbers) + 1, True
+    return total if has_shards else None
 
 
-def _hash(settings: Any) -> str:
+def _hash(settings: Json) -> str:
     """The hash of mappings and settings."""
     return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

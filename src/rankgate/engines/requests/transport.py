@@ -24,7 +24,7 @@ from rankgate.data.answers.engine_answers import Answer, Failure
 if TYPE_CHECKING:
     import urllib3
 
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 
 HOSTS = "RANKGATE_HOSTS"
@@ -305,9 +305,9 @@ def request_json(
     method: str,
     path: str,
     params: JsonObject,
-    body: Any = None,
+    body: Json = None,
     partial: list[str] | None = None,
-) -> Any | Failure:
+) -> Json | Failure:
     """The JSON of a server's answer; a failure where it sends none.
 
     Args:
@@ -326,11 +326,12 @@ def request_json(
     if partial is not None and reply.status == _PARTIAL:
         partial.append(f"HTTP {_PARTIAL}, partial content")
     try:
-        return json.loads(reply.data)
+        document: Json = json.loads(reply.data)
     except (ValueError, RecursionError):
         first_bytes = reply.data[:9].lstrip().lower()
         content_name = "HTML" if first_bytes.startswith((b"<!doctype", b"<html")) else "not JSON"
         return Failure("again", f"the answer is {content_name}")
+    return document
 
 
 def _flatten_params(params: JsonObject) -> list[tuple[str, str]]:
