@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -22,6 +23,7 @@ from joserfc.jws import JWSRegistry
 from rankgate.workspace.web.replies import RequestRefused
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.workspace.web.oidc.oidc_users import OidcSettings
 
 
@@ -52,6 +54,25 @@ _KEY_REFRESH_SECONDS = 60.0
 _MAX_ANSWER_BYTES = 1_000_000
 
 
+@dataclass(frozen=True)
+class ProviderDescription:
+    """What the discovery document of a provider states.
+
+    Attributes:
+        authorization_endpoint: the address for the browser.
+        token_endpoint: the address where a code becomes a token.
+        jwks_uri: the address of the keys.
+        takes_basic: True if a client may show its secret by HTTP Basic.
+        sends_issuer: True if answers name the issuer.
+    """
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    takes_basic: bool
+    sends_issuer: bool
+
+
 class Provider:
     """A provider of OpenID Connect, by its discovery document.
 
@@ -60,12 +81,12 @@ class Provider:
         clock: the time in seconds, for tests.
     """
 
-    def __init__(self, settings: OidcSettings, clock: Any = time.monotonic) -> None:
+    def __init__(self, settings: OidcSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings
         timeout = urllib3.Timeout(connect=5, read=10)
         self._http = urllib3.PoolManager(timeout=timeout, retries=False)
         self._clock, self._lock = clock, threading.Lock()
-        self._described: tuple[float, dict[str, Any]] | None = None
+        self._described: tuple[float, ProviderDescription] | None = None
         self._keys: tuple[float, KeySet] | None = None
 
     def begin(self, redirect: str) -> tuple[str, dict[str, str]]:
@@ -76,7 +97,7 @@ class Provider:
         """
         sign_in_secrets = {name: token_urlsafe(32) for name in ("state", "nonce", "verifier")}
         address = prepare_grant_uri(
-            self.description()["authorization_endpoint"],
+            self.description().authorization_endpoint,
             self.settings.client_id,
             "code",
             redirect_uri=redirect,
@@ -90,7 +111,7 @@ class Provider:
 
     def claims(
         self, code: str, sign_in_secrets: Mapping[str, str], redirect: str, issuer: str | None
-    ) -> Mapping[str, Any]:
+    ) -> JsonObject:
         """The claims of the user who signed in, by the code that the browser brought.
 
         Args:
@@ -103,8 +124,7 @@ class Provider:
             Refused: the provider refuses the code; a token that proves nothing.
         """
         description = self.description()
-        sends_issuer = description.get("authorization_response_iss_parameter_supported") is True
-        if issuer != self.settings.issuer and (sends_issuer or issuer is not None):
+        if issuer != self.settings.issuer and (description.sends_issuer or issuer is not None):
             raise _unproven_answer("the answer is of another issuer")
         token = self._token(description, code, sign_in_secrets["verifier"], redirect)
         try:
@@ -112,8 +132,8 @@ class Provider:
         except (JoseError, ValueError, TypeError, KeyError) as error:
             raise _unproven_answer(getattr(error, "error", None) or type(error).__name__) from None
 
-    def description(self) -> dict[str, Any]:
-        """The discovery document.
+    def description(self) -> ProviderDescription:
+        """What its discovery document states.
 
         Raises:
             Refused: it cannot be read, or is of another issuer.
@@ -124,20 +144,32 @@ class Provider:
             return cached[1]
         issuer = self.settings.issuer
         document = self._json("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        needed_start = "" if issuer.startswith("http:") else "https:"
         required_keys = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-        secure = issuer.startswith("http:")
-        if document.get("issuer") != issuer or not all(
-            isinstance(document.get(name), str) and (secure or document[name].startswith("https:"))
+        addresses = [
+            address
             for name in required_keys
-        ):
+            if isinstance(address := document.get(name), str) and address.startswith(needed_start)
+        ]
+        if document.get("issuer") != issuer or len(addresses) < len(required_keys):
             raise _unreachable("its description is of another issuer, or lacks an address")
+        authorization, token, keys = addresses
+        auth_methods = document.get("token_endpoint_auth_methods_supported")
+        description = ProviderDescription(
+            authorization,
+            token,
+            keys,
+            takes_basic=not auth_methods
+            or (isinstance(auth_methods, list) and "client_secret_basic" in auth_methods),
+            sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+        )
         with self._lock:
-            self._described = (self._clock(), document)
-        return document
+            self._described = (self._clock(), description)
+        return description
 
     def _token(
-        self, description: Mapping[str, Any], code: str, verifier: str, redirect: str
-    ) -> Mapping[str, Any]:
+        self, description: ProviderDescription, code: str, verifier: str, redirect: str
+    ) -> JsonObject:
         settings = self.settings
         parameters = {
             "grant_type": "authorization_code",
@@ -146,10 +178,7 @@ class Provider:
             "code_verifier": verifier,
         }
         headers = {"content-type": "application/x-www-form-urlencoded"}
-        auth_methods = description.get("token_endpoint_auth_methods_supported") or [
-            "client_secret_basic"
-        ]
-        if settings.client_secret and "client_secret_basic" in auth_methods:
+        if settings.client_secret and description.takes_basic:
             pair = (settings.client_id, settings.client_secret)  # encoded first, by RFC 6749
             basic = ":".join(quote(credential, safe="") for credential in pair)
             headers |= urllib3.util.make_headers(basic_auth=basic)
@@ -158,17 +187,20 @@ class Provider:
             if settings.client_secret:
                 parameters["client_secret"] = settings.client_secret
         return self._json(
-            "POST", description["token_endpoint"], body=urlencode(parameters), headers=headers
+            "POST", description.token_endpoint, body=urlencode(parameters), headers=headers
         )
 
-    def _checked(self, token: Mapping[str, Any], nonce: str) -> Mapping[str, Any]:
+    def _checked(self, token: JsonObject, nonce: str) -> JsonObject:
         """The claims of an ID token: signature, issuer, audience, times and nonce are right."""
         client = self.settings.client_id
         registry = JWSRegistry(algorithms=_ALGORITHMS, strict_check_header=False)
+        id_token = token["id_token"]
+        if not isinstance(id_token, str):
+            raise TypeError("the ID token is not a text")
         try:
-            decoded = jwt.decode(token["id_token"], self._key_set(), registry=registry)
+            decoded = jwt.decode(id_token, self._key_set(), registry=registry)
         except InvalidKeyIdError:  # the provider has changed its keys
-            decoded = jwt.decode(token["id_token"], self._key_set(again=True), registry=registry)
+            decoded = jwt.decode(id_token, self._key_set(again=True), registry=registry)
         claims = CodeIDToken(
             decoded.claims,
             decoded.header,
@@ -191,12 +223,12 @@ class Provider:
         age = float("inf") if cached is None else self._clock() - cached[0]
         if cached is not None and age < (_KEY_REFRESH_SECONDS if again else _CACHE_SECONDS):
             return cached[1]
-        keys = KeySet.import_key_set(self._json("GET", self.description()["jwks_uri"]))  # type: ignore[arg-type]
+        keys = KeySet.import_key_set(self._json("GET", self.description().jwks_uri))  # type: ignore[arg-type]
         with self._lock:
             self._keys = (self._clock(), keys)
         return keys
 
-    def _json(self, method: str, address: str, **how: Any) -> dict[str, Any]:
+    def _json(self, method: str, address: str, **how: Any) -> dict[str, Json]:
         try:
             answer = self._http.request(
                 method, address, preload_content=False, redirect=False, **how

@@ -215,7 +215,7 @@ def _signature(settings: OidcSettings, body: str) -> str:
 
 
 def find_user(
-    connection: Connection, settings: OidcSettings, claims: Mapping[str, Any], invitation: str = ""
+    connection: Connection, settings: OidcSettings, claims: JsonObject, invitation: str = ""
 ) -> User:
     """The user of an ID token: by subject, by verified e-mail address, or by an invitation.
 
@@ -229,7 +229,7 @@ def find_user(
         Refused: they may not sign in here.
     """
     email = _verified_email(settings, claims)
-    user = users.by_identity(connection, settings.issuer, claims["sub"])
+    user = users.by_identity(connection, settings.issuer, str(claims["sub"]))
     address = user.name if email is None and user is not None else email
     if address is None:
         problem = "The sign-in provider names no verified e-mail address."
@@ -280,7 +280,7 @@ def _find_invitations(connection: Connection, email: str | None, secret: str) ->
 def _link_or_add_user(
     connection: Connection,
     settings: OidcSettings,
-    claims: Mapping[str, Any],
+    claims: JsonObject,
     email: str,
     waiting: list[Invitation],
 ) -> User:
@@ -288,7 +288,7 @@ def _link_or_add_user(
     existing_user = next(
         (user for user in users.list_users(connection) if user.name == email), None
     )
-    issuer, subject = settings.issuer, claims["sub"]
+    issuer, subject = settings.issuer, str(claims["sub"])
     if existing_user is not None:
         try:
             users.link(connection, existing_user.id, issuer, subject)
