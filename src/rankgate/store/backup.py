@@ -35,6 +35,8 @@ from rankgate.store.store import Store, database_errors, refuse_missing_place
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
+    from rankgate.core.value_types import Json, JsonObject
+
 
 EXCLUDED_TABLES = ("alembic_version", "one_time_secrets", "sessions", "sign_ins")
 """Tables that backups leave out, so that a stolen backup cannot be used to sign in."""
@@ -59,7 +61,7 @@ class RowHasher:
     def __init__(self) -> None:
         self._count, self._digest = 0, hashlib.sha256()
 
-    def add(self, values: Mapping[str, Any]) -> None:
+    def add(self, values: JsonObject) -> None:
         """Add the next row, as `rows_of` gives it."""
         self._count += 1
         text = json.dumps(_normalize_numbers(values), sort_keys=True, ensure_ascii=False)
@@ -98,7 +100,7 @@ def tables_of(connection: Connection) -> list[Table]:
     return [table for table in metadata.sorted_tables if table.name not in EXCLUDED_TABLES]
 
 
-def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
+def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Json]]:
     """The rows of a table as JSON can hold them, in the order of the primary key.
 
     The place of the blobs is left empty, as each store has another one; leases of processes are
@@ -109,18 +111,18 @@ def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Any]]:
     for row in rows:
         values = {name: _json_value(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
         if table.name == "settings":
-            if values["name"].startswith(PREFIX):
+            if str(values["name"]).startswith(PREFIX):
                 continue
             if values["name"] == "blobs":
                 values["value"] = ""
         yield values
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: Any) -> Json:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _normalize_numbers(value: Any) -> Any:
+def _normalize_numbers(value: Json) -> Json:
     """A value with 2.0 as 2: PostgreSQL keeps numbers in JSON by value, not as written."""
     if isinstance(value, Mapping):
         return {key: _normalize_numbers(child) for key, child in value.items()}
@@ -306,9 +308,12 @@ def _load_table(
     moments = [column.name for column in table.columns if isinstance(column.type, sa.DateTime)]
     count, chunk = 0, []
     for row in _rows(file, table.name, manifest.path):
-        for name in moments:
-            row[name] = None if row[name] is None else datetime.fromisoformat(row[name])
-        chunk.append(row)
+        times = {name: row[name] for name in moments}
+        moments_of_row = {
+            name: None if time is None else datetime.fromisoformat(str(time))
+            for name, time in times.items()
+        }
+        chunk.append({**row, **moments_of_row})
         count += 1
         if len(chunk) == CHUNK_ROWS:
             connection.execute(sa.insert(table), chunk)
@@ -324,7 +329,7 @@ def _load_table(
         )
 
 
-def _rows(file: zipfile.ZipFile, name: str, path: str) -> Iterator[dict[str, Any]]:
+def _rows(file: zipfile.ZipFile, name: str, path: str) -> Iterator[dict[str, Json]]:
     try:
         with file.open(f"tables/{name}.jsonl") as lines:
             for line in lines:
