@@ -13,7 +13,7 @@ from rankgate.core.present.charts.chart_parts import inline_data, load_altair
 from rankgate.core.present.charts.chart_style import ON_DEEP, ON_PALE, separate_positions
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.present.charts.chart_parts import Rows
 
 
 _CELL, _ROW = 74, 26
@@ -23,7 +23,7 @@ _DARK_LUMINANCE = 0.179  # the luminance below which white is easier to read tha
 
 
 def heat_map(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Rows,
     domain: tuple[float, float],
     shades: Sequence[str],
     *,
@@ -84,7 +84,7 @@ def heat_map(
 
 
 def fine_heat_map(
-    rows: Sequence[JsonObject],
+    rows: Rows,
     domain: tuple[float, float],
     shades: Sequence[str],
     *,
@@ -221,7 +221,7 @@ def find_label_spots(
 
 
 def spot_layers(
-    rows: Sequence[JsonObject],
+    rows: Rows,
     places: Sequence[int | None],
     axes: Mapping[str, Any],
     **marks: Any,
@@ -240,7 +240,7 @@ def spot_layers(
 
 
 def unplaced_layers(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Rows,
     points: Sequence[tuple[float, float]],
     places: Sequence[int | None],
     size: tuple[float, float],

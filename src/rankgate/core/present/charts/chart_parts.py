@@ -24,7 +24,7 @@ from rankgate.core.present.charts.chart_style import (
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
 
-    Rows = Sequence[Mapping[str, Any]]
+    Rows = Sequence[Mapping[str, Any]]  # fields are named by the axes of a chart
 
 
 def load_altair() -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import find_label_spots, spot_layers, unplaced_layers
@@ -40,15 +40,38 @@ if TYPE_CHECKING:
     from rankgate.measurement.evaluation.tradeoff import ScorecardFigures, Tradeoff
 
 
+NumberMeanT = TypeVar("NumberMeanT", bound="NumberMean")
+
+
 def query_count(result: Scores) -> str:
     """The number of queries that the means are over."""
     return count_queries(*(run.counts.queries for run in result.runs))
 
 
-def rows_by_number(result: Scores) -> list[dict[str, Any]]:
+class NumberMean(TypedDict):
+    """The mean of a run by a metric with a number behind @."""
+
+    run: str
+    metric: str
+    at: float
+    value: float
+
+
+class _CutoffMean(NumberMean):
+    k: int
+
+
+class _SystemPoint(TypedDict):
+    system: str
+    x: float
+    y: float
+    front: bool
+
+
+def rows_by_number(result: Scores) -> list[NumberMean]:
     """The means of metrics with a number behind @, by run, metric and that number."""
     names = shorten_names([run.run for run in result.runs])
-    rows: list[dict[str, Any]] = []
+    rows: list[NumberMean] = []
     for name, run in zip(names, result.runs, strict=True):
         points = [
             (float(level), stem_of(label), float(run.means[label]))
@@ -62,7 +85,7 @@ def rows_by_number(result: Scores) -> list[dict[str, Any]]:
     return rows
 
 
-def best_first(rows: list[dict[str, Any]], result: Scores) -> list[dict[str, Any]]:
+def best_first(rows: list[NumberMeanT], result: Scores) -> list[NumberMeanT]:
     """The rows of `rows_by_number`, the runs with the best mean of the first metric first."""
     if not rows:
         return rows
@@ -118,7 +141,7 @@ def draw_cutoffs(result: Scores) -> Picture:
     x = _axis(sorted({row["k"] for row in rows}))
     if len(result.runs) == 1:
         title = f"{shorten_name(result.runs[0].run)}: metrics at k"
-        chart = labelled_lines([row | {"series": row["metric"]} for row in rows], x, _MEAN_AXIS)
+        chart = labelled_lines([{**row, "series": row["metric"]} for row in rows], x, _MEAN_AXIS)
     else:
         title = f"Metrics at k of {len(result.runs)} runs"
         chart = concat_panels([_panel(best_first(rows, result), stem, x) for stem in stems])
@@ -128,7 +151,7 @@ def draw_cutoffs(result: Scores) -> Picture:
     )
 
 
-def _rows(result: Scores) -> list[dict[str, Any]]:
+def _rows(result: Scores) -> list[_CutoffMean]:
     """The means of metrics that have several cutoffs.
 
     Raises:
@@ -142,20 +165,22 @@ def _rows(result: Scores) -> list[dict[str, Any]]:
         for stem in dict.fromkeys(row["metric"] for row in rows)
         if len({row["at"] for row in rows if row["metric"] == stem}) >= _FEWEST_CUTOFFS
     ]
-    rows = [row | {"k": int(row["at"])} for row in rows if row["metric"] in stems]
-    if not rows:
+    cutoff_rows: list[_CutoffMean] = [
+        {**row, "k": int(row["at"])} for row in rows if row["metric"] in stems
+    ]
+    if not cutoff_rows:
         raise UsageError(
             "no metric has values at two cutoffs; give some, such as nDCG@5 and nDCG@10.",
             code="nothing-to-draw",
         )
-    return rows
+    return cutoff_rows
 
 
 _MEAN_AXIS = ChartAxis("value", "mean", form=".2f")
 
 
-def _panel(rows: list[dict[str, Any]], stem: str, x: ChartAxis) -> Any:
-    metric_rows = [row | {"series": row["run"]} for row in rows if row["metric"] == stem]
+def _panel(rows: list[_CutoffMean], stem: str, x: ChartAxis) -> Any:
+    metric_rows = [{**row, "series": row["run"]} for row in rows if row["metric"] == stem]
     return labelled_lines(metric_rows, x, _MEAN_AXIS, size=(320, 250), title=f"{stem}@k")
 
 
@@ -178,7 +203,8 @@ def text_cutoffs(result: Scores, width: int) -> str:
         series_rows = rows if is_single_run else [row for row in rows if row["metric"] == name]
         lines: dict[str, dict[int, float]] = {}
         for row in series_rows:
-            lines.setdefault(row["metric" if is_single_run else "run"], {})[row["k"]] = row["value"]
+            line_name = row["metric"] if is_single_run else row["run"]
+            lines.setdefault(line_name, {})[row["k"]] = row["value"]
         subject = (
             f"{shorten_name(name)}: metrics at k"
             if is_single_run
@@ -354,7 +380,7 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     result = tradeoff(source)
     first, second = list(result.higher)[:2]
     names = dict(zip(result.means, shorten_names(list(result.means)), strict=True))
-    rows = [
+    rows: list[_SystemPoint] = [
         {
             "system": names[system],
             "x": system_means[first],
@@ -378,38 +404,44 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     )
 
 
-def _points(rows: list[dict[str, Any]], metrics: tuple[str, str]) -> Any:
+def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
     alt = load_altair()
+    domains = {
+        "x": _ends([row["x"] for row in rows]),
+        "y": _ends([row["y"] for row in rows]),
+    }
     x, y = (
         channel(
             f"{field}:Q",
-            title=axis_title(f"mean {metric}", _ends([row[field] for row in rows])[0]),
-            scale=alt.Scale(domain=_ends([row[field] for row in rows]), nice=False, zero=False),
+            title=axis_title(f"mean {metric}", domain[0]),
+            scale=alt.Scale(domain=domain, nice=False, zero=False),
             axis=alt.Axis(tickCount=6),
         )
-        for channel, field, metric in zip((alt.X, alt.Y), "xy", metrics, strict=True)
+        for channel, (field, domain), metric in zip(
+            (alt.X, alt.Y), domains.items(), metrics, strict=True
+        )
     )
     base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
     shade = alt.condition("datum.front", alt.value(BLUE), alt.value(GREY))
     points = base.mark_point(filled=True, size=80, opacity=0.9).encode(
         color=shade, tooltip=["system:N", "x:Q", "y:Q"]
     )
-    labelled_rows = [
-        row | {"shown": row["system"]} for row in sorted(rows, key=lambda r: not r["front"])
-    ]
+    sorted_rows = sorted(rows, key=lambda row: not row["front"])
+    labelled_rows = [{**row, "shown": row["system"]} for row in sorted_rows]
     size = (_SIDE, max(_SIDE, _LINE * len(rows)))
-    places, axes = _places(labelled_rows, size), {"x": x, "y": y}
+    places, axes = _places(sorted_rows, size), {"x": x, "y": y}
     label_spots = find_label_spots(
-        places, [row["shown"] for row in labelled_rows], size, outside=_NAME
+        places, [row["system"] for row in sorted_rows], size, outside=_NAME
     )
     names = spot_layers(labelled_rows, label_spots, axes, color=shade)
     names += unplaced_layers(labelled_rows, places, label_spots, size, axes, color=shade)
     return alt.layer(points, *names).properties(width=size[0], height=size[1])
 
 
-def _places(rows: list[dict[str, Any]], size: tuple[int, int]) -> list[tuple[float, float]]:
+def _places(rows: list[_SystemPoint], size: tuple[int, int]) -> list[tuple[float, float]]:
     """The places of points, from the left and from the top."""
-    (left, right), (low, high) = (_ends([row[field] for row in rows]) for field in "xy")
+    left, right = _ends([row["x"] for row in rows])
+    low, high = _ends([row["y"] for row in rows])
     return [
         (size[0] * (row["x"] - left) / (right - left), size[1] * (high - row["y"]) / (high - low))
         for row in rows

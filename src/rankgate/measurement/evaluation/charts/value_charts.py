@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import fine_heat_map
@@ -34,6 +34,7 @@ from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
 from rankgate.measurement.evaluation.charts.mean_charts import query_count
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.evaluation.scores import Scores
 
 
@@ -77,7 +78,27 @@ def draw_distributions(result: Scores) -> Picture:
     )
 
 
-def _rows(result: Scores) -> list[dict[str, Any]]:
+class _QueryValue(TypedDict):
+    metric: str
+    run: str
+    query: str
+    value: float
+
+
+class _RunMean(TypedDict):
+    run: str
+    value: float
+    words: str
+
+
+class _HeatCell(TypedDict):
+    metric: str
+    row: str
+    column: str
+    value: float | None
+
+
+def _rows(result: Scores) -> list[_QueryValue]:
     names = shorten_names([run.run for run in result.runs])
     return [
         {"metric": label, "run": name, "query": query, "value": value}
@@ -88,10 +109,10 @@ def _rows(result: Scores) -> list[dict[str, Any]]:
     ]
 
 
-def _distribution_panel(result: Scores, rows: list[dict[str, Any]], metric: str) -> Any:
+def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) -> Any:
     alt = load_altair()
     names = shorten_names([run.run for run in result.runs])
-    means: list[dict[str, Any]] = [
+    means: list[_RunMean] = [
         {
             "run": name,
             "value": run.means[metric],
@@ -132,9 +153,9 @@ def _distribution_panel(result: Scores, rows: list[dict[str, Any]], metric: str)
     )
 
 
-def _sample_strokes(rows: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+def _sample_strokes(rows: list[_QueryValue], names: list[str]) -> list[_QueryValue]:
     """Limit the strokes of a run, evenly among its sorted values; the picture stays the same."""
-    thinned = []
+    thinned: list[_QueryValue] = []
     for name in names:
         run_rows = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
         last = len(run_rows) - 1
@@ -164,7 +185,7 @@ def text_distributions(result: Scores, width: int) -> str:
     return "\n".join(parts)
 
 
-def _ends(rows: list[dict[str, Any]]) -> tuple[float, float]:
+def _ends(rows: list[_QueryValue]) -> tuple[float, float]:
     values = [row["value"] for row in rows] or [0.0]
     low, high = min(0.0, *values), max(values)
     return low, 1.0 if 0.5 < high <= 1 else high or 1.0  # shares end at 1
@@ -203,7 +224,7 @@ def draw_query_heat(result: Scores) -> Picture:
 
 
 def heat_map(
-    values: Values, lower: Collection[str], query_count: str, convention: Mapping[str, Any]
+    values: Values, lower: Collection[str], query_count: str, convention: JsonObject
 ) -> Picture:
     """A panel for each metric of values by metric, system and query.
 
@@ -254,7 +275,7 @@ def _values(result: Scores) -> Values:
 
 def _sorted_cells(
     values: Mapping[str, Mapping[str, float]], metric: str, lower: Collection[str]
-) -> list[dict[str, Any]]:
+) -> list[_HeatCell]:
     """A row for each system and query, in the order of the picture."""
     labels = dict(zip(values, shorten_names([*values]), strict=True))
     sign = -1 if metric in lower else 1
@@ -276,7 +297,7 @@ def _sorted_cells(
     ]
 
 
-def _heat_panel(rows: list[dict[str, Any]], metric: str) -> Any:
+def _heat_panel(rows: list[_HeatCell], metric: str) -> Any:
     queries = list(dict.fromkeys(row["column"] for row in rows))
     last = len(queries) - 1
     drawn_queries = (
@@ -285,7 +306,7 @@ def _heat_panel(rows: list[dict[str, Any]], metric: str) -> Any:
         else [queries[i * last // (_MOST_QUERIES - 1)] for i in range(_MOST_QUERIES)]
     )
     labels = dict(zip(drawn_queries, shorten_names(drawn_queries, _NAME_LENGTH), strict=True))
-    cells = [row | {"column": labels[row["column"]]} for row in rows if row["column"] in labels]
+    cells = [{**row, "column": labels[row["column"]]} for row in rows if row["column"] in labels]
     values = [row["value"] for row in rows if row["value"] is not None]
     low, high = min(0.0, *values), max(values)
     domain = (low, 1.0 if 0 < high <= 1 else high or 1.0)  # shares end at 1
@@ -305,7 +326,7 @@ def text_query_heat(result: Scores, width: int) -> str:
     return "\n".join(parts)
 
 
-def _text(rows: list[dict[str, Any]], metric: str, width: int) -> str:
+def _text(rows: list[_HeatCell], metric: str, width: int) -> str:
     systems = list(dict.fromkeys(row["row"] for row in rows))
     values: dict[str, dict[str, float]] = {}
     for row in rows:
