@@ -147,9 +147,7 @@ def _document_findings(connection: Connection) -> Iterator[Finding]:
     statement = sa.select(*(documents.c[name] for name in names))
     for row in connection.execute(statement.execution_options(yield_per=1000)):
         if row.sha256 != content_hash(row.fields, row.url, row.image):
-            problem = (
-                f"document '{row.doc_id}' differs from the added text; restore a backup."
-            )
+            problem = f"document '{row.doc_id}' differs from the added text; restore a backup."
             yield Finding("changed-document", f"document {row.id}", problem)
 
 

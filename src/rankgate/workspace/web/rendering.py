@@ -8,19 +8,20 @@ HTML of its own, without images, and with links of the web only.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import require
 from rankgate.core.present.pages.page import PICTURES
 from rankgate.core.present.pages.page_parts import SCRIPT, STYLE
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from jinja2 import Environment
     from markdown_it import MarkdownIt
     from markupsafe import Markup
@@ -55,6 +56,16 @@ _MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+
+
+PageValue: TypeAlias = (
+    "str | int | float | bool | datetime | DataclassInstance | Iterable[PageValue] "
+    "| Mapping[str, PageValue] | None"
+)
+"""A value that a page shows, and that `to_json` writes."""
+
+PageData: TypeAlias = "Mapping[str, PageValue]"
+"""What a page shows, by name."""
 
 
 class OpenObject(dict[str, Any]):
@@ -111,12 +122,12 @@ def render_template(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
-def to_json(value: Any) -> bytes:
+def to_json(value: PageValue) -> bytes:
     """Data as JSON."""
     return json.dumps(value, ensure_ascii=False, default=_json_default).encode()
 
 
-def _json_default(value: Any) -> Any:
+def _json_default(value: Any) -> PageValue:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if is_dataclass(value) and not isinstance(value, type):

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.base_result import Result
     from rankgate.store.records.records import Record
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -199,7 +200,7 @@ def _query_string(parameters: Mapping[str, str]) -> str:
     return urlencode(parameters, quote_via=quote)
 
 
-def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[dict[str, Any]]:
+def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[dict[str, PageValue]]:
     """The groups and other kinds that there are, with how many records each has."""
     grouped_kinds = {kind for _, group_kinds in KIND_GROUPS for kind in group_kinds}
     tabs = [

@@ -7,7 +7,7 @@ by hash, and read once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from rankgate.core.errors import RankgateError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankgate.store.blobs.stored_runs import StoredJudgments
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -95,7 +96,7 @@ class QueryValues:
         """The metrics that there are."""
         return [name for name in self.table.columns if name not in {"system", "query_id"}]
 
-    def rows_of_query(self, query: str) -> list[dict[str, Any]]:
+    def rows_of_query(self, query: str) -> list[dict[str, PageValue]]:
         """The rows of a query, one a system."""
         return [self.table.row(row_number, named=True) for row_number in self.rows.get(query, ())]
 
@@ -116,7 +117,7 @@ def read_query_values(request: WebRequest, record: Record | Point) -> QueryValue
     return request.cache.get(("query values", record.per_query), make_value)
 
 
-def record_view(record: Record) -> dict[str, Any]:
+def record_view(record: Record) -> dict[str, PageValue]:
     """A record in lists and on top of its page."""
     names = (
         "id",

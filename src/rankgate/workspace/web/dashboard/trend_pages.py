@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.record_notes import Annotation
     from rankgate.store.records.series import Point
     from rankgate.workspace.records.history import CachedChanges, History
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -283,7 +284,7 @@ def _all_series_page(request: WebRequest) -> PageReply:
 
 def _series_rows(
     connection: Connection, project: int
-) -> tuple[list[dict[str, Any]], list[TrendLine]]:
+) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
     """The figures of each series, and its line."""
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     since = latest[-1].evaluated_at if latest else None
@@ -313,7 +314,7 @@ def _cell_value(value: Any) -> str | float | None:
     return value if isinstance(value, str | float) or value is None else str(value)
 
 
-def _annotation_rows(events: list[Annotation]) -> list[dict[str, Any]]:
+def _annotation_rows(events: list[Annotation]) -> list[dict[str, PageValue]]:
     names = ("id", "at", "kind", "text", "metric", "revision", "actor")
     return [{name: getattr(annotation, name) for name in names} for annotation in events[::-1]]
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rankgate.store.people.users import User
     from rankgate.workspace.web.oidc.oidc_provider import Provider
     from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -368,7 +369,7 @@ def account_page(request: WebRequest) -> PageReply:
     return PageReply("account.html", data)
 
 
-def _session_view(session: Session, current_session: Session) -> dict[str, Any]:
+def _session_view(session: Session, current_session: Session) -> dict[str, PageValue]:
     names = ("id", "created_at", "seen_at", "expires_at", "address", "browser")
     view = {name: getattr(session, name) for name in names}
     return view | {
@@ -424,7 +425,7 @@ def end_other_sessions(request: WebRequest) -> ActionReply:
     return ActionReply("/account", {"ended": count})
 
 
-def _token_view(token: Token) -> dict[str, Any]:
+def _token_view(token: Token) -> dict[str, PageValue]:
     names = ("id", "name", "scopes", "project", "created_at", "expires_at", "revoked_at", "used_at")
     return {name: getattr(token, name) for name in names}
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.store.blobs.stored_results import StoredResult
     from rankgate.store.blobs.stored_runs import StoredRun
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -81,10 +82,10 @@ _MAX_ROWS = 500_000
 
 def _coverage_rows(
     request: WebRequest, project_runs: Sequence[StoredRun], graded_pairs: pl.DataFrame
-) -> list[dict[str, Any]]:
+) -> list[dict[str, PageValue]]:
     """The judged share of each run's first documents, by depth."""
     graded = graded_pairs.with_columns(judged=pl.lit(value=True))
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, PageValue]] = []
     chunk: list[pl.DataFrame] = []
     for number, stored_run in enumerate(project_runs, 1):
         table = stored_runs.read_columns(stored_run, request.store.blobs, [*_PAIR, "score"])
@@ -186,7 +187,7 @@ def next_batch_page(request: WebRequest) -> PageReply:
             open_verdict["candidate"],
             open_verdict["metric"],
         )
-    data: dict[str, Any] = {
+    data: dict[str, PageValue] = {
         "project": request.project.name,
         "verdicts": verdicts,
         "runs": run_names,
@@ -223,7 +224,7 @@ def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[s
 
 def _verdict_view(
     stored_verdict: StoredResult, verdict: dict[str, Any], run_names: list[str]
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """A verdict, with the metric of the rule that decides it."""
     rules = verdict["rules"]
     open_rules = [rule for rule in rules if rule["status"] != "pass" and rule["metric"]]
@@ -323,7 +324,7 @@ def agreement_page(request: WebRequest) -> PageReply:
         state = ratings.ratings_state(connection, request.project.id)
     if batch is not None and batch not in {rating_batch["id"] for rating_batch in rating_batches}:
         raise not_found("batch")
-    empty: dict[str, Any] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
+    empty: dict[str, PageValue] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
     try:
         if batch is None:
             data, extra = request.cached("agreement", lambda: _compute_agreement(request, None))
@@ -375,7 +376,7 @@ def read_people_ratings(request: WebRequest, batch: int | None = None) -> Rating
     return replace(all_ratings, table=rater_rows)
 
 
-def _confusion_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+def _confusion_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
     """For each rater the counts of their grades, a row for each consensus grade of the others."""
     grades = sorted({*table["consensus"], *table["grade"]})
     counts = {(rater, consensus, grade): n for rater, consensus, grade, n in table.iter_rows()}

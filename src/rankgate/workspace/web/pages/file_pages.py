@@ -31,7 +31,6 @@ from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, Re
 from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     import polars as pl
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents, Note
     from rankgate.data.files.conversion import Conversion
     from rankgate.judging.store.import_export import ImportedFile
+    from rankgate.workspace.web.rendering import PageData, PageValue
     from rankgate.workspace.web.web_request import Upload, WebRequest
 
 
@@ -115,7 +115,7 @@ def _import_contents(
     )
 
 
-def _trial_report(request: WebRequest, path: Path) -> dict[str, Any]:
+def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
     """The report on a trial import: its result or its problem, and the columns of a sheet."""
     fields = request.values
     data: dict[str, Any] = {
@@ -145,7 +145,7 @@ def _trial_report(request: WebRequest, path: Path) -> dict[str, Any]:
     return data | _import_report(conversion, incoming) | _rating_counts(incoming.contents)
 
 
-def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, Any]:
+def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, PageValue]:
     """The contents that were imported, seen and lost."""
     return {
         "format": conversion.from_format,
@@ -164,11 +164,11 @@ def _part_counts(conversion: Conversion, incoming: ImportedFile) -> dict[str, in
     return rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {})
 
 
-def _note_view(note: Note) -> Mapping[str, Any]:
+def _note_view(note: Note) -> PageData:
     return {"count": note.count, "what": note.what, "examples": list(note.examples)}
 
 
-def _rating_counts(contents: FileContents) -> dict[str, Any]:
+def _rating_counts(contents: FileContents) -> dict[str, PageValue]:
     """Counts of ratings by rater, and of grades."""
     judged = contents.ratings or contents.qrels
     if judged is None:
@@ -195,7 +195,7 @@ def export_page(request: WebRequest) -> PageReply:
             for stored_judgments in stored_runs.list_judgments(connection, project)
         ]
         run_names = [f"run/{run.name}" for run in stored_runs.list_runs(connection, project)]
-    data: dict[str, Any] = {
+    data: dict[str, PageValue] = {
         "project": request.project.name,
         "what": choice.words,
         "format": form,

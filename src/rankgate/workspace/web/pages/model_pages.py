@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.present.pages.page import page_content
 from rankgate.judging.admission.requirements import Demands
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.models.model_job import Job
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -71,7 +72,7 @@ def models_page(request: WebRequest) -> PageReply:
     return PageReply("models.html", data, {"batches": batch_names, "runs": run_names})
 
 
-def _job_view(connection: Connection, job: Job) -> dict[str, Any]:
+def _job_view(connection: Connection, job: Job) -> dict[str, PageValue]:
     name = models_by_number(connection)[job.rater].name
     return job_view(connection, job) | {"model": name}
 

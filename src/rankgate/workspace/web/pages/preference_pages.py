@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rankgate.store.blobs.stored_runs import StoredRun
     from rankgate.store.rating.batches import Batch
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -170,7 +171,7 @@ def preferences_page(request: WebRequest) -> PageReply:
     return PageReply("preferences.html", data)
 
 
-def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> dict[str, Any]:
+def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> dict[str, PageValue]:
     table = preferences.preferences_table(connection, batch.id)
     progress = tasks.progress(connection, batch.project, batch.id)
     votes = _count_votes(table)
@@ -225,12 +226,12 @@ def _count_votes(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _compute_outcome(votes: pl.DataFrame) -> dict[str, Any]:
+def _compute_outcome(votes: pl.DataFrame) -> dict[str, PageValue]:
     """The pairs whose majority prefers each side, with an interval and a sign test over pairs."""
     margin = votes["margin"].to_numpy().astype(np.float64)
     wins, losses = int((margin > 0).sum()), int((margin < 0).sum())
     decided_count = wins + losses
-    outcome: dict[str, Any] = {
+    outcome: dict[str, PageValue] = {
         "first": wins,
         "second": losses,
         "equal": len(votes) - decided_count,
@@ -250,7 +251,7 @@ def _compute_outcome(votes: pl.DataFrame) -> dict[str, Any]:
     return outcome
 
 
-def _left_share(table: pl.DataFrame) -> dict[str, Any]:
+def _left_share(table: pl.DataFrame) -> dict[str, PageValue]:
     """The share of choices on the left: far from a half, raters look at the position."""
     choices = table.filter(pl.col("better").is_in(["first", "second"]))
     if choices.is_empty():
@@ -265,7 +266,7 @@ def _left_share(table: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _rater_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+def _rater_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
     """The choices of each rater, and their pace."""
     better = pl.col("better")
     return (

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.archive import Archivable
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -109,14 +110,14 @@ def project_overview(request: WebRequest) -> PageReply:
     return PageReply("overview.html", data)
 
 
-def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Any]:
+def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, PageValue]:
     names = ("id", "name", "kind", "strategy", "priority", "deadline", "state", "blind")
     return (
         {name: getattr(batch, name) for name in names} | vars(progress) | {"total": progress.total}
     )
 
 
-def _rater_rows(connection: Connection, project: int) -> list[dict[str, Any]]:
+def _rater_rows(connection: Connection, project: int) -> list[dict[str, PageValue]]:
     """The work of each rater: ratings and preferences, seconds, and the median pace."""
     efforts = (
         rating_answers.efforts(connection, project)
@@ -249,7 +250,9 @@ def add_guideline(request: WebRequest) -> ActionReply:
 def set_display(request: WebRequest) -> ActionReply:
     """Set the fields that raters see, and the sites whose images are loaded."""
     fields = request.values
-    display: dict[str, Any] = {name: (fields[name] or "").split() for name in ("fields", "images")}
+    display: dict[str, PageValue] = {
+        name: (fields[name] or "").split() for name in ("fields", "images")
+    }
     with request.store.write() as connection:
         settings = dict(request.project.settings) | display
         projects.change(connection, request.project.id, settings=settings)

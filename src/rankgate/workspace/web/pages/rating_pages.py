@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.task_state import LockedTask
     from rankgate.store.rating.tasks import Task
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -135,7 +136,7 @@ def _limit_seconds(value: float | None) -> float | None:
     return None if value is None else min(value, 86_400.0)
 
 
-def feedback(task: LockedTask, grade: float | None) -> dict[str, Any] | None:
+def feedback(task: LockedTask, grade: float | None) -> dict[str, PageValue] | None:
     """In a training: the known grade, with its reason."""
     if task.kind != "training" or task.gold is None:
         return None
@@ -185,7 +186,7 @@ def rate_page(request: WebRequest) -> PageReply:
 
 def make_page_state(
     connection: Connection, request: WebRequest, rater: int, number: int | None, batch: int | None
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """The state of the page: the task, the scale, the progress of the rater."""
     task = None if number is None else _find_task(connection, request, number)
     recent_answers = rating_answers.latest_answers(
@@ -220,7 +221,7 @@ def _rater_progress(
     recent_answers: list[Answer],
     number: int | None,
     batch: int | None,
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """The work of the rater in the project, or in a batch of it, and what remains for them."""
     project = request.project.id
     counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))

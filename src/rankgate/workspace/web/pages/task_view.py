@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Document, Query
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.tasks import Task
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 REASONS = (
@@ -45,7 +46,7 @@ _WORD_PATTERN = re.compile(r"\w+")
 Segments = list[tuple[str, bool]]
 
 
-def scale_view(connection: Connection, project: int) -> list[dict[str, Any]]:
+def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue]]:
     """The grades with their keys, labels, descriptions, and shades from worthless to best."""
     grades = projects.grades(connection, project)
     if not grades:
@@ -73,7 +74,7 @@ def task_view(
     task: Task,
     rater: int,
     rater_answer: Answer | None = None,
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """The task as the page and programs get it."""
     query = task.query
     query_words = {
@@ -87,7 +88,7 @@ def task_view(
         for document, run in ((task.document, task.run), (task.other_document, task.other_run))
         if document is not None or run is not None
     ]
-    view: dict[str, Any] = {
+    view: dict[str, PageValue] = {
         "id": task.id,
         "batch": {
             "id": task.batch.id,
@@ -110,7 +111,7 @@ def task_view(
     return view
 
 
-def _answer_view(rater_answer: Answer) -> dict[str, Any]:
+def _answer_view(rater_answer: Answer) -> dict[str, PageValue]:
     return {
         "grade": rater_answer.grade,
         "choice": rater_answer.choice,
@@ -131,7 +132,7 @@ def _list_view(
     run: StoredRun | None,
     query: Query,
     query_words: set[str],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, PageValue]]:
     """The first documents of a list, each with its first fields."""
     assert run is not None
     table = read_run_table(request, run)
@@ -148,7 +149,7 @@ def _list_view(
     ]
 
 
-def _brief_view(view: dict[str, Any]) -> dict[str, Any]:
+def _brief_view(view: dict[str, Any]) -> dict[str, PageValue]:
     """The view of a document in a list: its title and the beginning of the next field."""
     fields = [
         {"name": field["name"], "segments": _cut_segments(field["segments"], _BRIEF_LENGTH)}
@@ -183,7 +184,7 @@ def guideline_html(request: WebRequest, text: str) -> str:
 
 def document_view(
     document: Document, query_words: set[str], settings: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """The fields of a document that the project shows, with the query's words marked."""
     field_names: Sequence[str] = settings.get("fields") or ()
     names = [name for name in field_names if name in document.fields] or list(document.fields)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.file_contents import FileContents
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import Upload
 
 
@@ -183,7 +184,9 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
         raise invalid_value(name, "is not a Parquet table") from None
 
 
-def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, Any]]:
+def list_columns(
+    upload: Upload, columns: str | None, final: str | None
+) -> list[dict[str, PageValue]]:
     """The columns of a sheet, with a few values and the field of each, named or guessed.
 
     Empty for a file that is not a sheet.
@@ -210,7 +213,9 @@ def list_columns(upload: Upload, columns: str | None, final: str | None) -> list
     ]
 
 
-def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> list[dict[str, Any]]:
+def add_text_columns(
+    columns: list[dict[str, Any]], contents: FileContents
+) -> list[dict[str, PageValue]]:
     """The columns of a sheet, with those that come in as texts of queries or documents."""
     texts: dict[str, str] = {}
     for table, links in ((contents.queries, _QUERY_FIELDS), (contents.documents, _DOCUMENT_FIELDS)):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankgate.store.database import Connection
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.scheduled_jobs import Job, JobRun
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -114,7 +115,7 @@ def send_test(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("alerts", "rules"), {"sent": True})
 
 
-def _alert_row(connection: Connection, alert: Alert) -> dict[str, Any]:
+def _alert_row(connection: Connection, alert: Alert) -> dict[str, PageValue]:
     user_name = None
     if alert.acknowledged_by is not None:
         user = users.get(connection, alert.acknowledged_by)
