@@ -64,7 +64,7 @@ _SUGGESTIONS = (
 
 _NO_EVENTS = ("not-an-event", "invalid-json", "not-utf-8")
 _MAX_NAMED = 10  # actions that a message names
-_OTHER = "other"
+_OTHER_KIND = "other"
 
 
 def suggested_kind(action: str) -> str:
@@ -74,7 +74,7 @@ def suggested_kind(action: str) -> str:
     ('impression', 'click', 'other')
     """
     name = re.sub("[- ]", "_", action.lower())
-    return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), _OTHER)
+    return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), _OTHER_KIND)
 
 
 def count_unmapped(base: Database) -> dict[str, int]:
@@ -105,8 +105,8 @@ def format_actions(actions: Mapping[str, int]) -> str:
     'view (7,200), login (3)'
     """
     names = [f"{action} ({events:,})" for action, events in list(actions.items())[:_MAX_NAMED]]
-    more = len(actions) - len(names)
-    return ", ".join([*names, f"{more:,} more"] if more else names)
+    unnamed = len(actions) - len(names)
+    return ", ".join([*names, f"{unnamed:,} more"] if unnamed else names)
 
 
 def suggest_kinds(actions: Sequence[str]) -> str:
@@ -156,7 +156,7 @@ def refuse_unusable(
         if problem["code"] in _NO_EVENTS
     )
     actions = unmapped_actions(files)
-    if kinds - {_OTHER} or not (actions or unreadable):
+    if kinds - {_OTHER_KIND} or not (actions or unreadable):
         return
     suggestions: tuple[str, ...] = ()
     if actions:

@@ -297,9 +297,9 @@ def _refuse_nothing(base: Database, manifest: Manifest, names: Sequence[str]) ->
     kinds = base.rows("SELECT kind, count(*) AS events FROM events GROUP BY 1 ORDER BY 1")
     kinds_text = format_actions(dict(kinds.iter_rows())) or "no events"
     purpose = f"for {', '.join(names)}" if names else "for any KPI"
-    more = f"; for {format_actions(actions)} {mapping_advice([*actions])}" if actions else ""
+    advice = f"; for {format_actions(actions)} {mapping_advice([*actions])}" if actions else ""
     raise InputError(
-        f"the log has nothing {purpose}; it has {kinds_text}{more}.",
+        f"the log has nothing {purpose}; it has {kinds_text}{advice}.",
         source="the log",
         code="no-usable-events",
     )

@@ -389,13 +389,14 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
         }
         for system, system_means in result.means.items()
     ]
-    more = f" The front is by {len(result.higher)} metrics." if len(result.higher) > 2 else ""
+    metric_count = len(result.higher)
+    front_note = f" The front is by {metric_count} metrics." if metric_count > 2 else ""
     lower = [metric for metric in (first, second) if not result.higher[metric]]
     better = f" Lower is better: {', '.join(lower)}." if lower else ""
     return Picture(
         "pareto",
         f"{shorten_name(first)} against {shorten_name(second)}: {len(rows)} systems",
-        f"Blue: no other system is as good at everything and better at something.{more}{better}",
+        f"Blue: no other system is as good at everything and better at something.{front_note}{better}",
         count_queries(*result.counts, users=source.kind == "scorecard"),
         result.convention,
         tuple(rows),

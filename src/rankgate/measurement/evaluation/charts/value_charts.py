@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _ROW, _WIDTH = 40, 440
 _BINS = 10
 _STROKES = 400
-_CLEAR, _FAINT, _FEW = (
+_CLEAR, _FAINT, _FEW_STROKES = (
     0.8,
     0.15,
     50,
@@ -129,7 +129,7 @@ def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) ->
     y = alt.Y("run:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
     x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
     strokes = _sample_strokes(rows, names)
-    opacity = max(_FAINT, min(_CLEAR, _CLEAR * _FEW * len(names) / max(len(strokes), 1)))
+    opacity = max(_FAINT, min(_CLEAR, _CLEAR * _FEW_STROKES * len(names) / max(len(strokes), 1)))
     base = alt.Chart(inline_data(strokes)).encode(y=y)
     boxes = base.transform_aggregate(
         low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
