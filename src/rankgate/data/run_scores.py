@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import JsonObject, Schema
 
     Counted = NDArray[np.int64]
 
@@ -239,7 +239,7 @@ class RunScores(ByContent):
     why: Mapping[str, NDArray[np.int8]]
     means: Mapping[str, float]
     counts: Counts
-    convention: Mapping[str, Any]
+    convention: JsonObject
     low: RunScores | None = None
     high: RunScores | None = None
     all_irrelevant: RunScores | None = None
@@ -344,7 +344,7 @@ class ScoredRun(ByContent):
     sha256: str
     qrels: str
     qrels_sha256: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     metrics: tuple[str, ...]
     depth: int
     scores: pl.DataFrame

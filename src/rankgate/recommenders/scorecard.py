@@ -12,7 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.collection import Collection
 from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
@@ -102,7 +102,7 @@ class Scorecard(Result):
     systems: tuple[str, ...]
     metrics: tuple[str, ...]
     qrels: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     figures: pl.DataFrame
     differences: pl.DataFrame
     slices: pl.DataFrame

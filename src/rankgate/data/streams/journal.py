@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rankgate.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
 
 
 class Closing(ABC):
@@ -93,7 +93,7 @@ class Journal(Closing):
         """
         self.extend([row])
 
-    def extend(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def extend(self, rows: Sequence[JsonObject]) -> None:
         """Write several rows at once; when this returns, they are on disk.
 
         Raises:

@@ -14,6 +14,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.progress import step
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.decisions.advice.advice_inputs import (
     DEPTH,
@@ -107,7 +108,7 @@ class Advice(Result):
     qrels: str
     qrels_sha256: str
     runs: tuple[str, ...]
-    convention: Mapping[str, Any]
+    convention: JsonObject
     choices: tuple[AdvisedMetric, ...]
     avoided: tuple[AdvisedMetric, ...]
     cautions: tuple[Reason, ...]

@@ -22,7 +22,7 @@ from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import step
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data import read_run
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -95,7 +95,7 @@ class BlindSpots(Result):
 
     baseline: str
     candidate: str | None
-    convention: Mapping[str, Any]
+    convention: JsonObject
     depth: int
     k: int
     queries: int

@@ -8,7 +8,7 @@ queries of the runs that the model did not judge, with the documents that it wou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data import Qrels
 from rankgate.data.query_sample import sampled_documents
 from rankgate.measurement.evaluation.sampled_documents import measure_effects
@@ -116,7 +116,7 @@ class Settlement(Result):
     baseline: str
     candidate: str
     metric: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     state: State
     delta: float | None
     low: float | None

@@ -21,7 +21,7 @@ from rankgate.data.run_scores import GroupSums
 from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import JsonObject, Schema
 
 
 REPRESENTED: Schema = {
@@ -255,7 +255,7 @@ class Comparison:
     candidate: Identity
     qrels: str
     qrels_sha256: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     metrics: pl.DataFrame
     queries: pl.DataFrame
     lists: pl.DataFrame

@@ -6,7 +6,7 @@ follows the power by number of queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import JsonObject, Schema
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
@@ -199,7 +199,7 @@ class PowerCurves:
 
     baseline: str
     candidate: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     level: float
     power: float
     curves: pl.DataFrame

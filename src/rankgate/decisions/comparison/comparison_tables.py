@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.progress import step
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings
@@ -307,7 +307,7 @@ class GradesByRank(Result):
     systems: tuple[str, ...]
     qrels: str
     qrels_sha256: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     depth: int
     queries: int
     judged: pl.DataFrame

@@ -467,7 +467,8 @@ def refuse_unweighted(test: Test) -> None:
 
 def _zero_grades(run: ScoredRun) -> Iterator[str]:
     if run.zeros_relevant:
-        yield f"{zero_grades_notice(run.zeros_relevant, run.convention['name'])}."
+        name = str(run.convention["name"])
+        yield f"{zero_grades_notice(run.zeros_relevant, name)}."
 
 
 def _plan_table(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from rankgate.measurement.metrics.metric_name_parser import parse_all
 from rankgate.measurement.scoring.chosen_convention import refuse_mixed
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.evaluation.scores import Scores
     from rankgate.measurement.metrics.metric_declaration import Metric
 
@@ -111,7 +112,7 @@ class GroupedRun:
     """
 
     metrics: Mapping[str, GroupSums]
-    convention: Mapping[str, Any]
+    convention: JsonObject
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
 
@@ -131,7 +131,7 @@ class Verdict(Result):
     rules: tuple[RuleResult, ...]
     comparison: Comparison | None
     hashes: Mapping[str, str | None]
-    convention: Mapping[str, Any]
+    convention: JsonObject
     policy: str
     looks: int = 0
     notes: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -12,12 +12,9 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.lazy_names import load_name
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.decisions.comparison.comparison import METRICS as FIGURES
 from rankgate.decisions.pipelines.stage_figures import LATENCY, LOSSES, MIX, MOVES, Bottleneck
-
-if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
-
 
 MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
 CEILINGS = {
@@ -98,7 +95,7 @@ class Pipeline(Result):
     qrels: str
     qrels_sha256: str
     run_sha256: tuple[str, ...]
-    convention: Mapping[str, Any]
+    convention: JsonObject
     target: str
     k: int
     depth: int

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import JsonObject
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text
 from rankgate.measurement.stats.mean_intervals import guarded_ends, guarded_interval, skewness
 from rankgate.measurement.stats.paired_tests import student_test
@@ -247,7 +248,7 @@ class Sweep(Result):
     target_kind: str
     search: str
     qrels: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     metrics: tuple[str, ...]
     lower: tuple[str, ...]
     queries: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.progress import step
+from rankgate.core.value_types import JsonObject
 from rankgate.data import read_qrels, read_run
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.decisions.comparison.paired_values import pair_values
@@ -177,7 +178,7 @@ class Calibration(Result):
     baseline: str
     candidate: str
     qrels: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     metric: str
     queries: int
     documents: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import step
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import (
     SAMPLE_FIELDS,
     TASK_FIELDS,
@@ -86,7 +87,7 @@ class HoleAnalysis(Result):
     baseline: str
     candidate: str
     qrels: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     depth: int
     metrics: pl.DataFrame
     judged: pl.DataFrame

@@ -17,7 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.qrels import RepeatedJudgments
@@ -96,7 +96,7 @@ class TotalError(Result):
 
     baseline: str
     candidate: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     facets: Mapping[str, int]
     metrics: pl.DataFrame
     sources: pl.DataFrame

@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.progress import step
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.collection import Collection
 from rankgate.judging.admission.judged_pairs import (
     ATTACKS,
@@ -110,7 +110,7 @@ class JudgeAdmission(Result):
     systems: pl.DataFrame
     orders: tuple[SystemOrder, ...]
     asked: Demands
-    convention: Mapping[str, Any] | None
+    convention: JsonObject | None
     cautions: tuple[str, ...] = ()
     attacks: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ATTACKS))
     families: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAMILIES))

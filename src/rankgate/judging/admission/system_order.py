@@ -20,6 +20,7 @@ from rankgate.measurement.scoring.scoring_facts import with_run_name
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -94,7 +95,7 @@ class OrderedSystems:
 
     table: pl.DataFrame
     orders: tuple[SystemOrder, ...]
-    convention: Mapping[str, Any] | None
+    convention: JsonObject | None
     names: tuple[str, ...] = ()
     values: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import JsonObject
     from rankgate.data import Run
     from rankgate.data.input_types import RatingsLike, RunLike
     from rankgate.data.qrels import Ratings
@@ -275,7 +276,7 @@ class RaterResampling:
     effects: tuple[RaterEffect, ...]
     draws: int
     seed: int
-    convention: Mapping[str, Any]
+    convention: JsonObject
     components: tuple[RaterComponents, ...] = ()
     notices: tuple[Notice, ...] = ()
 

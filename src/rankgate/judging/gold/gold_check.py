@@ -33,7 +33,7 @@ from rankgate.core.present.number_formats import (
     format_number,
     format_signed,
 )
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import read_ratings
@@ -43,7 +43,6 @@ from rankgate.judging.counting_ratings import PAIR
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
@@ -123,7 +122,7 @@ class GoldCheck(Result):
     error: float | None
     by_chance: float | None
     systems: pl.DataFrame
-    convention: Mapping[str, Any] | None
+    convention: JsonObject | None
     cautions: tuple[str, ...] = ()
 
     @property

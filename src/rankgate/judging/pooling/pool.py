@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.progress import progress
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.collection import Collection
 from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison.inference import Test
@@ -242,7 +242,7 @@ class Pool(Result):
 
     systems: tuple[str, ...]
     counts: Mapping[str, int]
-    made_by: Mapping[str, Any]
+    made_by: JsonObject
     table: pl.DataFrame
     rest: pl.DataFrame
 

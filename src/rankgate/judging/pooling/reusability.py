@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.progress import progress, step
-from rankgate.core.value_types import Schema
+from rankgate.core.value_types import JsonObject, Schema
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR
@@ -81,7 +81,7 @@ class Reusability(Result):
     KEYS: ClassVar[Mapping[str, str]] = {"table": "runs"}
 
     qrels: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     depth: int
     table: pl.DataFrame
     means: pl.DataFrame

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from rankgate.core.errors import UsageError
@@ -131,7 +131,7 @@ class Session:
         self.given.append(task)
         self._shown = self.clock()
 
-    def _row(self, task: Task, rating: PairRating) -> dict[str, Any]:
+    def _row(self, task: Task, rating: PairRating) -> dict[str, Json]:
         return rating_row(task, self.rater, rating, at=self.now(), guideline=self.guideline)
 
 

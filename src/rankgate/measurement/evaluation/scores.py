@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.number_formats import finite_or_none
 from rankgate.core.present.result_frames import make_frame
+from rankgate.core.value_types import Json, JsonObject
 from rankgate.data.run_scores import Counts, RunScores
 from rankgate.data.score_parts import PARTS, Need, Part, Supply
 from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
@@ -22,7 +23,6 @@ from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.scoring.chosen_convention import refuse_mixed
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.metrics.metric_declaration import Metric
 
@@ -110,7 +110,7 @@ class Scores(Result):
     }
 
     qrels: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     metrics: tuple[str, ...]
     runs: tuple[RunScores, ...]
     lower: tuple[str, ...] = field(default_factory=tuple)
@@ -216,7 +216,7 @@ class Scores(Result):
         if zeros := self.runs[0].counts.zeros_relevant:
             from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 
-            text = zero_grades_notice(zeros, self.convention["name"])
+            text = zero_grades_notice(zeros, str(self.convention["name"]))
             notices.append(Notice("zero-grades-relevant", text, self.qrels))
         notices += _list_notices(self.runs[0].counts)
         for run in self.runs:
@@ -418,7 +418,7 @@ def _list_notices(counts: Counts) -> list[Notice]:
     return notices
 
 
-def _scores(run: Mapping[str, Any], convention: Mapping[str, Any]) -> RunScores:
+def _scores(run: Mapping[str, Any], convention: JsonObject) -> RunScores:
     """The scores of one run from its JSON."""
     ends: dict[str, Any] = {
         name: _scores_of(run, run[name], run.get(f"per_query_{name}", {}), {}, convention)
@@ -434,7 +434,7 @@ def _scores_of(
     mean: Mapping[str, float | None],
     per_query: Mapping[str, Mapping[str, float | None]],
     groups: Mapping[str, Mapping[str, Any]],
-    convention: Mapping[str, Any],
+    convention: JsonObject,
 ) -> RunScores:
     counts = dict(run["counts"])
     counts["judged_at"] = {int(k): share for k, share in counts["judged_at"].items()}

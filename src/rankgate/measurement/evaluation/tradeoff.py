@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.value_types import JsonObject
 from rankgate.measurement.evaluation.scores import Scores
 
 
@@ -109,7 +110,7 @@ class Tradeoff(Result):
     }
     KEYS: ClassVar[Mapping[str, str]] = {"higher": "higher_is_better"}
 
-    convention: Mapping[str, Any]
+    convention: JsonObject
     counts: tuple[int, ...]
     means: Mapping[str, Mapping[str, float]]
     higher: Mapping[str, bool]

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.value_types import JsonObject
 from rankgate.measurement.explanation.convention_path import Step
 
 
@@ -146,7 +147,7 @@ class Explanation(Result):
     query_id: str
     metric: str
     formula: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     ties: str
     parameters: Mapping[str, Any]
     usual: Mapping[str, Any]

@@ -66,7 +66,7 @@ class StoredRun:
     blob: str
     states: str | None
     ordered: bool
-    made_by: Mapping[str, Any]
+    made_by: JsonObject
     created_at: datetime
     created_by: int | None
 
@@ -208,7 +208,7 @@ class StoredJudgments:
     blob: str
     scale: Mapping[str, Any]
     unjudged: list[str]
-    made_by: Mapping[str, Any]
+    made_by: JsonObject
     last_rating: int
     created_at: datetime
     created_by: int | None

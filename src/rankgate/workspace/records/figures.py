@@ -65,7 +65,7 @@ class Figures:
     per_query: pl.DataFrame | None = None
     qrels: str = ""
     qrels_sha256: str = ""
-    convention: Mapping[str, Any] = field(default_factory=dict)
+    convention: JsonObject = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
     verdict: str | None = None
     summary: JsonObject = field(default_factory=dict)

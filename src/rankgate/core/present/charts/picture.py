@@ -27,7 +27,7 @@ from rankgate.core.present.charts.chart_style import (
 from rankgate.core.present.lazy_names import load_name
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
 
 
 PHONE = 350
@@ -121,7 +121,7 @@ class Picture:
     title: str
     about: str
     n: str
-    convention: Mapping[str, Any]
+    convention: JsonObject
     rows: tuple[Mapping[str, Any], ...]
     chart: Any
     fluid: bool = True

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.base_result import ReportOptions
     from rankgate.core.present.document_model import Block
+    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
 
@@ -202,8 +203,8 @@ class _QueryLists:
                 )
         return blocks
 
-    def _lists(self, query_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
-        lists_by_query: dict[str, list[dict[str, Any]]] = {}
+    def _lists(self, query_ids: list[str]) -> dict[str, list[dict[str, Json]]]:
+        lists_by_query: dict[str, list[dict[str, Json]]] = {}
         table = self.result.lists
         for row in table.filter(table["query_id"].is_in(query_ids)).iter_rows(named=True):
             lists_by_query.setdefault(row["query_id"], []).append(row)

@@ -137,7 +137,7 @@ class SavedBaseline:
             file=str(self.path),
             run={"name": system.name, "sha256": system.sha256},
             qrels={"name": system.qrels, "sha256": system.qrels_sha256},
-            convention={name: system.convention[name] for name in ("name", "hash")},
+            convention={name: str(system.convention[name]) for name in ("name", "hash")},
             queries=len(system.queries),
             depth=system.depth,
             means={metric: means.get(metric) for metric in system.metrics},
@@ -285,7 +285,7 @@ def measure_noise(
     previous_version = FileVersion.read_version(saved.path)
     base = saved.baseline.system
     scorer = Scorer.from_metrics(
-        collection, list(base.metrics), base.convention["name"], depth=base.depth
+        collection, list(base.metrics), str(base.convention["name"]), depth=base.depth
     )
     systems = [base, *(scorer.scored(run) for run in runs)]
     if any(system.qrels_sha256 != base.qrels_sha256 for system in systems):
