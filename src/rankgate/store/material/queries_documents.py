@@ -22,6 +22,8 @@ from rankgate.store.tables.rating_tables import documents, queries
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 
 _NOT_ARCHIVED = queries.c.archived_at.is_(None)
 _QUERY_COLUMNS = ("query_id", "text", "information_need", "frequency")
@@ -45,7 +47,7 @@ class Query:
     query_id: str
     text: str | None
     information_need: str | None
-    tags: Mapping[str, Any]
+    tags: JsonObject
     frequency: float | None
     archived_at: datetime | None = None
 
@@ -217,7 +219,7 @@ class Document:
     id: int
     doc_id: str
     of_query: str
-    fields: Mapping[str, Any]
+    fields: JsonObject
     url: str | None
     image: str | None
     sha256: str | None = None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -14,6 +13,8 @@ from rankgate.store.tables.people_tables import audit_log
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Entry:
     action: str
     project: int | None
     subject: str
-    details: Mapping[str, Any]
+    details: JsonObject
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def record(
     subject: str = "",
     *,
     project: int | None = None,
-    details: Mapping[str, Any] | None = None,
+    details: JsonObject | None = None,
 ) -> int:
     """Add an entry; return its number."""
     return new_id(

@@ -77,7 +77,7 @@ class Batch:
     by_query: bool
     seed: int
     guideline: str | None
-    settings: Mapping[str, Any]
+    settings: JsonObject
     created_at: datetime
     created_by: int | None
 

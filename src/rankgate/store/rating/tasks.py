@@ -36,6 +36,7 @@ from rankgate.store.tables.rating_tables import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.blobs.stored_runs import StoredRun
 
 
@@ -89,7 +90,7 @@ class Task:
     state: str
     grades: int
     answers: int
-    pool: Mapping[str, Any]
+    pool: JsonObject
 
     @property
     def project(self) -> int:

@@ -27,7 +27,7 @@ from rankgate.workspace.web.replies import RequestRefused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.material.projects import Project
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
@@ -140,7 +140,7 @@ class WebRequest:
         return "/".join(["/projects", self.project.name, *map(str, parts)])
 
     def record(
-        self, connection: Connection, action: str, subject: str = "", **details: object
+        self, connection: Connection, action: str, subject: str = "", **details: Json
     ) -> None:
         """Add to the audit log."""
         user = self.who.user

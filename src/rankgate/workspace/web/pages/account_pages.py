@@ -43,6 +43,7 @@ from rankgate.workspace.web.web_request import invalid_value
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import Json
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
     from rankgate.workspace.web.oidc.oidc_provider import Provider
@@ -531,7 +532,7 @@ def find_path_user(connection: Connection, request: WebRequest) -> User:
 
 
 def _record_action(
-    connection: Connection, request: WebRequest, action: str, subject: str, **details: object
+    connection: Connection, request: WebRequest, action: str, subject: str, **details: Json
 ) -> None:
     actor = audit.Actor(request.user.name, request.user.id)
     audit.record(connection, actor, action, subject, details=details)

@@ -31,6 +31,7 @@ from rankgate.workspace.web.web_request import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import Json
     from rankgate.store.archive import Archivable
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
@@ -250,9 +251,7 @@ def add_guideline(request: WebRequest) -> ActionReply:
 def set_display(request: WebRequest) -> ActionReply:
     """Set the fields that raters see, and the sites whose images are loaded."""
     fields = request.values
-    display: dict[str, PageValue] = {
-        name: (fields[name] or "").split() for name in ("fields", "images")
-    }
+    display: dict[str, Json] = {name: (fields[name] or "").split() for name in ("fields", "images")}
     with request.store.write() as connection:
         settings = dict(request.project.settings) | display
         projects.change(connection, request.project.id, settings=settings)
