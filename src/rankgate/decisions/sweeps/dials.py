@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from rankgate.core.arrays import Floats
     from rankgate.core.declare.toml_file import TomlFile
-    from rankgate.core.value_types import Json
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class Step:
 
     request: str | None = None
     body: dict[str, Any] | None = None
-    headers: dict[str, Json] = field(default_factory=dict)
+    headers: dict[str, Any] = field(default_factory=dict)
     ca: str | None = field(default=None, metadata={"path": True})
     sql: str | None = None
     command: list[Any] | None = None
