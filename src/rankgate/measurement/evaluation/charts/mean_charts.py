@@ -396,7 +396,8 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     return Picture(
         "pareto",
         f"{shorten_name(first)} against {shorten_name(second)}: {len(rows)} systems",
-        f"Blue: no other system is as good at everything and better at something.{front_note}{better}",
+        "Blue: no other system is as good at everything and better at something."
+        f"{front_note}{better}",
         count_queries(*result.counts, users=source.kind == "scorecard"),
         result.convention,
         tuple(rows),

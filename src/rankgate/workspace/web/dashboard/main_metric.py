@@ -145,7 +145,8 @@ def _last_evaluated_metrics(request: WebRequest, latest: Sequence[Record]) -> li
     for record in latest:
         if record.kind == "evaluation":
             values = read_query_values(request, record)
-            return values.metrics if values else list(record.summary.get("metrics", ()))
+            metrics = values.metrics if values else record.summary.get("metrics")
+            return [str(metric) for metric in metrics] if isinstance(metrics, list) else []
     return []
 
 

@@ -148,9 +148,7 @@ def begin_attempt(connection: Connection, name: str, address: str) -> int:
     return attempt
 
 
-def begin_session(
-    request: WebRequest, connection: Connection, user: User, **details: object
-) -> str:
+def begin_session(request: WebRequest, connection: Connection, user: User, **details: Json) -> str:
     """Begin a session, and end the current one; return the secret of the new one."""
     if request.who.session is not None:
         sessions.end_session(connection, request.who.session.id)

@@ -188,14 +188,15 @@ def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> di
         "outcome": _compute_outcome(votes),
         "left": _left_share(table),
         "raters": _rater_rows(table),
-        "pairs": _with_texts(connection, request, shown_votes.to_dicts(), batch.kind),
+        "pairs": _with_texts(connection, request, shown_votes, batch.kind),
     }
 
 
 def _with_texts(
-    connection: Connection, request: WebRequest, pairs: list[dict[str, Any]], kind: str
-) -> list[dict[str, Any]]:
+    connection: Connection, request: WebRequest, votes: pl.DataFrame, kind: str
+) -> list[dict[str, PageValue]]:
     """Pairs with the texts of their queries, and the titles of their documents."""
+    pairs = votes.to_dicts()
     query_ids = {pair["query_id"] for pair in pairs}
     texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
     sides = [(pair["query_id"], pair[side]) for pair in pairs for side in ("first", "second")]
