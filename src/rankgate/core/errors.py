@@ -13,7 +13,7 @@ it after ``rankgate:`` and exits with status 2.
 Each error carries a `code`, such as ``"unknown-metric"``: programs and tests look at the code,
 and the message is free to be worded better.
 
-The last part knows the extra that installs each optional package, and raises the error where
+The last part names the extra that installs each optional package, and raises the error if
 one is missing.
 """
 
@@ -30,8 +30,8 @@ class RankgateError(Exception):
     Attributes:
         code: What is wrong, in kebab case; the same problem has the same code everywhere.
         problem: The message without the place.
-        source: The file or table with the problem; empty if there is none.
-        line: The line of `source`, from 1; None if there is none.
+        source: The file or table with the problem; may be empty.
+        line: The line of `source`, from 1, or None.
     """
 
     default_code: ClassVar[str] = "error"
@@ -61,7 +61,7 @@ class InputError(RankgateError):
     Ends of lines in what is quoted from the data are shown as ``\n``, so that it is one line.
 
     Attributes:
-        suggestions: Lines to copy, printed below the message; empty where there are none.
+        suggestions: Lines to copy, printed below the message; may be empty.
     """
 
     default_code = "input-error"

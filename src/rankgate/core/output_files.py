@@ -59,7 +59,7 @@ def replace_file(
 ) -> Iterator[BinaryIO]:
     """Write to a stream that replaces the file at its end; after an error the old file stays.
 
-    A device or a pipe is written as it goes. What a killed process left of its own attempt is
+    A device or a pipe is written as it goes. Partial files of a killed process are
     removed.
 
     Args:

@@ -358,7 +358,7 @@ class Collection(_FieldValue):
         """A run with our column names, with the name in ``{name: run}``.
 
         Raises:
-            InputError: what is wrong, with file and line.
+            InputError: a file cannot be read; the message names file and line.
             UsageError: several runs by name.
         """
         from rankgate.data.read import is_ranking, read_run

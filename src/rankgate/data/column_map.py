@@ -3,7 +3,7 @@
 ``query=search_term,doc=sku,grade=final_rating`` reads a sheet as it is. Several columns of grades
 are the ratings of one rater each: ``grade=ann+bob``, or ``grade=rater_*`` with a pattern; those of
 several qualities are one grade: ``aspects=relevance:0.7+trust:0.3``, ``aspects=relevance&trust``.
-Where files name a column differently, bars are between its names: ``query=search_term|q``.
+If files name a column differently, bars separate its names: ``query=search_term|q``.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def map_columns(
         grades: the grade of each label, where files hold labels.
 
     Raises:
-        InputError: a column that is not there, or is there twice; a grade that is not a number,
+        InputError: a column that is missing, or occurs twice; a grade that is not a number,
             an empty id, in a table of several raters; a label without a grade; with file and line.
         UsageError: what is wrong with the map.
     """
@@ -468,7 +468,7 @@ def _find_columns(
     """The indexes of the columns that a word names.
 
     Raises:
-        InputError: there is none, or two.
+        InputError: no such column, or two.
     """
     indexes: list[int] = []
     for word in column.split("+") if several else [column]:

@@ -100,8 +100,8 @@ class FileContents:
         documents: ``doc_id`` and the document's fields as strings; with a ``query_id`` before
             them where fields differ by query.
         values: values of metrics: ``run``, ``query_id``, ``metric``, ``value``, ``at``.
-        extra: what only one format knows (templates, index names), by the format's name, so that
-            a file comes back as it was.
+        extra: fields that only one format has (templates, index names), by the format's name,
+            so that a file comes back as it was.
         notes: what the reader did or saw.
     """
 
@@ -167,7 +167,7 @@ class FileContents:
         """The judgments.
 
         Raises:
-            InputError: there are none.
+            InputError: the file has no judgments.
         """
         if self.qrels is None:
             raise InputError(self._lacks("judgments"), source=label, code="no-judgments")
@@ -177,7 +177,7 @@ class FileContents:
         """The only run.
 
         Raises:
-            InputError: there is none, or there are several.
+            InputError: the file has no run, or several.
         """
         if not self.runs:
             raise InputError(self._lacks("rankings"), source=label, code="no-rankings")

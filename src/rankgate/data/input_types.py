@@ -5,7 +5,7 @@ pandas, PyArrow, PyTorch and SciPy are not imported for them, and the names cost
 nothing in time. A path may be ``NAME:PATH``, which names its format, and ``-`` is standard
 input.
 
-Tables on Apache Spark may stand in the place of judgments, runs, logs and events. A property
+Tables on Apache Spark are accepted as judgments, runs, logs and events. A property
 of the source is true if it is on Spark, and verbs check it. The makers in `rankgate.spark`
 import PySpark; the check never does.
 """

@@ -59,7 +59,7 @@ def from_arrays(
 ) -> tuple[Qrels, Run]:
     """Judgments and a run from labels and scores of the same shape, as rankers are trained.
 
-    Row ``i`` is a query, column ``j`` its ``j``-th candidate. Where the mask is false, or the
+    Row ``i`` is a query, column ``j`` its ``j``-th candidate. If the mask is false, or the
     label is the padding, there is no candidate: neither its label nor its score counts. A label
     of NaN is an unjudged candidate, a score of NaN or minus infinity one that was not ranked.
 
@@ -72,7 +72,7 @@ def from_arrays(
     Args:
         labels: ``(Q, D)``, or ``(D,)`` for one query.
         scores: the same shape.
-        mask: the same shape; true where a candidate is there.
+        mask: the same shape; true for a candidate, false for padding.
         padding: the label that means that there is no candidate; None if no label does.
         query_ids: ``Q`` ids; 0, 1, … if not given.
         doc_ids: ``D`` ids for columns that are one document in all rows; if not given, ids are
@@ -238,8 +238,8 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
     """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
 
-    ``{query_id: [doc_id, …]}`` ranks as it is. A query with nothing in it is one that
-    returned nothing. Arguments as of `qrels_of`.
+    ``{query_id: [doc_id, …]}`` ranks as it is. An empty query is one that returned
+    no documents. Arguments as of `qrels_of`.
 
     Raises:
         InputError: not such a table, ids that are not strings, scores that are not numbers.

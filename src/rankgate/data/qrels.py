@@ -58,7 +58,7 @@ class Qrels(ByContent):
             ``OPTIONAL`` those that are known.
         name: what to call the set.
         scale: the grades that were possible, where the source gives them.
-        unjudged: queries that were asked about and have no judgments at all.
+        unjudged: requested queries that have no judgments at all.
         made_by: rule and parameters, where the grades were resolved from ratings.
         place: where the rows come from.
 

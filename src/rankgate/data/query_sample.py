@@ -43,7 +43,7 @@ _EXTRA_COLUMNS = {"query_inclusion": pl.Float64, "batch": pl.Int64}
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of how queries were drawn.
+    """The design by which queries were sampled.
 
     Attributes:
         source: the file, or random.

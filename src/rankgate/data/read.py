@@ -2,7 +2,7 @@
 
 Judgments and runs may also be dicts. Before them is the refusal to work in a process that was
 forked after the first use: Polars keeps threads, and a fork copies none of them, so that
-whatever waits for them waits forever.
+code that waits for them waits forever.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def contents_of(
         as_: read it as judgments, or as a run, where its format has both.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: a file cannot be read; the message names file and line.
         UsageError: no such format.
     """
     refuse_forked()
@@ -137,7 +137,7 @@ def read_qrels(
             states without it.
 
     Raises:
-        InputError: what is wrong, with file and line; judgments by subtopic.
+        InputError: a file cannot be read, with its name and line; judgments by subtopic.
         DuplicateError: a document judged twice for one query.
         UsageError: no such format or scale.
     """
@@ -187,7 +187,7 @@ def read_run(
         noise: other answers of the same system to the same queries, which show its noise.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: a file cannot be read; the message names file and line.
         UsageError: no such format.
     """
     run = _open_run(table, name, from_)
@@ -279,7 +279,7 @@ def _read_with_guess(
     """Read a file; if its columns have unusual names, the error has a guess to copy.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: a file cannot be read; the message names file and line.
     """
     try:
         return read(input_file)
@@ -342,7 +342,7 @@ def read_ratings(
         from_: the name of the file's format; found by looking into it if not given.
 
     Raises:
-        InputError: what is wrong, with file and line; or that raters are missing.
+        InputError: a file cannot be read, with its name and line; or that raters are missing.
         UsageError: no such format.
     """
     if isinstance(table, Ratings):

@@ -152,7 +152,7 @@ Pieces: TypeAlias = "Callable[[], Iterator[pl.DataFrame]]"
 
 @dataclass(frozen=True)
 class Run:
-    """One system's rankings; rows stay in their file until they are asked for.
+    """One system's rankings; rows stay in their file until they are needed.
 
     Attributes:
         name: the file's name without folder, compression suffix and one known suffix.
@@ -363,7 +363,7 @@ class Run:
     def _pieces_with_end(self) -> Iterator[tuple[pl.DataFrame, bool]]:
         """Pieces, true for the last; the end of a file is an empty one, that of a table is known.
 
-        So the last query of a short run in memory is no batch of its own.
+        So the last query of a short run in memory is not a batch of its own.
         """
         table = self.__dict__.get("table")  # checked already
         if table is not None and len(table) <= _ROWS_PER_SLICE:

@@ -219,7 +219,7 @@ class RunScores(ByContent):
         values: by metric as written, ``(T,)``; NaN where a value is undefined. A metric that is
             about all lists together has only a mean.
         why: by metric, why values are undefined or are substituted: ``(T,)`` places in ``REASONS``.
-        means: by metric; NaN where there is nothing to take a mean of.
+        means: by metric; NaN for a mean of no values.
         counts: the counts behind the means.
         convention: name, axes and hash.
         low: no grades of the unjudged documents give lower values, for the metrics that admit
@@ -334,7 +334,7 @@ class ScoredRun(ByContent):
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
         cautions: as of `Counts`.
         without_seen: whether items that users had in training left their lists.
-        concurrency: queries that were asked at the same time, where latencies were measured.
+        concurrency: queries that were sent at the same time, if latencies were measured.
         earlier: as of `Run`.
         repeats: as of `Run`.
     """

@@ -1,8 +1,8 @@
 """Parts of scores: needs of their users, supplies of their sources, and errors if they differ.
 
 A metric, a test, a rule, a chart or a report block declares a `Need`; a source of scores (runs and
-judgments, tables of another tool, a saved baseline, Spark) declares its `Supply`. Whether the two
-fit is decided only here, so that no other module writes errors for such pairs.
+judgments, tables of another tool, a saved baseline, Spark) declares its `Supply`. Only this module
+checks whether the two fit, so that no other module writes errors for such pairs.
 """
 
 from __future__ import annotations

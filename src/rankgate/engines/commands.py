@@ -46,7 +46,7 @@ def engines_command() -> None:
 @engines_command.command("list")
 @shared_options.form(*FORMS)
 def list_(form: str) -> None:
-    """List the kinds of engines that can be asked."""
+    """List the kinds of supported engines."""
     print_result(engines(), form)
     print_summary(ENGINES.added.problems)
 
@@ -121,9 +121,9 @@ def snapshot_command(
 ) -> None:
     """Send every query to the engine of ENGINE.toml, and write its results as RUN.
 
-    Each answer is saved before the next query is asked: after an interruption, the same command
-    goes on. Exits with 3 if the engine is down before all queries are asked, or no query was
-    answered.
+    Each answer is saved before the next query is sent: after an interruption, the same command
+    goes on. Exits with 3 if the engine is down before all queries are sent, or no query
+    was answered.
 
     \b
     rankgate snapshot engine.toml queries.tsv -o new.run

@@ -92,9 +92,9 @@ class Pace:
     """The pace of requests to an engine: the keys of ``[snapshot]``.
 
     Attributes:
-        concurrency: Queries that are asked at the same time.
+        concurrency: The number of queries sent at the same time.
         rate: Queries a second, at most; unlimited without it.
-        retries: How many times a query is tried again after a failure.
+        retries: The number of retries of a query after a failure.
         backoff: Seconds before the first of them; doubled each time.
         warm_up: Queries asked before, whose answers and latencies are thrown away.
         give_up: Failed queries in a row after which the engine counts as down.

@@ -146,10 +146,10 @@ class Engine(ABC):
     """The declaration of an engine: its fields are the keys of ``[engine]`` in a file.
 
     Attributes:
-        depth: How many documents are asked for.
+        depth: The number of documents to request.
         timeout: Seconds that one answer may take.
         parameters: Values for the names in double braces, which a command line may change.
-        fields: What to keep of each document for display: a name, and where the engine has it.
+        fields: The fields of each document to keep for display: a name, and its path in the engine.
     """
 
     engine_kind: ClassVar[str]

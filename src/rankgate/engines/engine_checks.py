@@ -109,7 +109,7 @@ class EngineKinds(Result):
 
 
 def engines(kind: str | None = None) -> EngineKinds:
-    """The kinds of engines that can be asked.
+    """The kinds of supported engines.
 
     Args:
         kind: one of them only.

@@ -45,7 +45,7 @@ def of_collection(
         runs: the arguments of the command that are runs; those that an option describes are opened
             and carry it.
         further: other arguments that are runs.
-        saved: those of the runs that may be names that the command knows itself.
+        saved: those of the runs that may be names defined by the command.
         stored: whether the command gets the project too, as ``stored``; None without one.
         from_flag: the option that names the format of files.
     """

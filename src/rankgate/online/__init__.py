@@ -1,4 +1,4 @@
-"""What users did: logs as events, their faults, KPIs, judgments from clicks, simulated clicks.
+"""User behaviour: logs as events, their faults, KPIs, judgments from clicks, simulated clicks.
 
 ``rankgate.online.doctor("log.ndjson")``, ``ingest``, ``kpi``, ``judgments`` and the others are the
 commands ``rankgate online …``; everything is imported when it is first used.

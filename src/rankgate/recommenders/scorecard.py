@@ -171,7 +171,7 @@ def scorecard(
     """Put systems on one card: accuracy, coverage, novelty, diversity, fairness.
 
     Args:
-        collection: judgments, or a `Collection` of them with training, items and users. Where
+        collection: judgments, or a `Collection` of them with training, items and users. If
             judgments or a run are on Spark, all is measured there, and intervals are those of a
             bootstrap of groups of users.
         runs: as of `evaluate`; the first is what the others are compared with.

@@ -53,7 +53,7 @@ class Leaks:
     Attributes:
         users_only_test: users of the test who are not in training.
         items_only_test: items of the test that are not in training.
-        users_only_train: users who have nothing in the test.
+        users_only_train: users without interactions in the test.
         pairs_again: pairs of the test that are in training too.
         ahead: rows of training (and validation) that are not before the first row of the test;
             0 where the log has no clock.

@@ -49,7 +49,7 @@ class FoldMasks:
 
 @dataclass(frozen=True, eq=False)
 class FoldParts:
-    """The rows of one fold and their ground truth; None where there is none.
+    """The rows of one fold and their ground truth, or None.
 
     Attributes:
         train: the training interactions.

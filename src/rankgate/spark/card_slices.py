@@ -293,7 +293,7 @@ class SliceTables:
         Args:
             work: judgments and runs, with their users.
             all_accumulator: the accumulator of all users and items.
-            accuracy: that of the metrics of accuracy only; None if there are none.
+            accuracy: that of the metrics of accuracy only, or None.
             drop_seen: True if items of training leave users' lists.
 
         Raises:

@@ -43,7 +43,7 @@ _RESULT_NAMES = ("places", "listed")
 def query_ranges_of(piece: FilePiece, table: TableFiles) -> pl.DataFrame:
     """A row for each query: its hash, first row, end, and number of rows.
 
-    Rows are counted from the first of the piece; ``stretches`` are those of rows that are together.
+    Rows are counted from the first of the piece; ``stretches`` are ranges of adjacent rows.
 
     Args:
         piece: some rows of a file.

@@ -196,8 +196,8 @@ def session(
         partitions: how many tasks measure, at most, from now on; 0 is one for 48 MB of input, as
             in a new session. Without it, as it was.
         keep_values: whether values of single queries are kept, in memory and on the executors'
-            disks, as `rankgate.evaluate` makes them, from now on; in a new session they are not,
-            and are made again where they are asked for. Without it, as it was.
+            disks, as `rankgate.evaluate` makes them, from now on; a new session does not
+            have them, and makes them again on first use. Without it, as it was.
 
     Raises:
         MissingExtraError: PySpark is not installed.

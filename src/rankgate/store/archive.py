@@ -160,7 +160,7 @@ def get(connection: Connection, project: int, kind: str, number: int) -> Archiva
     """An item of a project.
 
     Raises:
-        UsageError: there is none.
+        UsageError: nothing has this number.
     """
     table = KINDS[kind]
     statement = sa.select(*_columns(kind)).where(table.c.project == project, table.c.id == number)
@@ -186,7 +186,7 @@ def delete(connection: Connection, archivable: Archivable) -> dict[str, int]:
     """Delete an item with what depends on it; its blobs go with ``rankgate store check``.
 
     Returns:
-        What was deleted with it, as `dependents`.
+        The rows deleted with it, as `dependents`.
 
     Raises:
         UsageError: a model rates tasks that would go.
@@ -276,7 +276,7 @@ def delete_archived_queries(connection: Connection, project: int) -> dict[str, i
     """Delete all archived queries of a project with what depends on them.
 
     Returns:
-        What was deleted with them, as `dependents_of_archived_queries`.
+        The rows deleted with them, as `dependents_of_archived_queries`.
 
     Raises:
         UsageError: a model rates tasks of them.
@@ -293,7 +293,7 @@ def delete_project(connection: Connection, project: int) -> dict[str, int]:
     """Delete an archived project with all that it has; its audit log stays.
 
     Returns:
-        What was deleted with it, as `project_dependents`.
+        The rows deleted with it, as `project_dependents`.
 
     Raises:
         UsageError: it is not archived; a model rates in it.

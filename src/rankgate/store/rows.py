@@ -52,7 +52,7 @@ def value_of(kind: type[T], row: Row[Any] | Mapping[str, Any]) -> T:
 def find_by_name(
     connection: Connection, kind: type[T], table: Table, project: int, name: str
 ) -> T | None:
-    """The row of a project that has this name; None where there is none."""
+    """The row of a project that has this name, or None."""
     is_named = sa.and_(table.c.project == project, table.c.name == name)
     row = connection.execute(sa.select(table).where(is_named)).first()
     return None if row is None else value_of(kind, row)
@@ -62,7 +62,7 @@ def get_by_number(connection: Connection, kind: type[T], table: Table, number: i
     """The row of a table that has this number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no row has this number.
     """
     row = connection.execute(sa.select(table).where(table.c.id == number)).first()
     if row is None:

@@ -55,7 +55,7 @@ def newest_version() -> str:
 
 
 def version(connection: Connection) -> str | None:
-    """The version of a store; None where there is none."""
+    """The version of a store, or None."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     revision = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()

@@ -49,7 +49,7 @@ class Finding:
 
 
 def check(store: Store) -> tuple[Finding, ...]:
-    """Find the problems of a store; empty if there are none.
+    """Find the problems of a store; may be empty.
 
     Raises:
         UsageError: the database cannot be reached.

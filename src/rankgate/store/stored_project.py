@@ -109,7 +109,7 @@ class StoredProject(Closing):
         """Resolved judgments.
 
         Raises:
-            UsageError: there are none; the names of those that there are.
+            UsageError: no such judgments; the message lists the names.
         """
         with self.store.read() as connection:
             if stored_runs.find_judgments(connection, self.number, name) is None:
@@ -149,7 +149,7 @@ class StoredProject(Closing):
         """The ratings of single raters, of one batch or of all.
 
         Raises:
-            InputError: there are none.
+            InputError: the batch has no ratings.
             UsageError: there is no such batch.
         """
         with self.store.read() as connection:
@@ -165,7 +165,7 @@ class StoredProject(Closing):
                 people do; ``none``.
 
         Raises:
-            InputError: there are none.
+            InputError: the batch has no ratings.
             UsageError: there is no such batch.
         """
         with self.store.read() as connection:

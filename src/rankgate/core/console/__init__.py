@@ -1,1 +1,1 @@
-"""Shared parts of the command line: options, progress, output. Knows no capability."""
+"""Shared parts of the command line: options, progress, output. Depends on no capability."""

@@ -168,7 +168,7 @@ def verb_options(
     """Return a decorator with options that the parameters of a verb declare.
 
     Type and default are those of its signature, the help is the text of its docstring under
-    ``Args``. What accepts judgments, runs and other inputs is a path on the command line.
+    ``Args``. Parameters that accept judgments, runs and other inputs are paths on the command line.
 
     Args:
         verb: the function that the command calls, or the class of a value that it makes.

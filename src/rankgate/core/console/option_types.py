@@ -42,7 +42,7 @@ class NameType(click.types.StringParamType):
 
 
 class NameOrPathType(click.Path):
-    """A path, or a name that the command knows, such as that of a saved baseline.
+    """A path, or a name defined by the command, such as that of a saved baseline.
 
     Args:
         kind: as of `NameType`.

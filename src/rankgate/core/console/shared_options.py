@@ -5,7 +5,7 @@ A name means the same in all commands. Options of metrics and conventions are in
 `rankgate.measurement.store_options`.
 
 Hooks are functions that the program adds to commands from packages above theirs. A package
-never imports one above it. Where a command can do more with such a package, it requests a hook
+never imports one above it. If a command can do more with such a package, it requests a hook
 by name; ``cli`` puts the hook's function into click's context.
 
 After the hooks come inputs and outputs of commands (standard input once, and never a partial

@@ -1,1 +1,1 @@
-"""Documents in all their forms: text, Markdown, LaTeX, CSV, JSON, HTML. Knows no capability."""
+"""Documents in all their forms: text, Markdown, LaTeX, CSV, JSON, HTML, without any capability."""

@@ -94,7 +94,7 @@ class Result(ByContent):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What the reader should know before using the figures."""
+        """Warnings to read before using the figures."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -232,7 +232,7 @@ class Result(ByContent):
             options: what the chart's function takes.
 
         Raises:
-            UsageError: there is no such picture of this kind, or nothing to draw.
+            UsageError: there is no such picture of this kind, or it has no values to draw.
             MissingExtraError: the extra ``plots`` is not installed.
         """
         if not self.charts:

@@ -140,7 +140,7 @@ class Table:
         find: whether it is so long that readers search it; LaTeX leaves it out.
         folded: whether a page shows it only when asked for; text leaves it out.
         spans: for each row low end, middle and high end of an interval, to be drawn.
-        links: for each row the anchor of what it is about; empty if there is none.
+        links: for each row the anchor of what it is about; may be empty.
         clear: for each row whether its interval is of a significant difference.
         prose: whether the last column holds paragraphs, which text wraps.
         plain: the same for text and LaTeX, where rows may depend on those above them: the widest
@@ -172,7 +172,7 @@ class Bar:
     Attributes:
         name: the query.
         value: what its bar shows; above 0 is better.
-        link: the anchor of the query's own part of the page; empty where it has none.
+        link: the anchor of the query's own part of the page; may be empty.
     """
 
     name: str

@@ -507,7 +507,7 @@ def _read_stored_id(hit: Any, doc_field: str | None, query: str) -> Any:
     """The id in a stored field.
 
     Raises:
-        InputError: no such field; with the names of those that are there.
+        InputError: no such field; with the names of the existing ones.
     """
     doc_id = _read_field(hit, doc_field)
     if doc_id is None:

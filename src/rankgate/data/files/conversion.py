@@ -124,7 +124,7 @@ _LOSSES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Conversion(Result):
-    """What was read, what was written, what could not be carried.
+    """The files read and written, and the losses.
 
     Attributes:
         source: the file read.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FormatDetails(Result):
-    """What is known of a format.
+    """The description of a format.
 
     Attributes:
         name: as ``--from`` and ``--to`` take it.

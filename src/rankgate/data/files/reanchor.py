@@ -157,14 +157,15 @@ def reanchor(
     pieces: Literal["unjudged", "inherit"] = "unjudged",
     judgments: str | Path | None = None,
 ) -> Reanchored:
-    """Carry judgments over to documents that were cut, joined, edited or numbered anew.
+    """Carry judgments over to documents that were cut, joined, edited or renumbered.
 
     Texts decide, not ids: normalised ones, whatever their form of Unicode, case and punctuation. A
     new document with the text of an old one has its grade. One that holds a relevant document and
-    more has the highest grade that it holds, which is a lower bound. One all of whose text was
-    judged irrelevant is irrelevant. Whatever else has part of a relevant document is unjudged, as
-    it is unknown which part was relevant; so is what is lost. What is unjudged has no grade in the
-    result: ``total_error`` and ``holes`` say what it could change.
+    more has the highest grade that it holds, which is a lower bound. A document is irrelevant if
+    all of its text was judged irrelevant. Any other document with part of a relevant document is
+    unjudged, because it is unknown which part was relevant; so are lost parts. Unjudged documents
+    have no grade in
+    the result: ``total_error`` and ``holes`` say what it could change.
 
     Args:
         qrels: judgments of the old documents.
@@ -233,7 +234,7 @@ def _read_texts(documents: Documents, name: str) -> Texts:
 def _text_fields(table: pl.DataFrame) -> list[str]:
     """The fields with words: some document has two in a row there, or letters of another script.
 
-    URLs, paths, numbers and dates are not text: they change though the document does not. Where no
+    URLs, paths, numbers and dates are not text: they change though the document does not. If no
     field has words, all are text.
     """
     fields = [name for name in table.columns if name not in ("doc_id", "query_id")]

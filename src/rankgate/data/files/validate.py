@@ -89,7 +89,7 @@ class CheckedFile:
 
 @dataclass(frozen=True)
 class Validation(Result):
-    """What was found in some files.
+    """The problems found in some files.
 
     Attributes:
         files: those that were looked at, the judgments that they were compared with last.

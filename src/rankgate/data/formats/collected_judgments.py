@@ -168,7 +168,7 @@ class GrowingRatings:
         self.asked[pair[0]] = None
 
     def ratings(self, name: str, scale: Scale | None = None) -> Ratings | None:
-        """The ratings; None if there are none."""
+        """The ratings, or None."""
         if not self._rows:
             return None
         names = ("query_id", "doc_id", "rater", "grade", "reason", "comment")

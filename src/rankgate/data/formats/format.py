@@ -2,8 +2,8 @@
 
 Readers raise an `InputError` with the line, or the JSON path, if a file has another shape: a
 missing column or key, an id or a number that is not valid; and a `DuplicateError` for a
-document with two grades for one query. Writers raise an `InputError` or a `UsageError` if
-there is nothing that the format holds. A function's own docstring contains only what goes
+document with two grades for one query. Writers raise an `InputError` or a `UsageError` if the
+contents have no part that the format holds. A function's own docstring contains only what goes
 beyond that.
 
 Query texts used as query ids, for formats without ids, follow; then shared parts of writers:

@@ -166,7 +166,7 @@ def rows_by_id(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]
 
 
 def format_data(contents: FileContents, name: str) -> Mapping[str, Any]:
-    """The data of the contents that only this format knows; empty for other formats."""
+    """The data of the contents that only this format has; empty for other formats."""
     format_extra = contents.extra.get(name)
     return format_extra if isinstance(format_extra, dict) else {}
 

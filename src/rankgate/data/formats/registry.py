@@ -271,7 +271,7 @@ def detect_format(input_file: InputFile) -> tuple[Format, str]:
     """The first format that fits a file's beginning, with the reason.
 
     Raises:
-        InputError: JSON that no format knows; an archive or another unsupported file; a file
+        InputError: JSON that no format reads; an archive or another unsupported file; a file
             that cannot be opened.
     """
     if is_folder(input_file):
@@ -431,7 +431,7 @@ def in_format(name: str, inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
             by argument, one or several; a collection's file or folder keeps its own formats.
 
     Raises:
-        UsageError: no such format, or it holds nothing of what the command reads.
+        UsageError: no such format, or it holds no input of the command.
     """
     format_ = find_format(name)
     prefixed_paths: dict[str, Any] = {}

@@ -188,7 +188,7 @@ def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[in
 
 
 def _read_rank(row: dict[str, str], source: InputFile, line: int) -> float | None:
-    """The rank of a row; None if there is none."""
+    """The rank of a row, or None."""
     text = row.get("rank", "")
     if not text:
         return None

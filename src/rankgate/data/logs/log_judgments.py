@@ -37,7 +37,7 @@ _COMBINATIONS = {
 
 @dataclass(frozen=True)
 class Truth:
-    """How interactions become grades.
+    """The rules by which interactions become grades.
 
         worth = weight(kind) · value;   grade = 1 if together(worths) ≥ threshold else 0
 
@@ -45,7 +45,7 @@ class Truth:
         weights: The weight of a kind of interaction; kinds that are not named are ignored. A kind
             of weight 0 is a sign against the item: its grade is 0.
         threshold: Items with at least this value (rating or weight) are relevant.
-        repeats: How several interactions with one item are combined.
+        repeats: The way several interactions with one item are combined.
         grades: Write judgments as 1 or 0 (binary), or as the value itself (value), 0 where it is
             below the threshold.
         least: The lowest value at which an interaction of a kind counts, such as rating=4 or
@@ -139,7 +139,7 @@ def judgments_of_log(source: InputFile, form: str) -> Qrels:
         form: its format.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: a file cannot be read; the message names file and line.
     """
     from rankgate.data.logs.read_logs import read_interactions
 

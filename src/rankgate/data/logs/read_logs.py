@@ -309,7 +309,7 @@ def read_interactions(
         timed: whether times matter; if not, they are not looked at.
 
     Raises:
-        InputError: what is wrong, with file and line; times in mixed units.
+        InputError: a file cannot be read, with its name and line; times in mixed units.
         UsageError: no such format or column.
     """
     if isinstance(log, Interactions):
@@ -322,7 +322,7 @@ def read_interactions(
 
 @dataclass(frozen=True)
 class RawLog:
-    """An open log; nothing of it is read or checked yet.
+    """An open log; it is not read or checked yet.
 
     Attributes:
         name: what to call the log.

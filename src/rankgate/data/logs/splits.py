@@ -178,13 +178,13 @@ SplitMethodName = Literal[
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """How a log is split into training and test sets.
+    """The rules that split a log into training and test sets.
 
     The plan of a result has its cut in microseconds since 1970, a whole number; it is taken as it
     is.
 
     Attributes:
-        way: How to split the log (see Ways below).
+        way: The way to split the log (see Ways below).
         share: The share of the interactions in the test set.
         last: With leave-last: how many interactions of each user are in the test set.
         cut: With global: the time at which the test set begins, as a date or as the log writes
@@ -299,7 +299,7 @@ def refuse_empty(train: object, test: object, label: str, plan: SplitPlan) -> No
     """Check that there are training rows and test rows.
 
     Raises:
-        InputError: there are none.
+        InputError: a part is empty.
     """
     for rows, purpose in ((train, "to learn from"), (test, "to predict")):
         if not rows:

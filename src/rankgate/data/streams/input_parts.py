@@ -85,7 +85,7 @@ def refuse_other_columns(
 
 
 def _is_empty(part_file: InputFile) -> bool:
-    """True if a text file has nothing in it, as when a task had no rows to write."""
+    """True if a text file is empty, as when a task had no rows to write."""
     assert part_file.path is not None
     return part_file.path.suffix not in {".parquet", ".pq"} and not part_file.head(1)
 

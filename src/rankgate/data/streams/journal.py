@@ -89,7 +89,7 @@ class Journal(Closing):
         """Write a row; when this returns, it is on disk.
 
         Raises:
-            UsageError: the disk is full or gone; nothing of the row is kept.
+            UsageError: the disk is full or gone; the row is not kept.
         """
         self.extend([row])
 
@@ -97,7 +97,7 @@ class Journal(Closing):
         """Write several rows at once; when this returns, they are on disk.
 
         Raises:
-            UsageError: the disk is full or gone; nothing of the rows is kept.
+            UsageError: the disk is full or gone; no row is kept.
         """
         lines = [json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in rows]
         data = "".join(f"{line}\n" for line in lines).encode()

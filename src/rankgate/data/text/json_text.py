@@ -204,7 +204,7 @@ def member(table: JsonObject, key: str, type_: type, object_path: str, label: st
         label: the file.
 
     Raises:
-        InputError: nothing is there, or something else is.
+        InputError: it is missing, or of another type.
     """
     if key not in table:
         raise InputError(f"{object_path} has no '{key}'.", source=label, code="missing-key")
@@ -303,7 +303,7 @@ _KINDS = {
 
 
 def unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """A JSON object as a dictionary; a key that stands twice is an error."""
+    """A JSON object as a dictionary; a duplicate key is an error."""
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -411,7 +411,7 @@ def read_id(table: Mapping[str, Any], key: str, path: str, label: str) -> str:
     """The id under a required key.
 
     Raises:
-        InputError: there is none.
+        InputError: the key is missing.
     """
     if key not in table:
         raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
@@ -419,10 +419,10 @@ def read_id(table: Mapping[str, Any], key: str, path: str, label: str) -> str:
 
 
 def read_text(table: Mapping[str, Any], key: str, path: str, label: str) -> str | None:
-    """The string under a key, or None if there is none or null.
+    """The string under a key; None if it is missing or null.
 
     Raises:
-        InputError: something else is there.
+        InputError: the key holds another type.
     """
     if table.get(key) is None:
         return None
@@ -431,10 +431,10 @@ def read_text(table: Mapping[str, Any], key: str, path: str, label: str) -> str 
 
 
 def read_object(table: Mapping[str, Any], key: str, path: str, label: str) -> dict[str, Any]:
-    """The object under a key, empty if there is none or null.
+    """The object under a key; empty if it is missing or null.
 
     Raises:
-        InputError: something else is there.
+        InputError: the key holds another type.
     """
     if table.get(key) is None:
         return {}

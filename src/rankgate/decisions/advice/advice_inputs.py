@@ -48,8 +48,8 @@ class PlannedJudgments:
     """Judgments that are not there yet.
 
     Attributes:
-        queries: How many queries will be judged.
-        grades: How many grades they will have; 2 for yes and no, 4 by default.
+        queries: The number of queries to be judged.
+        grades: The number of grades on their scale; 2 for yes and no, 4 by default.
         complete: The share of the page that will be judged.
 
     Raises:

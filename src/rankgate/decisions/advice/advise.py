@@ -89,7 +89,7 @@ class Advice(Result):
     Attributes:
         answers: the answers of the user.
         facts: what judgments and runs show.
-        qrels, qrels_sha256: the judgments; empty where there are none yet.
+        qrels, qrels_sha256: the judgments; may be empty.
         runs: names.
         convention: name, axes and hash; empty as well.
         choices: metrics to gate on, to watch and to report, in this order.

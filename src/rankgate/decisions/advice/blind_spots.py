@@ -62,11 +62,11 @@ SEEN: Schema = {
 
 @dataclass(frozen=True)
 class BlindSpots(Result):
-    """What metrics see, and what they do not.
+    """The changes that metrics detect, and those they miss.
 
     Attributes:
         baseline: the run that was changed.
-        candidate: the actual change; None where only the profile was asked for.
+        candidate: the actual change; None if only the profile was requested.
         convention: name, axes and hash.
         depth: how far lists were compared.
         k: the cutoff that the changes use.

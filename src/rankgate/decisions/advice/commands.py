@@ -124,7 +124,7 @@ def advise_command(
 ) -> None:
     """Recommend metrics for your data: which should decide, which to monitor, which to report.
 
-    Without QRELS, --grades N says how many grades judgments will have; 2 for yes and no.
+    Without QRELS, --grades N is the number of grades that judgments will have; 2 for yes and no.
 
     RUNs show which differences your queries can detect: the first is the baseline, the others
     should differ from it as much as your changes do. Without QRELS, say how many queries there will

@@ -76,7 +76,7 @@ the chance that the difference is settled grows for each unit of the price."""
 
 @dataclass(frozen=True)
 class Settlement(Result):
-    """What is known of a difference, and what to judge next.
+    """A difference with its interval, and the documents to judge next.
 
     Attributes:
         baseline, candidate, metric: what is compared.

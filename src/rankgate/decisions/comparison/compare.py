@@ -303,7 +303,7 @@ def compare(
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
-            users; or `Scores`, which `evaluate` and `read_scores` give. Where judgments or a run
+            users; or `Scores`, which `evaluate` and `read_scores` give. If judgments or a run
             are on Spark, all is measured there; scores from Spark are sums of groups of queries.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, or ``{name: run}``; of scores
             the name of a system, by default the first.

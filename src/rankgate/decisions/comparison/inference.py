@@ -30,7 +30,7 @@ MAX_INTERVAL_RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Test:
-    """How differences are tested, and how sure they are.
+    """The test of differences, and its confidence level.
 
     Attributes:
         method: The test of the p-value; t and randomization need differences that are symmetric

@@ -110,7 +110,7 @@ def require_range(table: Floats, limits: Range | None) -> Range:
     """The range that values lie in, as guaranteed bounds need it.
 
     Raises:
-        UsageError: there is none, or a value lies outside of it.
+        UsageError: no range, or a value lies outside of it.
     """
     if limits is None:
         raise UsageError(
@@ -160,8 +160,8 @@ def alpha_at_look(n: int, alpha: float, terms: Terms) -> float:
 def gain_beyond_share(gain: Floats, baseline: Floats, share: float) -> Floats:
     """The gain of each query beyond the loss that a share of its baseline allows.
 
-    Its mean is above 0 where the mean loss is below the share of the mean; so the interval knows
-    that the margin is an estimate too.
+    Its mean is above 0 where the mean loss is below the share of the mean; so the interval includes
+    the error of the margin, an estimate too.
     """
     sign = np.where(baseline.mean(axis=0) < 0, -1.0, 1.0)
     return np.asarray(gain + share * sign * baseline, np.float64)
@@ -288,7 +288,7 @@ class BoundCheck:
         more: queries that would settle it if the mean stays, None where none would.
         why: why nothing can be inferred at all; empty where it can.
         code: of the reason, where weights are one.
-        unseen: the loss that a pass by normal theory cannot exclude; None if there is none.
+        unseen: the loss that a pass by normal theory cannot exclude, or None.
     """
 
     status: Status
@@ -335,7 +335,7 @@ def check_bound(
         values: of each query.
         bound: that the mean is compared with.
         terms: the options of inference.
-        limits: the range that each possible value lies in; None where it has none.
+        limits: the range that each possible value lies in, or None.
 
     Raises:
         UsageError: a guaranteed interval of values without a range, or outside of it.

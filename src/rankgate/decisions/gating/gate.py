@@ -86,8 +86,8 @@ def gate(
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
-            users; or `Scores`, which `evaluate` and `read_scores` give. What it does not state is
-            that of the policy.
+            users; or `Scores`, which `evaluate` and `read_scores` give. By default that
+            of the policy.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
             a saved baseline, or its file; of scores the name of a system.
         candidate: a run; of scores the name of a system.
@@ -362,7 +362,7 @@ def _policy_tags(rules: Policy) -> TagsLike | None:
 def _tag_activity(
     systems: Sequence[ScoredRun], rules: Policy, collection: Collection
 ) -> list[ScoredRun]:
-    """Systems with tags of activity, if a rule needs them and training data is there."""
+    """Systems with tags of activity, if a rule needs them and training data exists."""
     if ACTIVITY not in rules.slices or collection.training is None:
         return list(systems)
     train = TrainingData(collection.training).items_of_users

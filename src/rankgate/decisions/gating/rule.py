@@ -146,7 +146,7 @@ class Outcome:
         reason: why, in a sentence with the figures.
         next: a step that would settle or fix it; empty after a pass.
         n, delta, low, high, margin, mde: the figures, None where a rule has none.
-        caution: the losses that a pass cannot exclude; empty if there are none.
+        caution: the losses that a pass cannot exclude; may be empty.
         queries: those that the rule is about, worst first.
         code: of the reason, for programs, where nothing could be inferred because of weights:
             few-effective-queries or heavy-weights.
@@ -288,7 +288,7 @@ class Inputs:
         admissions: the admissions of judges, by file.
         wholes: by metric and slice, the numbers about all lists together.
         unjudged_lists: the candidate's lists for unjudged queries that rules name:
-            ``query_id``, ``doc_id``, ``rank``; None where there are none.
+            ``query_id``, ``doc_id``, ``rank``, or None.
         slices: by slice, states and latencies of its queries, where a rule counts them.
         supply: the parts that the compared scores have or can make.
         design: the design of the sample of queries; None if every query counts equally.

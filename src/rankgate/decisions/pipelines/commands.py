@@ -111,10 +111,10 @@ def stages_command(
 ) -> None:
     """Follow a ranking through its stages: one RUN after each stage, retrieval first.
 
-    With PIPELINE.toml, which names engines, fusions and rerankers, the stages are asked QUERIES
+    With PIPELINE.toml, which names engines, fusions and rerankers, the stages run QUERIES
     first, and the latency of each stage and of the whole is shown too. Their runs are kept, so
     that the same command goes on after an interruption. Exits with 3 if an engine is down before
-    all queries are asked.
+    all queries have run.
 
     Shows what each step changes, the ceiling (the best that any reranker could make of its
     candidates), added and removed documents, the grades of the first documents, and the bottleneck.

@@ -28,10 +28,10 @@ class Stage:
     """One stage of a pipeline: its fields are the keys of ``[[stage]]`` in a file.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         inputs: The stages whose documents it takes.
         parameters: Of the engine's request, the fusion method or the reranker.
-        depth: How many documents it takes; an engine is asked for as many.
+        depth: The number of documents it takes; an engine is requested to return as many.
     """
 
     key: ClassVar[str]
@@ -62,8 +62,8 @@ class FuseStage(Stage):
     Attributes:
         fuse: The fusion method.
         weights: Of the inputs, for a weighted method.
-        norm: How scores are normalised first.
-        keep: How many documents of each query it passes on.
+        norm: The normalisation of scores before fusion.
+        keep: The number of documents of each query it passes on.
     """
 
     key: ClassVar[str] = "fuse"

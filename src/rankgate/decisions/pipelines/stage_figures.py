@@ -88,7 +88,7 @@ def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
 
 
 def _waiting_time(inputs: Sequence[pl.DataFrame], latencies_alone: pl.DataFrame) -> pl.DataFrame:
-    """``query_id`` and ``waits``: the time at which the last of the inputs is there."""
+    """``query_id`` and ``waits``: the time at which the last input arrives."""
     if not inputs:
         return latencies_alone.select("query_id", waits=pl.lit(0.0))
     return pl.concat(inputs).group_by("query_id").agg(waits=pl.col("total").max())

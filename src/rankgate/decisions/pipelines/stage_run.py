@@ -54,13 +54,13 @@ class Reranker(Engine):
     """A function or a program that puts the documents of an earlier stage in a new order.
 
     Attributes:
-        reranks: What it is called in the pipeline's file.
+        reranks: Its name in the pipeline's file.
         code: A hash of its source, where it is known.
         candidates: The documents of each query.
-        function: What is called with the query's text, the documents, and parameters by name;
+        function: The function called with the query's text, the documents, and parameters by name;
             it gives documents as an engine's function does.
         command: A program and its arguments, which answers each line with a line.
-        folder: Where the program is started.
+        folder: The program's working folder.
         error: Makes an error with the line of the stage.
     """
 

@@ -76,8 +76,8 @@ def audit(
     A cell that is not one number, or that can be read in two ways, is unread, with the reason.
 
     Two systems are unresolvable where even their largest difference before rounding would not be
-    significant: by the paired t-test with a standard deviation of `sd`, or, whatever the values
-    are, because so few queries can differ.
+    significant: by the paired t-test with a standard deviation of `sd`, or, for any values,
+    because so few queries can differ.
 
     Args:
         table: a file with a table: CSV, Markdown or LaTeX. Rows are systems; the heads of columns

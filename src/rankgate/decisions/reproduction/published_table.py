@@ -193,7 +193,7 @@ def _after_argument(text: str) -> str:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    r"""Parts of LaTeX between separators that stand outside of braces."""
+    r"""Parts of LaTeX between separators that are outside of braces."""
     parts, depth, part_start, position = [], 0, 0, 0
     while position < len(text):
         if not depth and text.startswith(separator, position):
@@ -250,12 +250,13 @@ IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
 
 @dataclass(frozen=True)
 class TableAudit(Result):
-    """Whether the numbers of a published table are possible, and tell its systems apart.
+    """The possible and impossible numbers of a published table, and the systems they separate.
 
     Attributes:
         table: where it is from.
-        verdict: ``impossible`` where a number is; ``unresolvable`` where no metric tells the best
-            system from the second; ``consistent``; ``unknown`` where nothing could be checked.
+        verdict: ``impossible`` where a number is; ``unresolvable`` if no metric separates
+            the best system from the second; ``consistent``; ``unknown`` where nothing could be
+            checked.
         cells: for each ``system`` and ``column`` the ``metric``, the number as ``printed`` with its
             ``line``, ``n`` queries, the means from ``low`` to ``high`` that are printed so, and a
             ``status``: possible, impossible, unknown, or unread where the cell has no number that

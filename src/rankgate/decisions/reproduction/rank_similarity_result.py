@@ -44,7 +44,7 @@ DIRECTED = ("tau-AP",)
 
 @dataclass(frozen=True)
 class RankSimilarity(Result):
-    """How alike the rankings of two runs are.
+    """The similarity of the rankings of two runs.
 
     Attributes:
         first, second: the runs.
@@ -109,7 +109,7 @@ class RankSimilarity(Result):
 
 @dataclass(frozen=True)
 class RankSimilarities(Result):
-    """How alike the rankings of three runs or more are, pair by pair.
+    """The similarity of the rankings of three or more runs, pair by pair.
 
     Attributes:
         runs: the runs, in the order given.
@@ -117,8 +117,9 @@ class RankSimilarities(Result):
         ties: how it treats equal scores: ``w``, ``a`` or ``b``.
         depth: documents of each ranking that count.
         pairs: for each pair of runs and each measure the mean over the queries of both, as
-            ``measures`` of `RankSimilarity`; ``queries``: how many both have. Each pair is there
-            once, of directed measures (``tau-AP``) also with the second run as the reference.
+            ``measures`` of `RankSimilarity`; ``queries``: how many both have. Each pair
+            occurs once, of directed measures (``tau-AP``) also with the second run as the
+            reference.
         missing: by run the queries of other runs that it lacks; pairs with it are without them.
     """
 

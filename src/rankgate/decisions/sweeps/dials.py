@@ -35,15 +35,15 @@ class Settings:
         queries: The file of the queries that are asked.
         qrels: The file of the judgments.
         metrics: Metrics such as nDCG@10; the first one decides.
-        depth: How many documents are asked for; by default that of the engine's file.
+        depth: The number of documents to request; by default that of the engine's file.
         convention: The convention of the metrics.
         search: Every combination of values (grid), or proposals of Optuna's TPE (optuna).
-        trials: How many points Optuna proposes.
-        limit: How many points a grid may have at most.
-        workers: How many points are measured at the same time; one if there is set-up.
+        trials: The number of points that Optuna proposes.
+        limit: The largest number of points of a grid.
+        workers: The number of points measured at the same time; one if there is set-up.
         latency: The quantile of latency for the Pareto front of quality against latency.
         folds: Parts of the queries for cross-validation.
-        repeats: How often the queries are split again.
+        repeats: The number of times that queries are split again.
         level: The confidence level of the intervals.
         seed: The seed of folds and proposals.
     """
@@ -75,8 +75,8 @@ class Fuse:
         parameters: Its parameters, as in {k = "{{k}}"}.
         weights: A weight for each run.
         norm: The normalisation.
-        depth: How many documents of each run count.
-        keep: How many documents the fused run keeps.
+        depth: The number of documents of each run that count.
+        keep: The number of documents the fused run keeps.
     """
 
     runs: list[Any]
@@ -138,9 +138,9 @@ class RangeKeys:
     Attributes:
         low: The least value.
         high: The greatest value.
-        steps: How many values a grid has of it, both ends included.
-        log: Whether the values are evenly spaced on a logarithmic scale.
-        integer: Whether they are whole numbers.
+        steps: The number of its values in a grid, both ends included.
+        log: True for values evenly spaced on a logarithmic scale.
+        integer: True for whole numbers.
     """
 
     low: float

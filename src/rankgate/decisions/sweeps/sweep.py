@@ -187,7 +187,7 @@ class SweepPoint:
         latency_low: the lower end of the interval of the quantile for the front; None where points
             were not timed in turn.
         latency_high: the upper end.
-        run: the file of its run; None where there is none.
+        run: the file of its run, or None.
     """
 
     parameters: Mapping[str, Any]

@@ -120,9 +120,9 @@ def sweep(
     on: what was measured is not measured again, and a sweep that was interrupted goes on when it
     is called again. The first point is the baseline: the values now.
 
-    Then an engine's points are timed: each query is asked at all points, one right after the other,
-    in an order that is drawn for each query, so that whatever else the machines do meets all points
-    alike.
+    Then an engine's points are timed: each query is sent at all points, one right after the other,
+    in an order that is drawn for each query, so that other load on the machines affects all points
+    equally.
 
     The point with the highest mean is chosen; its gain over the baseline is estimated on queries
     that it was not chosen by (`rankgate.decisions.sweeps.sweep.choose`).

@@ -83,7 +83,7 @@ class Target(ABC):
 
     @abstractmethod
     def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
-        """The problem of a dial or of one of its values; empty if there is none.
+        """The problem of a dial or of one of its values; may be empty.
 
         Args:
             dial: the dial.

@@ -149,9 +149,9 @@ def _curvature(
 
 DEPARTURES = {"random": (0.0, 0.3), "pooled": (-1.0, 0.6)}
 """Mean and standard deviation of how far the log-odds of relevance of unjudged documents depart
-from those of judged ones like them. What no pooled system had is worse than what one had (Zobel,
-SIGIR 1998); the mean is that of what one list alone has, and 0 for what both have. Fitted on
-TREC-COVID and CAsT 2021, tested on other collections (docs/validity.md)."""
+from those of judged ones like them. Documents that no pooled system retrieved are worse than those
+that one did (Zobel, SIGIR 1998); the mean is that of what one list alone has, and 0 for what both
+have. Fitted on TREC-COVID and CAsT 2021, tested on other collections (docs/validity.md)."""
 
 _SYSTEMS = ("baseline", "candidate")
 _BANDS = (1, 3, 5, 10, 20, 50)

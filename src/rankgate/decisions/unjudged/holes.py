@@ -67,9 +67,9 @@ class HoleAnalysis(Result):
         metrics: ``metric``, ``n``, ``delta`` (as measured), ``worst`` and ``best`` (all unjudged
             documents against the candidate, and for it), ``condensed`` (unjudged documents taken
             out of the lists; null where the runs are closed), ``expected``, ``low``, ``high``
-            (estimated), ``flip`` (the probability that judging the holes changes what the
-            interval says), ``flip_random`` and ``flip_pooled`` (the same where judgments
-            are missing at random, and where they are missing as no pooled system had the
+            (estimated), ``flip`` (the probability that judging the holes changes the
+            conclusion of the interval), ``flip_random`` and ``flip_pooled`` (the same where
+            judgments are missing at random, and where they are missing as no pooled system had the
             document; null where `selection` excludes it). worst is the worst for
             the candidate, whichever the direction of the metric.
         judged: ``system``, ``k``, ``share``.

@@ -58,7 +58,7 @@ class PostgreSql(Engine):
     """A statement of PostgreSQL that gives id, score (higher is better) and fields.
 
     Attributes:
-        dsn: How to connect, such as "host=localhost dbname=shop password=${PGPASSWORD}".
+        dsn: The connection string, such as "host=localhost dbname=shop password=${PGPASSWORD}".
         sql: The statement, with %(query)s, %(depth)s and the parameters, as in %(weight)s; a
             percent sign is written %%.
     """
@@ -225,7 +225,7 @@ class Sqlite(Engine):
         database: The file.
         table: The FTS5 table.
         id: The column of document ids; the rowid without it.
-        match: How the words of a query become an FTS5 expression: any of them (``or``), all
+        match: The way the words of a query become an FTS5 expression: any of them (``or``), all
             (``and``), as a phrase, or the query as it is (``raw``).
         weights: A weight for each column in bm25(), as in [10, 1]; numbers or names in braces.
         sql: A statement instead, which gives id, score (higher is better) and fields; it may

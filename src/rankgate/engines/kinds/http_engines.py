@@ -38,16 +38,16 @@ class Http(Engine):
     """An API that is described by a request and by where things are in its answer.
 
     Attributes:
-        url: Where the API is, without parameters; its path may hold names in double braces.
+        url: The URL of the API, without parameters; its path may hold names in double braces.
         method: GET or POST.
         params: Parameters of the URL; names in double braces represent values.
         headers: Headers; ${NAME} is an environment variable.
         body: The JSON of the request, with names in double braces.
-        hits: Where the list of documents is, such as response.docs.
-        id: Where a document has its id.
-        score: Where a document has its score; without it the order counts.
-        total: Where the number of matching documents is; 0 there means that no list is needed.
-        error: Where an answer with status 200 has a message if it is not whole.
+        hits: The path of the list of documents, such as response.docs.
+        id: The path of a document's id.
+        score: The path of a document's score; without it the order counts.
+        total: The path of the number of matching documents; 0 there means that no list is needed.
+        error: The path of the message of an incomplete answer with status 200.
         page_size: Documents of one request, where the API gives fewer than depth; {{offset}},
             {{page}} and {{page_size}} say which.
         first_page: The number of the first page.
@@ -358,7 +358,7 @@ def _field_names(properties: Json | Missing, prefix: str = "") -> Iterator[str]:
 
 
 def _write_count(indices: Json | Missing) -> int | None:
-    """The sum over shards of the highest sequence number of a write; None where there is none."""
+    """The sum over shards of the highest sequence number of a write, or None."""
     index_stats = indices.values() if isinstance(indices, dict) else ()
     total, has_shards = 0, False
     for index in index_stats:

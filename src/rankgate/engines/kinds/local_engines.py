@@ -47,7 +47,7 @@ class Command(Engine):
 
     Attributes:
         command: The program and its arguments; names in double braces represent parameters.
-        folder: Where it is started.
+        folder: Its working folder.
     """
 
     engine_kind: ClassVar[str] = "command"
@@ -172,7 +172,7 @@ class Python(Engine):
     Attributes:
         function: Where it is, as in "search:rank": a module that can be imported from the
             folder of this file, and a name. It is run: name only one that you trust.
-        folder: Where the module is looked for first.
+        folder: The folder to search first for the module.
     """
 
     engine_kind: ClassVar[str] = "python"
@@ -259,9 +259,9 @@ class Tantivy(Engine):
         index: The folder.
         id: The stored field that holds the document's id.
         search: The fields that a query searches.
-        boosts: What a match in a field counts, as in {title = 2}; names in double braces stand
+        boosts: The weight of a match in a field, as in {title = 2}; names in double braces stand
             for values.
-        every: Whether every word must match.
+        every: True if every word must match.
     """
 
     engine_kind: ClassVar[str] = "tantivy"

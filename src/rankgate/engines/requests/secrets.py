@@ -255,8 +255,9 @@ def fill(template: Any, values: JsonObject, variables: Mapping[str, str] = _NONE
     """The template with values in place of names and of environment variables.
 
     A text that is one name and nothing else becomes the value with its type; in a longer text
-    the value stands as text. Values are put into the structure, never into JSON text, so that no
-    query can change the request. Neither can the value of a variable: all is put in at once.
+    the value is inserted as text. Values are put into the structure, never into JSON text, so that
+    no query can change the request. The value of a variable cannot do so either: all is put in at
+    once.
 
     Args:
         template: texts, lists and tables.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 HOSTS = "RANKGATE_HOSTS"
-"""Hosts that may be asked, with commas between; any where it is not set."""
+"""Allowed hosts, separated by commas; any where it is not set."""
 
 _CHUNK_BYTES = 1 << 16
 _CONNECT = 10.0
@@ -83,7 +83,7 @@ class Transport:
         authority: a file of certificates to trust instead of the system's.
 
     Raises:
-        UsageError: an invalid URL, or one that holds a secret; a host that may not be asked.
+        UsageError: an invalid URL, or one that holds a secret; a host that is not allowed.
     """
 
     def __init__(

@@ -50,9 +50,9 @@ def compare_engines(
 ) -> EngineComparison:
     """Take snapshots of two engines at the same time, and compare their latencies.
 
-    Each query is asked of both engines, one right after the other, in an order that is drawn for
-    each query: any other load on the machines affects both in the same way. Both are asked at the
-    pace of the slower file. Differences of latency are those of queries that both answered;
+    Each query is sent to both engines, one right after the other, in an order that is drawn for
+    each query: any other load on the machines affects both in the same way. Both get queries at
+    the pace of the slower file. Differences of latency are those of queries that both answered;
     intervals come from resampled queries. After an interruption the same call continues.
 
     Args:
@@ -62,9 +62,10 @@ def compare_engines(
         outputs: the files of the baseline's run and of the candidate's; without them no run is
             written.
         parameters: of both engines' requests: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
-        depth: how many documents are asked for; as the engine's file says without it.
-        concurrency: queries that are asked at the same time; as the engine's file says without it.
-        rate: queries a second, at most; as the engine's file says without it.
+        depth: the number of documents to request; by default the value in the engine's file.
+        concurrency: the number of queries sent at the same time; by default the value in the
+            engine's file.
+        rate: queries a second, at most; by default the value in the engine's file.
         seed: of the order, and of the resampling.
         again: ask queries again that failed before.
         force: replace an output that exists, and start again.

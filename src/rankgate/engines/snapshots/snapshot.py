@@ -95,18 +95,18 @@ class Snapshot(Result):
         engine_kind: its kind.
         configuration: a hash of its settings, without secrets.
         parameters: of its request.
-        depth: documents that were asked for.
+        depth: documents requested.
         facts: the facts that the engine gave about itself.
         finished: True if every query was sent.
         problem: the reason why some were not.
         seconds: that asking took, in this call.
-        asked: queries that were asked in this call; earlier ones were kept.
+        asked: queries sent in this call; earlier ones were kept.
         lists: counts about the lists.
         queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
-            ``returned``, ``total_hits``, ``started_at``, ``concurrency`` (queries that were asked
+            ``returned``, ``total_hits``, ``started_at``, ``concurrency`` (queries sent
             at the same time).
         changed: facts about the engine or its index that changed during the snapshot.
-        output: the file of the run; None if there is none.
+        output: the file of the run, or None.
         lost: parts that the format of the run's file could not hold.
         run: the run; None in a result that was read from JSON.
     """
@@ -309,8 +309,8 @@ class EngineComparison(Result):
         pairs: queries that both engines answered; their latencies are compared.
         latency: ``statistic`` (mean, p50, p95), ``baseline``, ``candidate``, ``delta``, ``low`` and
             ``high`` of the delta's interval, in milliseconds.
-        queries: ``query_id``, ``first`` (which engine was asked first), states, latencies and the
-            difference of each query.
+        queries: ``query_id``, ``first`` (the engine that got the query first), states, latencies
+            and the difference of each query.
         level: of the intervals.
         resamples: of the pairs.
         seed: of the order and the resampling.

@@ -221,8 +221,8 @@ def snapshot(
 ) -> Snapshot:
     """Ask an engine every query, and keep what it returns as a run.
 
-    Each answer is on disk (``OUTPUT.partial.jsonl``) before the next query is asked, so that a
-    snapshot that was interrupted goes on where it was when it is called again. When it ends, the
+    Each answer is on disk (``OUTPUT.partial.jsonl``) before the next query is
+    sent, so that the next call continues an interrupted snapshot. When it ends, the
     run is written, with the state and latency of each query (``OUTPUT.meta.jsonl``), the display
     fields of documents (``OUTPUT.docs.jsonl``) and the snapshot itself
     (``OUTPUT.snapshot.json``).
@@ -232,9 +232,10 @@ def snapshot(
         queries: ids and texts: a file, ``{query_id: text}`` or a frame.
         output: the file of the run; in memory only without it.
         parameters: of the engine's request: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
-        depth: how many documents are asked for; as the engine's file says without it.
-        concurrency: queries that are asked at the same time; as the engine's file says without it.
-        rate: queries a second, at most; as the engine's file says without it.
+        depth: the number of documents to request; by default the value in the engine's file.
+        concurrency: the number of queries sent at the same time; by default the value in the
+            engine's file.
+        rate: queries a second, at most; by default the value in the engine's file.
         again: ask queries again that failed before.
         force: replace an output that exists, and start again.
         to: the format of the run; by the suffix of OUTPUT without it.

@@ -49,7 +49,7 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
 def init_command(folder: str, user: str | None, ci: str | None, form: str) -> None:
     """Write a FOLDER to begin with: policy, sample data, CI, and a README about every file.
 
-    Files that are there stay as they are.
+    Existing files stay as they are.
 
     \b
     rankgate init

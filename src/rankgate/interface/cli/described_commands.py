@@ -107,7 +107,7 @@ def _parameter(description: Mapping[str, Any]) -> click.Parameter:
 
 
 class _NotDescribedError(Exception):
-    """Only the command knows if a value is right."""
+    """Only the command can check whether a value is right."""
 
 
 class _NotDescribedType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4

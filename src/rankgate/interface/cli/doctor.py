@@ -52,8 +52,8 @@ class DoctorFinding:
     Attributes:
         area: installation, extras, programs, project, or team.
         name: what it is.
-        status: whether it works, is missing (some commands would fail), is wrong (what is there
-            fails), or is advice.
+        status: whether it works, is missing (some commands would fail), is wrong (it exists
+            and fails), or is advice.
         words: what was found.
         mend: how to fix it; empty where nothing is to do.
     """
@@ -81,12 +81,12 @@ class DoctorReport(Result):
 
     @property
     def wrong(self) -> tuple[DoctorFinding, ...]:
-        """The findings about what is there and fails."""
+        """The findings about parts that exist and fail."""
         return tuple(finding for finding in self.findings if finding.status == "wrong")
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Warnings about what is there and fails."""
+        """Warnings about parts that exist and fail."""
         return tuple(Notice("doctor", finding.words, finding.name) for finding in self.wrong)
 
 

@@ -36,7 +36,7 @@ class Setting:
 
     Attributes:
         name: of the value; ``@NAME`` is a file.
-        value: the value as text; empty if there is none.
+        value: the value as text; may be empty.
         origin: the file with the line, an environment variable, or ``built in``.
         purpose: what it is.
     """
@@ -49,7 +49,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class ProjectSettings(Result):
-    """What commands take in a folder, and from where.
+    """The settings of commands in a folder, and their sources.
 
     Attributes:
         source: the project's file; empty without one.

@@ -2,7 +2,7 @@
 
 Under a limit of memory, one clear error appears where a library would abort with a dump.
 Polars and NumPy end the process when the system refuses them memory or threads, often after
-lines of their own on standard error. Where a limit is set (``ulimit -v``), a second process
+lines of their own on standard error. If a limit is set (``ulimit -v``), a second process
 runs the command, with as few threads as that takes, and the first one watches it.
 
 The options of all commands may be before or behind a command's name.

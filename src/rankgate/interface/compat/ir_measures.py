@@ -2,7 +2,7 @@
 
 Names, arguments and results are those of ir_measures 0.4; numbers follow the convention
 ``ir_measures``, which computes each measure as that library's default provider does. Any metric of
-rankgate is a measure too. What differs is in docs/guides/moving/ir_measures.md.
+rankgate is a measure too. Differences are listed in docs/guides/moving/ir_measures.md.
 """
 
 from __future__ import annotations

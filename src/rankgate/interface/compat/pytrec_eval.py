@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 supported_measures = frozenset(NICKNAMES["all_trec"]) - SINCE_10
-"""The names that can be asked for."""
+"""The names that can be requested."""
 
 supported_nicknames = {
     nickname: frozenset(names) & supported_measures

@@ -1,7 +1,7 @@
 """ranx, computed here: ``from rankgate.compat.ranx import Qrels, Run, evaluate, compare, fuse``.
 
 Names, arguments and results are those of ranx 0.3.21; numbers follow the convention ``ranx``.
-What differs is in docs/guides/moving/ranx.md.
+Differences are listed in docs/guides/moving/ranx.md.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Run(RanxGrades):
     Attributes:
         mean_scores: by metric the mean.
         scores: by metric and query the value.
-        std_scores: by metric the standard deviation, where it was asked for.
+        std_scores: by metric the standard deviation, if requested.
     """
 
     part = "runs"
@@ -382,7 +382,7 @@ def _to_dictionary(table: Any, *, in_order: bool) -> Table:
 
     Args:
         table: a dictionary, or an array.
-        in_order: the rows of an array are ranked as they stand, whatever their scores.
+        in_order: the rows of an array are ranked in their order; scores are ignored.
     """
     if isinstance(table, Mapping):
         return table

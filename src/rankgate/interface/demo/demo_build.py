@@ -115,9 +115,9 @@ class Demo:
 
     Attributes:
         folder: Where the files are.
-        documents: How many documents were harvested and indexed.
-        queries: How many queries both engines answered.
-        judgments: How many judgments of these documents the qrels hold.
+        documents: The number of documents harvested and indexed.
+        queries: The number of queries that both engines answered.
+        judgments: The number of judgments of these documents in the qrels.
     """
 
     folder: Path

@@ -64,7 +64,8 @@ class Docstring:
 
     Attributes:
         doc_id: The qualified name, ``pathlib.Path.read_text``; builtins go without a module.
-        signature: The call as one would write it, or the bare name where Python knows no more.
+        signature: The call as one would write it, or the bare name if Python has no more
+            information.
         text: The docstring, its indentation removed.
         module: The module in which the name was found.
     """
@@ -257,9 +258,9 @@ class Engine:
     """A ranking function over one full-text table.
 
     Attributes:
-        name: What its run is called.
+        name: The name of its run.
         columns: The fields of a document, in the order of the weights.
-        weights: How much a match in each field counts in BM25.
+        weights: The weight of a match in each field in BM25.
         tokenizer: The FTS5 tokenizer, which fixes case folding and stemming.
         stop: The words of a query that are not searched for, unless there are no others.
     """

@@ -155,7 +155,7 @@ class RecordedHistory:
 def record_history(demo: Demo) -> RecordedHistory | None:
     """Record every night of the past in a new store; None without the extra ``serve``.
 
-    A store that is there already is left as it is.
+    An existing store is left as it is.
     """
     if not all(map(is_installed, ("sqlalchemy", "alembic"))):
         return None

@@ -1,4 +1,4 @@
-"""What plug-ins are written with: one place to import from, and the list of extension points.
+"""The API for plug-ins: one place to import from, and the list of extension points.
 
 >>> from rankgate import extend
 >>> extend.API_VERSION

@@ -37,7 +37,7 @@ from rankgate.core.errors import require
 def mcp_command(folder: Path, write: bool, max_bytes: int, rows: int, answer_bytes: int) -> None:
     """Let an AI assistant call rankgate: a server of the Model Context Protocol on standard input.
 
-    Nothing outside of FOLDER is read. Without --write nothing is written.
+    Nothing outside of FOLDER is read. Without --write no file is written.
 
     \b
     rankgate mcp evaluation

@@ -87,7 +87,7 @@ class Folder:
         return f"{name}:{located}" if name else located
 
     def settings(self, path_text: str) -> str:
-        """A TOML file whose texts lead nowhere else: a policy, a convention, a collection.
+        """A TOML file that names only files in the folder: a policy, a convention, a collection.
 
         Raises:
             UsageError, InputError: as `file`; a file that is not TOML; one that names a file
@@ -113,7 +113,7 @@ class Folder:
         """A new file to be written.
 
         Raises:
-            UsageError: a path that leads out of the folder; a file that is there already.
+            UsageError: a path that leads out of the folder; a file that exists already.
         """
         path = self._inside(path_text)
         if path.exists():
@@ -170,7 +170,7 @@ class Folder:
 
 
 def open_folder(path: Path, largest: int) -> Folder:
-    """A folder that is there.
+    """An existing folder.
 
     Raises:
         UsageError: it is not a folder.

@@ -61,12 +61,12 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class JudgeAdmission(Result):
-    """Whether a judge, a language model or clicks, agrees with people well enough to be used.
+    """The admission check of a judge, a language model or clicks: its agreement with people.
 
     Attributes:
         people, judge: name and hash of both sets of judgments.
         pairs, queries: judged by both.
-        answers: how much of what it was asked the judge answered.
+        answers: the share of the requested pairs that the judge answered.
         demands: every requirement, how it ended.
         coefficients: of the agreement of both, by name; intervals leave out one query at a time.
         bias: of the judge.
@@ -137,7 +137,7 @@ class JudgeAdmission(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before the verdict is used."""
+        """Warnings to read before using the verdict."""
         return tuple(Notice("stray-grade", text, self.judge[0]) for text in self.cautions)
 
     def _table(self) -> pl.DataFrame:
@@ -189,8 +189,8 @@ def admit(
         people: judgments by people, or a `Collection` of them; its columns are used for runs too:
             a path, a frame, ``{query: {doc: grade}}``. A grade of the judge outside of their scale,
             as ``read_qrels(path, scale="0..4")`` states it, is not an answer.
-        judge: judgments by the judge, or `JudgeGrades`, which list what it was asked, and have its
-            grades under attack and its repetitions.
+        judge: judgments by the judge, or `JudgeGrades`, which list the requested pairs, and
+            have its grades under attack and its repetitions.
         runs: systems whose order is compared; three or more.
         metrics: under which it is.
         convention: by which they are scored.

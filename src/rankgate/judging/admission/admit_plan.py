@@ -236,8 +236,8 @@ def admit_plan(
     Dirichlet by the pilot and one pair more, and the missing pairs multinomial.
 
     Args:
-        judge: its grades of all pairs, or `JudgeGrades`; where these name what the judge was
-            asked, pairs are drawn of that pool.
+        judge: its grades of all pairs, or `JudgeGrades`; if these name the requested
+            pairs, pairs are drawn from that pool.
         people: grades of some of these pairs by people: a pilot, or an earlier sample.
         width: The half-width of the interval.
         figure: Whose interval: equal (share of equal grades), bias, or alpha (Krippendorff's,

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JudgeGrades(ByContent):
-    """Grades by a judge, a language model or clicks, and how it was asked for them.
+    """Grades by a judge, a language model or clicks, and the way it was prompted.
 
     Attributes:
         judgments: its grades, or a `Collection` of them.
-        asked: the pool that the judge was asked about, drawn before it answered, such as that of
+        asked: the pool sent to the judge, drawn before it answered, such as that of
             admit-plan; without it, every pair that people graded. Where it leaves out pairs that
             people graded, the result states how many: a judge whose pairs were named after it
             answered is measured where it is right.
@@ -81,7 +81,7 @@ class JudgeGrades(ByContent):
         return Collection.of(self.judgments).qrels()
 
     def pool(self) -> pl.DataFrame | None:
-        """``query_id`` and ``doc_id`` of the pairs that the judge was asked about; None if unknown.
+        """``query_id`` and ``doc_id`` of the pairs sent to the judge; None if unknown.
 
         Raises:
             InputError: a file that is not a pool, with its line; an empty one.
@@ -90,7 +90,7 @@ class JudgeGrades(ByContent):
 
 
 JudgeGradesLike: TypeAlias = "JudgeGrades | Collection | QrelsLike"
-"""A judge's grades with how it was asked, or the grades alone."""
+"""A judge's grades with the way it was prompted, or the grades alone."""
 
 
 PEOPLE, JUDGE = "people", "judge"
@@ -126,7 +126,7 @@ class AnsweredShare:
 
     @property
     def share(self) -> float:
-        """The share answered of the pairs that the judge was asked about."""
+        """The share answered of the pairs sent to the judge."""
         return self.answered / self.asked
 
 
@@ -139,7 +139,7 @@ def judged_pairs(
         people: judgments by people.
         judge: judgments by the judge.
         scale: the grades that were possible; another grade of the judge is not an answer.
-        pool: ``query_id`` and ``doc_id`` that the judge was asked about; without it, every pair
+        pool: ``query_id`` and ``doc_id`` of the pairs sent to the judge; without it, every pair
             that people graded.
 
     Returns:
@@ -180,7 +180,7 @@ def judged_pairs(
 
 
 def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
-    """A caution where the judge was asked about a part of the pairs that people graded."""
+    """A caution if the judge received only a part of the pairs that people graded."""
     graded_count = people.table.filter(pl.col("grade") >= 0).height
     if answers.asked >= graded_count:
         return []

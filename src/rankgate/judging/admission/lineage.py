@@ -99,7 +99,7 @@ class Lineage:
         return not self.families.keys().isdisjoint({QUERIES, CORPUS})
 
     def cautions(self, is_own_family: NDArray[np.bool_]) -> list[str]:
-        """Cautions that follow from the lineage alone, whatever the figures.
+        """Cautions that follow from the lineage alone, for any figures.
 
         Args:
             is_own_family: True for systems of the judge's family; empty without systems.
@@ -177,7 +177,7 @@ def family_bias(
 ) -> pl.DataFrame:
     """`FAMILIES`: the interaction of judge and family, for other queries and other systems.
 
-    A judge that errs shrinks differences: good systems lose and poor ones gain, whatever their
+    A judge that errs shrinks differences: good systems lose and poor ones gain, in every
     family. With means j of systems by the judge and p by people the advantage is that of an
     analysis of covariance,
 

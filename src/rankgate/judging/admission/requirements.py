@@ -25,7 +25,7 @@ AGREEMENT = "alpha, ordinal"
 
 @dataclass(frozen=True)
 class Demands:
-    """What a judge must show.
+    """The requirements for a judge.
 
     Between .667 and .8 Krippendorff calls conclusions by alpha tentative; people who judge
     relevance reach .4 to .6 among themselves. A tau of .9 is what two sets of people reach

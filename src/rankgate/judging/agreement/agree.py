@@ -72,7 +72,7 @@ _TABLES: Mapping[str, Schema] = {
 
 @dataclass(frozen=True)
 class RaterAgreement(Result):
-    """How far raters agree, and what looks wrong.
+    """The agreement of raters, and alarms.
 
     Attributes:
         found: every figure.

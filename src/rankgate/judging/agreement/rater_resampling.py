@@ -67,7 +67,7 @@ class RedrawnGrades:
         """From ratings of single raters; the last rating of each on a pair counts.
 
         Raises:
-            InputError: no pair has two grades, so that nothing is known of other raters.
+            InputError: no pair has two grades, so that other raters cannot be estimated.
         """
         graded_ratings = (
             counting_ratings(ratings)

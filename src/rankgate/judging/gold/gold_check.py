@@ -127,7 +127,7 @@ class GoldCheck(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What to know before labels are changed."""
+        """Warnings to read before changing labels."""
         return tuple(Notice("gold-check", text, self.gold[0]) for text in self.cautions)
 
     def _table(self) -> pl.DataFrame:

@@ -240,7 +240,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True)
 class Judge:
-    """A language model, and how it is asked.
+    """A language model, and its prompt settings.
 
     Attributes:
         model: its name at the endpoint.
@@ -248,10 +248,10 @@ class Judge:
         url: The endpoint, such as http://localhost:11434/v1; by default that of the protocol.
         key_from: The environment variable with the API key; the key is never stored.
         template: a file; without it the one that comes with rankgate for grades 0 to 3 or 0 and 1.
-        structure: How the endpoint enforces JSON answers: by schema, as any object, or not.
+        structure: The way the endpoint enforces JSON answers: by schema, as any object, or not.
         parameters: of requests, over ``protocols.PARAMETERS``; None takes one away.
         concurrency: The largest number of requests at the same time.
-        retries: How often a request is tried again.
+        retries: The number of retries of a request.
         timeout: The time limit of a request in seconds.
         backoff: Seconds to wait before the first retry, doubled each time.
         prices: of tokens, by the million.

@@ -50,7 +50,7 @@ class Answer:
     """A parsed answer of a model.
 
     Attributes:
-        grade: on the scale; None if there is none.
+        grade: on the scale, or None.
         reason: why there is no grade; None where there is one.
         comment: the reason that the model gave for its grade.
         confidence: its stated confidence, from 0 to 1; None without one.

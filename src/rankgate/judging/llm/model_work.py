@@ -71,7 +71,7 @@ class RequestLog(Protocol):
 
 @dataclass
 class Work:
-    """Ask until every pair is asked, a limit is reached, or continuing makes no sense.
+    """Send requests until every pair is sent, a limit is reached, or continuing makes no sense.
 
     Attributes:
         client: the endpoint.

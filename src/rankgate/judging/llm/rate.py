@@ -50,9 +50,9 @@ class ModelRatings(Result):
         pairs: in the pool.
         graded: pairs with a grade now.
         known: pairs whose answer was there before.
-        asked: pairs that were asked now.
+        asked: pairs sent in this call.
         reasons: why pairs have no grade, with how many.
-        unanswered: of them, those that will be asked again.
+        unanswered: of them, those that will be sent again.
         left: pairs that were not asked.
         input_tokens, output_tokens: of this time.
         cost: of this time; None without prices.

@@ -120,7 +120,7 @@ def sample_queries(
             torso and the tail, which have a third of the traffic each; ``pps``: with probabilities
             proportional to size, by a systematic draw through the queries in random order (Madow
             1949).
-        sizes: how often each query is asked; needed by all but ``random``.
+        sizes: the frequency of each query; needed by all but ``random``.
         seed: of the drawing.
 
     Returns:
@@ -245,7 +245,7 @@ Order = Literal["rank", "disagreement", "move-to-front", "influence"]
 
 @dataclass(frozen=True)
 class PoolDesign:
-    """How the documents and queries of a pool are drawn, and in which order they are judged.
+    """The sampling of the documents and queries of a pool, and the order of judging.
 
     Attributes:
         depth: The depth of the pool: how many documents of each list; with strata, their last rank.
@@ -311,7 +311,7 @@ class PoolDesign:
         return self.ranks[-1][0] if self.strata else self.depth
 
     def frequencies(self) -> dict[str, float] | None:
-        """How often each query is asked; None where it is not known.
+        """The frequency of each query; None where it is not known.
 
         Raises:
             InputError: a table that cannot be read.

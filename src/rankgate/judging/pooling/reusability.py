@@ -40,7 +40,7 @@ _NO_DOCUMENT = "\x00"  # an id that no run has
 
 @dataclass(frozen=True)
 class Reusability(Result):
-    """What leaving each run out of the pool does to its values.
+    """The effect on each run's values of leaving it out of the pool.
 
     Attributes:
         qrels: the name of the judgments.

@@ -158,7 +158,7 @@ def read_texts(source: str | Path | pl.DataFrame, kind: str) -> pl.DataFrame:
         kind: ``queries`` or ``documents``.
 
     Raises:
-        InputError: there are none.
+        InputError: the source has no rows.
     """
     if not isinstance(source, str | Path):
         return polars_frame(source, kind)

@@ -116,7 +116,7 @@ class RatedEvaluation(Result):
 def percent_change(value: float, baseline: float) -> int | None:
     """SearchTweak's change in whole per cent, halves away from 0.
 
-    None where there is nothing to take a share of: the baseline is 0, or one of them undefined.
+    None for a share of no values: the baseline is 0, or one of them undefined.
     """
     if not baseline or not math.isfinite(value) or not math.isfinite(baseline):
         return None

@@ -304,7 +304,7 @@ class ResolvedJudgments(Result):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What to know before the judgments are used."""
+        """Warnings to read before using the judgments."""
         return (*self._order(), *self._strata())
 
     @property

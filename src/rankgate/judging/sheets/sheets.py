@@ -312,7 +312,7 @@ class CollectedRatings(Result):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What was left empty, for programs."""
+        """The fields left empty, for programs."""
         return tuple(Notice("left-empty", f"{n.what}: {n.count}") for n in self.notes)
 
     def _table(self) -> pl.DataFrame:

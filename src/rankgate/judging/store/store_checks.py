@@ -69,11 +69,11 @@ class StoreFinding:
 
 @dataclass(frozen=True)
 class StoreCheck(Result):
-    """What is wrong with a store.
+    """The problems of a store.
 
     Attributes:
         store: its address, without a password.
-        findings: empty if nothing is wrong.
+        findings: empty if there are no problems.
     """
 
     kind: ClassVar[str] = "store_check"
@@ -125,7 +125,7 @@ class StoreHashes(Result):
         store: its address, without a password.
         tables: each with its hash.
         restored_from: the backup that was restored for a drill; empty if it is the store itself.
-        problems: of the restored store; empty if nothing is wrong.
+        problems: of the restored store; empty if there are no problems.
     """
 
     kind: ClassVar[str] = "store_hashes"

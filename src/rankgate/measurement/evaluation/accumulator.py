@@ -152,7 +152,7 @@ def part_from_plain(plain: Any) -> PartialResult:  # noqa: ANN401 - as above
 
 SCHEMA_VERSION = 4
 NOTHING = Collection()
-"""Nothing is known besides judgments and runs."""
+"""Only judgments and runs are known."""
 
 _NOBODY = pl.DataFrame(schema={"query_id": pl.String, "state": pl.String})
 
@@ -279,7 +279,7 @@ class Accumulator:
         return Counts(judged_at=judged, cautions=cautions, **self._seen.counts)  # type: ignore[arg-type]
 
     def update(self, qrels: QrelsLike, run: RunLike) -> None:
-        """Add a batch; if it is refused, nothing of it is added.
+        """Add a batch; if it is refused, no part of it is added.
 
         Args:
             qrels: the judgments of its users.

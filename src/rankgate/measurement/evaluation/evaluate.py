@@ -125,7 +125,7 @@ def evaluate(
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
             users; a path, a frame (Polars, pandas, Arrow), ``{query: {doc: grade}}``, a matrix of
-            grades with a row a query, or the TOML file of a collection. Where judgments or a run
+            grades with a row a query, or the TOML file of a collection. If judgments or a run
             are on Spark (`rankgate.spark.table`, a Spark DataFrame), all is measured there.
         runs: a run: a path, a frame, ``{query: {doc: score}}``, a matrix of scores, or
             ``{query: [doc, …]}`` the best first; a list of runs; ``{name: run}``.

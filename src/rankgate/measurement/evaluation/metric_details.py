@@ -71,7 +71,7 @@ class ParameterDetails:
 
 @dataclass(frozen=True)
 class MetricDetails(Result):
-    """What is known of a metric.
+    """The description of a metric.
 
     Attributes:
         name: the canonical name.

@@ -264,7 +264,7 @@ class ModelJudgments:
 
     @classmethod
     def from_collection(cls, collection: Collection) -> ModelJudgments | None:
-        """Read the predicted judgments of a collection; None if it has none.
+        """Read the predicted judgments of a collection, or None.
 
         Raises:
             InputError: judgments that cannot be read.

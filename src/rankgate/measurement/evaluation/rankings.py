@@ -175,8 +175,8 @@ def read_rankings(run: RunLike, name: str) -> Rankings:
     """A run, which stays a matrix where it is one.
 
     Raises:
-        InputError: what is wrong, with file and line; an array of whole numbers, which could be
-            scores or items.
+        InputError: a file cannot be read, with its name and line; an array of whole numbers, which
+            could be scores or items.
     """
     if isinstance(run, str | Path):
         return read_run(run, name)

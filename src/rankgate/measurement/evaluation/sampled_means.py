@@ -227,7 +227,7 @@ def weight_scores(
 
 
 _BOUND_FIELDS = ("low", "high", "all_irrelevant", "all_best")
-"""Scores of a run besides its values, if bounds were asked for."""
+"""Scores of a run besides its values, if bounds were requested."""
 
 
 def _weighted_means(run: RunScores | None, sample: Sample) -> RunScores | None:

@@ -53,7 +53,7 @@ class Scorer:
         depth: the last rank of the lists that are kept.
         tags: ``query_id`` and columns of tags that are known of queries, or None.
         builder: the reader of lists, if metrics of lists are used or items are removed.
-        asked: whether metrics of rankings were asked for; else the usual ones are scored, and
+        asked: True if metrics of rankings were requested; else the usual ones are scored, and
             are left out where metrics of lists have values of users.
         collection: what metrics need besides judgments and runs.
         every_kind: whether metrics of lists and of tasks are scored too.
@@ -83,7 +83,7 @@ class Scorer:
     ) -> Scorer:
         """Make a scorer; metrics of lists and of tasks are scored only with ``every_kind``.
 
-        Where metrics of lists are given and none of rankings, the usual ones are scored too.
+        If only metrics of lists are given, the usual metrics of rankings are scored too.
         ``slices`` are the tags that are needed, where a file has more.
 
         Raises:

@@ -141,7 +141,7 @@ class Scores(Result):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts that are there, or that the maker can make."""
+        """The existing parts, or those that the maker can make."""
         if self.maker is not None:
             return tuple(part for part in PARTS if self.maker.supply.has(part))
         saved: dict[Part, bool] = {
@@ -340,7 +340,7 @@ class Scores(Result):
     def values(self) -> pl.DataFrame:
         """Every value: ``run``, ``query_id``, ``metric``, ``value``, ``why``.
 
-        Where bounds were asked for also ``low`` and ``high``, null for a metric without bounds.
+        If bounds were requested also ``low`` and ``high``, null for a metric without bounds.
 
         Raises:
             UsageError: values that were left on Spark; ``maker.values`` has them.

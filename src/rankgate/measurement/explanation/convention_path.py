@@ -30,7 +30,7 @@ class Step:
         axes: the changed axes; several where they only work together.
         begin: the value before, one text an axis.
         end: the value after.
-        before: the mean before; None if there is none.
+        before: the mean before, or None.
         after: the mean after, which is the mean before the next step.
         moved: queries whose value changes, or that come to count, or cease to; None for a metric
             about all lists together, which has no values of queries.

@@ -124,8 +124,8 @@ class Explanation(Result):
         relevant: relevant documents there are.
         best: the value of the ideal ranking.
         start: the value of an empty list, for a metric that is not a sum over documents.
-        weighed: the name of the weight; empty if there is none.
-        summed: the sum that ``norm`` divides; None if there is none.
+        weighed: the name of the weight; may be empty.
+        summed: the sum that ``norm`` divides, or None.
         norm: what it is divided by.
         mean: the metric over all queries of the run.
         queries: how many those are.
@@ -306,7 +306,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Finding(Result):
-    """Where a reported value comes from.
+    """The conventions that give a reported value.
 
     Attributes:
         qrels: the name of the judgments.

@@ -288,7 +288,7 @@ def ideal_rows(
 def _gains(metric: Metric, ranked: QueryRanking, defaults: Mapping[str, Any]) -> dict[str, float]:
     """The worth of each document to the metric, for those with any.
 
-    Where the metric is not a sum of gains, the grade of each relevant document.
+    If the metric is not a sum of gains, the grade of each relevant document.
     """
     judged = {doc: grade for doc, grade in ranked.grades.items() if grade >= 0}
     steps = metric.decompose(block([list(judged.values())]), defaults)

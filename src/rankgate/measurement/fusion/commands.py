@@ -86,8 +86,8 @@ def fuse_command(
 ) -> None:
     """Merge two or more RUNs into one run.
 
-    The fused run goes to standard output, or to -o FILE. What each RUN contributed is printed on
-    standard error; --format json, csv, ... prints it on standard output instead, with -o FILE.
+    The fused run goes to standard output, or to -o FILE. The contribution of each RUN is printed
+    on standard error; --format json, csv, ... prints it on standard output instead, with -o FILE.
 
     With --train, each part of the judged queries is fused by what the other parts teach, so that
     the fused run can be evaluated with the same judgments.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FusionLearning(ByContent):
-    """What a fusion learns from: judgments, and how they are used.
+    """The judgments that a fusion learns from: judgments, and how they are used.
 
     Attributes:
         train: Judgments that trained methods and --tune learn from.

@@ -95,8 +95,8 @@ def metric(
     The function sees either the grades of one query's ranking, best rank first, None being
     an unjudged document; or a whole `Judged` block of queries, which is many times faster.
     Its keyword-only arguments are the metric's parameters: names, types and defaults. One
-    called ``cutoff`` is what ``@`` binds, and the grades end there. One called ``ideal`` is
-    no parameter: it is given the grades of all judged documents, highest first.
+    called ``cutoff`` is what ``@`` binds, and the grades end there. An argument called ``ideal``
+    is not a parameter: it is given the grades of all judged documents, highest first.
 
     Args:
         function: computes the value: a number, or NaN if undefined, so that the

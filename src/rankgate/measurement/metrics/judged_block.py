@@ -136,7 +136,7 @@ def total(terms: Floats) -> Floats:
 
 
 def ratio(numerator: Floats | Counts, denominator: Floats | Counts) -> Floats:
-    """``part / whole``, undefined (NaN) where there is nothing to divide by."""
+    """``part / whole``, undefined (NaN) for a divisor of 0."""
     quotient: Floats = np.full(numerator.shape, np.nan)
     return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 

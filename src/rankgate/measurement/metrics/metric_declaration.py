@@ -87,7 +87,7 @@ class Metric(Declared):
         formula: the definition in one or two lines.
         aliases: other names it is known by.
         trec: the names that trec_eval gives it.
-        at: the parameter that ``@`` binds, None if there is none.
+        at: the parameter that ``@`` binds, or None.
         low: the least value there can be.
         high: the greatest value, None where there is no bound.
         aggregate: how the values of many queries become one.
@@ -110,8 +110,8 @@ class Metric(Declared):
         additive: whether its value is a sum over the documents retrieved, each by its own grade
             and rank alone.
         scenarios: whether its value is meaningful where unjudged documents are given grades.
-        bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` where
-            it rises with each grade in the ranking and knows no pool; ``safe`` where it also
+        bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` if it
+            rises with each grade in the ranking and does not use a pool; ``safe`` where it also
             falls with the grades of the pool; None where that is not known.
         bounded_with: parameters under which that still holds, with the values under which it
             does, or None for any value; of all others the default only.

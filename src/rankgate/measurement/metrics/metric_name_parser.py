@@ -3,7 +3,7 @@
 The canonical grammar is ``NAME[(k=v,…)][@n]``, as in ``nDCG(gain='exp')@10``.
 Also read: trec_eval's spellings, those of ir_measures where they differ, the common
 names that are declared as aliases, in any case, and ``_at_10`` for ``@10``. Installed packages are
-asked for a name that nothing here has.
+searched for a name that is not defined here.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _number(word: str, text: str) -> float:
 
 
 def _list_metric_name(name: str) -> str | None:
-    """The metric on lists that has a name; None if there is none. Loads these metrics."""
+    """The metric on lists that has a name, or None. Loads these metrics."""
     from rankgate.measurement.metrics.lists import LIST_METRICS
 
     names = (
@@ -271,7 +271,7 @@ def _list_metric_name(name: str) -> str | None:
 
 
 def _sequence_metric_name(name: str) -> str | None:
-    """The metric on sequences that has a name; None if there is none."""
+    """The metric on sequences that has a name, or None."""
     from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
 
     names = (

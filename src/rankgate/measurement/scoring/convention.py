@@ -1,7 +1,7 @@
 """A convention: everything on which tools disagree, as a value with named axes.
 
 A convention acts in three places only: where rankings are formed (``align``), where a metric's
-parameters get their defaults, and where values become a mean. Kernels know nothing of it.
+parameters get their defaults, and where values become a mean. Kernels do not use it.
 
 After it come the axes of a convention: their meanings, types and permitted values. They are
 read from the declaration of ``Convention`` itself, which is their only source.
@@ -305,7 +305,7 @@ KINDS = (
     *("nothing", "no_judgments", "without_relevant", "nothing_retrieved", "nothing_judged"),
     *("no_hit", "zero"),
 )
-"""The kinds of empty that ``forced`` knows, in the order in which they are tried."""
+"""The kinds of empty in ``forced``, in the order in which they are tried."""
 
 _CONTAINERS = frozenset({"parameters", "special"})  # containers of other choices
 _RUN_WIDE = frozenset({"unknown"})  # one choice for the whole run

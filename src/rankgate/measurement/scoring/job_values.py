@@ -294,7 +294,7 @@ def parts(
 
 
 def mean_of_parts(sums: NDArray[np.float64], job: Job, unknown: int = 0) -> float:
-    """One number for many queries; NaN where there is nothing to take a mean of.
+    """One number for many queries; NaN for a mean of no values.
 
     Args:
         sums: as ``parts`` gives it, or the sum of several.

@@ -278,7 +278,7 @@ def fieller(baseline: Floats, candidate: Floats, level: float = 0.95) -> Relativ
 def relative_gain(baseline: Floats, candidate: Floats, share: float) -> Floats:
     """(n,) candidate − (1 − share) · baseline: above 0 in the mean where the loss is less.
 
-    The linear form of Fieller's interval: a test of its mean knows that the margin is an estimate.
+    The linear form of Fieller's interval: a test of its mean includes the error of the margin.
     """
     return np.asarray(candidate - (1 - share) * baseline, np.float64)
 

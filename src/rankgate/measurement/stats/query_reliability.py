@@ -169,8 +169,8 @@ class SplitHalf:
 def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitHalf:
     """Split queries at random into halves, again and again (Spearman 1910; Brown 1910).
 
-    With an odd number of queries one is left out of each split. The range over splits says how
-    much the choice of the split matters; it is not a confidence interval.
+    With an odd number of queries one is left out of each split. The range over splits shows
+    how much the choice of the split matters; it is not a confidence interval.
 
     Args:
         matrix: (n, S) values, all finite.

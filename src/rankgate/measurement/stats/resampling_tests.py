@@ -188,7 +188,7 @@ def simultaneous_reach(
     """The c for which all intervals mean ± c · se hold together (max-t; Romano and Wolf 2005).
 
     c is the quantile of max |t*| over the columns, each resample taking the same queries from
-    all of them, so that it knows how differences of metrics and systems go together: less than
+    all of them, so that it includes the correlation of metrics and systems: less than
     Bonferroni's, and the single-step max-t of Westfall and Young (1993) for intervals.
 
     Args:

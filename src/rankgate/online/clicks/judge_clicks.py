@@ -53,14 +53,14 @@ CUTS = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True)
 class Grading:
-    """How what a click model learned becomes grades; judgments keep it in ``made_by``.
+    """The way the estimates of a click model become grades; judgments keep it in ``made_by``.
 
     Attributes:
-        grades: How values become grades: relative to the highest of the query, by fixed cuts of
+        grades: The way values become grades: relative to the highest of the query, by fixed cuts of
             the value, by quantiles of the query's documents, or the value itself.
         cuts: Where grades begin: the first gives grade 1, the second grade 2, and so on.
-        min_examined: How many impressions of a document must have been looked at, as the model
-            expects, for a judgment.
+        min_examined: The number of expected examinations of a document
+            that a judgment needs.
 
     Raises:
         UsageError: No such rule; cuts that do not rise; a number below 0.
@@ -209,7 +209,7 @@ def _candidates(compared: pl.DataFrame) -> list[str]:
     """The compared models that tell documents apart, the best first.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no candidate is left.
     """
     names = [str(name) for name in compared["model"] if MODELS[name].of_documents]
     if not names:

@@ -48,7 +48,7 @@ class Simulation(Result):
             standard errors, ``pairs`` of lists of one query, ``agreement``: the share of them that
             it puts into the order of the log; empty for declared users.
         seed: of the clicks.
-        output: the file of the events; None if there is none.
+        output: the file of the events, or None.
         events: the simulated events; None in a result that was read from JSON.
     """
 

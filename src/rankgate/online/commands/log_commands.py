@@ -55,7 +55,7 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
     """Read LOGs into a folder of events, one Parquet file for each LOG.
 
     A LOG is a file of User Behavior Insights (JSON lines, CSV, Parquet, also .gz), or any other
-    with --mapping FILE.toml. What cannot be read is counted.
+    with --mapping FILE.toml. Unreadable lines are counted.
 
     \b
     rankgate online ingest ubi.ndjson -o events

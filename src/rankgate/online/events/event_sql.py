@@ -31,12 +31,12 @@ _MIN_KEY_LENGTH = 16  # characters of a key
 
 @dataclass(frozen=True)
 class Privacy:
-    """What becomes of the words of queries and of the ids of users and sessions.
+    """The treatment of the words of queries and of the ids of users and sessions.
 
     Attributes:
         queries: Keep the words of queries, drop or hash them, or keep the frequent ones only.
         users: Keep the ids of users and sessions, drop those of users, or hash both.
-        min_users: How many users must have typed a query that counts as frequent.
+        min_users: The number of users who must have typed a query for it to count as frequent.
 
     Raises:
         UsageError: A value that a field cannot have.
@@ -60,7 +60,7 @@ class Privacy:
         Other attributes are left out as soon as anything is, as they may hold the same words.
 
         Raises:
-            UsageError: a hash is asked for and the environment has no key.
+            UsageError: a hash is requested and the environment has no key.
         """
         replacements: dict[str, str] = {}
         if self.queries == "hash":

@@ -54,7 +54,7 @@ _MEMORY = re.compile(r"(?i)\d+(\.\d+)?\s*([kmgt](i?b)?|b|%)")
 
 @dataclass(frozen=True)
 class Events(ByContent):
-    """What users did: a log, and how it is read.
+    """The actions of users: a log, and how it is read.
 
     The log is read when a verb needs it. Mapping and rules are checked at once.
 
@@ -68,8 +68,8 @@ class Events(ByContent):
             add_to_cart and purchase: an action, with a value as in dwell>=30, or several together
             as in click and survey>=4.
         despite: Give figures that a fault forbids, too.
-        memory: How much DuckDB may use before it uses the disk.
-        threads: How many threads DuckDB uses; one for each core by default.
+        memory: The memory that DuckDB may use before it uses the disk.
+        threads: The number of threads that DuckDB uses; one for each core by default.
 
     Raises:
         InputError: A mapping that cannot be read.
@@ -183,7 +183,7 @@ def _short_repr(log: Any) -> str:  # noqa: ANN401 - as of Events
 
 
 def _create_view(base: Database, events: Events) -> Manifest:
-    """Make the view ``events``; return the manifest of what was read, empty where there is none."""
+    """Make the view ``events``; return the manifest of what was read; may be empty."""
     refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
     if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():

@@ -156,7 +156,7 @@ def _parse_day(text: str, name: str) -> date | None:
 
 @dataclass(frozen=True)
 class ExperimentTest:
-    """How the arms of an experiment are tested.
+    """The test of the arms of an experiment.
 
     What a metric is decides the test: means of units by Welch's t, ratios by the delta method,
     quantiles by order statistics.
@@ -166,13 +166,13 @@ class ExperimentTest:
         sequential: Give intervals and p-values that hold at every look.
         tuned_to: The units at which these intervals are narrowest.
         bootstrap: Resamples of units for standard errors by the bootstrap; 0: no bootstrap.
-        relative: How intervals of relative differences are made: fieller, by the test of p; log,
+        relative: The method for intervals of relative differences: fieller, by the test of p; log,
             as tea-tasting does; delta, as GrowthBook does. Guardrails take fieller.
         level: Of intervals.
         power: Of detectable differences.
         correction: Of p-values of all metrics that are not guardrails.
         prior: The standard deviation of relative effects before the data, for the Bayesian view.
-        halves: How often random halves of the control are compared with each other.
+        halves: The number of comparisons of random halves of the control.
         seed: Of random halves and resamples.
 
     Raises:

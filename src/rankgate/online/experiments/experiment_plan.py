@@ -64,7 +64,7 @@ INTERLEAVING = {
 
 @dataclass(frozen=True)
 class ExperimentPlan(Result):
-    """What experiments of some days and shares of traffic would show.
+    """The effects that experiments of some days and shares of traffic would detect.
 
     Attributes:
         unit: what is assigned: user, session or query.

@@ -64,7 +64,7 @@ FEW = 10
 
 @dataclass(frozen=True)
 class OnlineAgreement(Result):
-    """Whether offline metrics predict online KPIs.
+    """The agreement of offline metrics with online KPIs.
 
     Attributes:
         unit: experiment, or query of a log.
@@ -73,9 +73,9 @@ class OnlineAgreement(Result):
             ``spearman`` and ``pearson`` with ``_low`` and ``_high`` (bootstrap over units);
             ``spearman_least`` and ``_most`` with one unit left out; ``corrected``: pearson without
             errors of measurement, with an interval of drawn covariances, null where the values
-            allow every correlation; ``reliability`` of the KPI: the share of its spread that is no
-            error of measurement; ``slope``; ``skill``: how much better than their mean the others
-            predict a unit (1 - ratio of squared errors), and ``right_signs`` so predicted;
+            allow every correlation; ``reliability`` of the KPI: the share of its spread that
+            is not measurement error; ``slope``; ``skill``: how much better than their mean the
+            others predict a unit (1 - ratio of squared errors), and ``right_signs`` so predicted;
             ``threshold``: the offline difference from which the KPI truly rises with ``chance``,
             its interval, and whether differences as large were ``tried``.
         best: for each ``kpi`` the ``metric`` with the most ``skill``, and ``honest_skill``: that of

@@ -69,7 +69,7 @@ def plan(
         kpis: the KPIs, such as search_ctr; all by default.
         design: the experiment; its unit counts; or a TOML file with it.
         test: how its arms would be tested; level and power count; days with CUPED and
-            with intervals for every look are shown beside those of one look.
+            with intervals for every look are shown next to those of one look.
         shares: shares of the traffic that the treatment would have.
         effect: the relative difference that should show.
         horizon: how many days are looked ahead.

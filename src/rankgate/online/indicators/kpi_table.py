@@ -319,7 +319,7 @@ def make_kpi_table(
 
     Args:
         base: DuckDB, or another that carries out expressions of Ibis.
-        requested_kpis: the KPIs that are asked for.
+        requested_kpis: the requested KPIs.
         available_kpis: those that the log has events for.
         by: what divides the log.
         success: the rules of success.

@@ -41,7 +41,7 @@ class MixedLists(Result):
         slots: of all lists.
         competitive: the share of slots whose document the runs rank differently.
         seed: of the draws.
-        output: the file of the assignments; None if there is none.
+        output: the file of the assignments, or None.
         assignments: the lists; empty in a result that was read from JSON.
     """
 

@@ -52,7 +52,7 @@ SLOTS = {
 
 @dataclass(frozen=True)
 class Preference(Result):
-    """Which system users prefer.
+    """The system that users prefer.
 
     Attributes:
         method: how lists were mixed.

@@ -194,7 +194,7 @@ def ope(
 ) -> OffPolicyEstimate:
     """Estimate what another policy would have earned, from a log with propensities.
 
-    Nothing is estimated where the log cannot answer: too little support, too small an effective
+    There is no estimate if the log cannot answer: too little support, too small an effective
     size, weights whose mean is wrong. Reported is the estimator with the smallest error of those
     that suppose nothing; of those that suppose more only where the others have fewer than 20
     effective rewards, or where a call names it, and not if one that supposes less rejects it.
@@ -212,9 +212,9 @@ def ope(
             reward=bought,action=offer.
         estimators: which are computed; by default all that the log allows.
         clip: the largest weight of the clipped estimator.
-        min_ess: the effective number of decisions below which nothing is estimated.
+        min_ess: the effective number of decisions below which there is no estimate.
         max_unsupported: the share of the target's probability on actions never shown above which
-            nothing is estimated.
+            there is no estimate.
         level: of the intervals.
 
     Raises:
@@ -266,7 +266,7 @@ def ope(
 
 
 def _allowed_estimators(log: BanditLog, names: Sequence[str]) -> dict[str, Estimator]:
-    """The estimators of a log's kind; those that were asked for, or all."""
+    """The estimators of a log's kind; the requested ones, or all."""
     from rankgate.core.errors import UsageError
 
     requested = {name: ESTIMATORS.find(name) for name in names}

@@ -43,7 +43,7 @@ ESTIMATES = {
 
 @dataclass(frozen=True)
 class OffPolicyEstimate(Result):
-    """What another policy would have earned.
+    """The estimated reward of another policy.
 
     Attributes:
         target: the policy.
@@ -106,7 +106,7 @@ class OffPolicyEstimate(Result):
 
     @property
     def refused(self) -> bool:
-        """True if a check blocks, so that nothing is estimated."""
+        """True if a check blocks the estimate."""
         return bool((self.checks["outcome"] == "blocks").any())
 
     @property

@@ -277,7 +277,7 @@ def parse_columns(columns: ColumnsLike | None) -> dict[str, str]:
     """The names of columns that a call gives, by ours.
 
     Raises:
-        UsageError: a name that is not one of our columns, or that is there twice.
+        UsageError: a name that is not one of our columns, or that occurs twice.
     """
     names: dict[str, str] = {}
     for role, column in column_pairs(columns or {}):

@@ -64,7 +64,7 @@ def replay(
 ) -> CounterfactualReplay:
     """Score a candidate ranking on logged clicks, before a user sees it.
 
-    Nothing is estimated where the log cannot answer: documents of the candidate that were never
+    There is no estimate if the log cannot answer: documents of the candidate that were never
     shown, or no document that was shown at two ranks, without which how often each rank is looked
     at is unknown.
 

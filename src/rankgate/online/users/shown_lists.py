@@ -38,7 +38,7 @@ class ShownLists(Result):
         documents: rows of the run.
         several: queries with more than one list.
         faults: codes of what the log doctor found that makes lists wrong.
-        output: the file of the run; None if there is none.
+        output: the file of the run, or None.
         run: the run; None in a result that was read from JSON.
     """
 

@@ -87,7 +87,7 @@ def get_result(connection: Connection, result: int) -> StoredResult:
     """A result by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such result.
     """
     return get_by_number(connection, StoredResult, results, result, "result")
 

@@ -126,7 +126,7 @@ def add_run(
 
 
 def find_run(connection: Connection, project: int, name: str) -> StoredRun | None:
-    """A run of a project by name, without its rankings; None where there is none."""
+    """A run of a project by name, without its rankings, or None."""
     return find_by_name(connection, StoredRun, runs, project, name)
 
 
@@ -273,7 +273,7 @@ def add_judgments(
 
 
 def find_judgments(connection: Connection, project: int, name: str) -> StoredJudgments | None:
-    """Judgments of a project by name, without their grades; None where there are none."""
+    """Judgments of a project by name, without their grades, or None."""
     return find_by_name(connection, StoredJudgments, judgments, project, name)
 
 

@@ -170,7 +170,7 @@ class Client:
         return int(self.post("models", endpoint=endpoint, model=model, **more)["job"])
 
     def model_job(self, job: int) -> dict[str, Any]:
-        """How far a job is: ``state``, ``done`` of ``total``, requests, tokens, cost."""
+        """The progress of a job: ``state``, ``done`` of ``total``, requests, tokens, cost."""
         job_fields: dict[str, Any] = self.get(f"models/jobs/{job}")["job"]
         return job_fields
 

@@ -78,7 +78,7 @@ class RemoteProject(Closing):
         """Resolved judgments.
 
         Raises:
-            UsageError: there are none; the names of those that there are.
+            UsageError: no such judgments; the message lists the names.
         """
         judgments_row = self._named_rows("judgments", self._contents["judgments"], name)
         made_by = judgments_row["made_by"] or None
@@ -108,7 +108,7 @@ class RemoteProject(Closing):
         """The ratings of single raters, of one batch or of all.
 
         Raises:
-            UsageError: there is no such batch; there are none.
+            UsageError: no such batch; it has no ratings.
         """
         return self._ratings(batch)
 
@@ -116,7 +116,7 @@ class RemoteProject(Closing):
         """The ratings that judgments are made of: people's, and those of admitted models.
 
         Raises:
-            UsageError: there is no such batch; there are none.
+            UsageError: no such batch; it has no ratings.
         """
         return self._ratings(batch, counted=models)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def content_hash(fields: JsonObject, url: str | None, image: str | None) -> str | None:
-    """SHA-256 of the fields and links as JSON with sorted keys; None where there are none."""
+    """SHA-256 of the fields and links as JSON with sorted keys, or None."""
     if not fields and url is None and image is None:
         return None
     json_text = json.dumps([fields, url, image], sort_keys=True, separators=(",", ":"))

@@ -133,7 +133,7 @@ def get_by_name(connection: Connection, name: str) -> Project:
     """A project by name.
 
     Raises:
-        UsageError: there is none; the names that there are.
+        UsageError: no such project; the message lists the names.
     """
     row = connection.execute(
         sa.select(projects).where(projects.c.name == name, _IS_NOT_DELETED)
@@ -150,7 +150,7 @@ def get(connection: Connection, project: int) -> Project:
     """A project by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such project.
     """
     return get_by_number(connection, Project, projects, project, "project")
 
@@ -281,7 +281,7 @@ def add_guideline(
 
 
 def guideline(connection: Connection, project: int, version: str | None = None) -> Guideline | None:
-    """A version of the guideline, by default the current one; None where there is none."""
+    """A version of the guideline, by default the current one, or None."""
     statement = sa.select(guidelines).where(guidelines.c.project == project)
     if version is not None:
         statement = statement.where(guidelines.c.version == version)

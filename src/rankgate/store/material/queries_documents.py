@@ -53,7 +53,7 @@ class Query:
 
 
 def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> int:
-    """Add queries, or give those that are there the fields of the table.
+    """Add queries, or give existing ones the fields of the table.
 
     Args:
         connection: of a store, to write.
@@ -61,7 +61,7 @@ def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> in
         table: ``query_id`` and any of text, information_need, frequency, and tags.
 
     Returns:
-        How many rows there were.
+        The number of rows.
     """
     rows = [_row(project, row) for row in table.iter_rows(named=True)]
     columns = [name for name in _QUERY_COLUMNS[1:] if name in table.columns]
@@ -107,7 +107,7 @@ def get_query(connection: Connection, project: int, query_id: str) -> Query:
     """A query by id.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such query.
     """
     is_query = sa.and_(queries.c.project == project, queries.c.query_id == query_id)
     row = connection.execute(sa.select(queries).where(is_query)).first()
@@ -213,7 +213,7 @@ class Document:
         of_query: the query whose fields these are, where they differ by query; or empty.
         fields: what raters see, by name.
         url, image: links, if any.
-        sha256: of the fields and links; None where there are none.
+        sha256: of the fields and links, or None.
     """
 
     id: int
@@ -226,7 +226,7 @@ class Document:
 
 
 def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> int:
-    """Add documents; those that are there without fields get them.
+    """Add documents; existing ones without fields get them.
 
     Args:
         connection: of a store, to write.
@@ -234,10 +234,10 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
         table: ``doc_id`` and fields, with ``query_id`` where fields differ by query.
 
     Returns:
-        How many rows there were.
+        The number of rows.
 
     Raises:
-        InputError: a document is there with other fields, which raters may have seen.
+        InputError: a document exists with other fields, which raters may have seen.
     """
     moment = now()
     rows = [
@@ -408,7 +408,7 @@ def field_names(connection: Connection, project: int, limit: int = 1_000) -> lis
 
 
 def documents_table(connection: Connection, project: int) -> pl.DataFrame | None:
-    """All documents as a table of strings, fields as columns; None where there are none."""
+    """All documents as a table of strings, fields as columns, or None."""
     rows: list[dict[str, str | None]] = []
     for document in sorted(
         _documents_by_key(connection, project).values(), key=lambda document: document.id

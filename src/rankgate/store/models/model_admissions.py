@@ -182,7 +182,7 @@ def read_counting_ratings(
         models: how those that are admitted count.
 
     Raises:
-        InputError: there are none.
+        InputError: no ratings that count.
     """
     people: Ratings | None = None
     model_ratings: Ratings | None = None

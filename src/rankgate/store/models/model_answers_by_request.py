@@ -82,7 +82,7 @@ def record_answer(
         task: which task.
         request: the hash.
         answered: True if the model answered.
-        grade: on the scale; None where there is none.
+        grade: on the scale, or None.
         reason: why there is none.
         comment: the model's explanation.
         confidence: from 0 to 1, if it gave one.

@@ -155,7 +155,7 @@ def get(connection: Connection, job: int) -> Job:
     """A job by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such job.
     """
     return get_by_number(connection, Job, model_jobs, job, "job")
 

@@ -314,7 +314,7 @@ def revoke_token(connection: Connection, token: int) -> Token:
     """End a token.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such token.
     """
     is_active = sa.and_(tokens.c.id == token, tokens.c.revoked_at.is_(None))
     connection.execute(sa.update(tokens).where(is_active).values(revoked_at=now()))
@@ -343,7 +343,7 @@ class SignedIn:
     Attributes:
         owner: their session, or their token.
         user: who.
-        project: the project of that name; None where there is none.
+        project: the project of that name, or None.
         role: in the project: ``admin`` for admins of the store, or None.
         rater: the number of the rater that they are, once they have rated.
     """

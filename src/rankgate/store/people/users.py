@@ -110,7 +110,7 @@ def get_by_name(connection: Connection, name: str) -> User:
     """A user by name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such user.
     """
     user = _find_user(connection, users.c.name == name.strip().lower())
     if user is None:

@@ -52,7 +52,7 @@ class Batch:
             ``documents`` or ``lists``, side by side.
         strategy: how many people grade a pair: 1, 2, 3, or until two ``agree``.
         most: after so many answers without a result a task is disputed.
-        priority: batches with a higher one are asked first.
+        priority: batches with a higher one come first.
         deadline: when it should be done; sooner is first.
         state: ``open``, ``paused``, ``closed``.
         blind: True if systems and ranks are hidden.
@@ -144,7 +144,7 @@ def get_batch(connection: Connection, batch: int) -> Batch:
     """A batch by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such batch.
     """
     row = connection.execute(_BY_NUMBER, {"number": batch}).first()
     if row is None:
@@ -156,7 +156,7 @@ def get_by_name(connection: Connection, project: int, name: str) -> Batch:
     """A batch of a project by name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such batch.
     """
     is_batch = sa.and_(batches.c.project == project, batches.c.name == name)
     row = connection.execute(sa.select(batches).where(is_batch)).first()
@@ -166,7 +166,7 @@ def get_by_name(connection: Connection, project: int, name: str) -> Batch:
 
 
 def list_batches(connection: Connection, project: int) -> list[Batch]:
-    """The batches of a project that are not archived, in the order in which they are asked."""
+    """The batches of a project that are not archived, in the order of rating."""
     is_shown = sa.and_(batches.c.project == project, batches.c.archived_at.is_(None))
     statement = sa.select(batches).where(is_shown)
     order = (batches.c.priority.desc(), batches.c.deadline.is_(None), batches.c.deadline, "id")
@@ -193,11 +193,11 @@ def add_pairs(
     Args:
         connection: of a store, to write.
         batch: the number of its batch.
-        pairs: ``query_id`` and ``doc_id``, with what a pool knows of them.
+        pairs: ``query_id`` and ``doc_id``, with their fields in the pool.
         gold: pairs whose grade is known, mixed among the others; also those not in ``pairs``.
 
     Returns:
-        How many tasks are new.
+        The number of new tasks.
     """
     gold_answers = dict(gold or {})
     pool_columns = [name for name in _POOL_COLUMNS if name in pairs.columns]
@@ -246,7 +246,7 @@ def add_preferences(
         sides: query and two sides each.
 
     Returns:
-        How many tasks are new.
+        The number of new tasks.
     """
     query_numbers = queries_documents.ensure_queries(
         connection, batch.project, (query for query, _, _ in sides)

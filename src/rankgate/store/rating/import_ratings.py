@@ -94,7 +94,7 @@ def add_ratings(
         models: raters that are models.
 
     Returns:
-        How many are new.
+        The number of new ratings.
 
     Raises:
         InputError: a grade that is not on the project's scale.

@@ -209,7 +209,7 @@ def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -
 
 
 def _opinions(table: Any) -> list[sa.ColumnElement[bool]]:
-    """The condition of rows that are no final words."""
+    """The condition of rows that are not final answers."""
     return [table.c.final.is_(False)] if "final" in table.c else []
 
 
@@ -379,7 +379,7 @@ def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[Mappi
 def withdraw_answers(
     connection: Connection, project: int, rater: int, task_filter: TaskFilter, *, most: int = 10_000
 ) -> int:
-    """Withdraw a rater's answers, so that the tasks are asked again; return their number.
+    """Withdraw a rater's answers, so that the tasks come again; return their number.
 
     The ratings stay in the store; each withdrawal is a rating after them.
 

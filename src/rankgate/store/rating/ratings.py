@@ -373,7 +373,7 @@ def read_ratings(
         name: of the table.
 
     Raises:
-        InputError: there are none.
+        InputError: no ratings.
     """
     statement = (
         sa.select(

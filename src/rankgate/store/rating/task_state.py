@@ -96,7 +96,7 @@ def lock_task(connection: Connection, task: int) -> LockedTask:
     """Lock a task until the transaction ends.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such task.
     """
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:
@@ -205,7 +205,7 @@ def with_models(
         grades: that people gave.
         models: with ``grade``, ``doubt``, and ``distance``, from which on a difference is a
             disagreement (None: never).
-        asked: True if people are asked; otherwise a grade that the model does not doubt is enough.
+        asked: True if people rate it; otherwise a grade that the model does not doubt is enough.
     """
     if state == "open":
         doubt = any(model.doubt for model in models)

@@ -117,7 +117,7 @@ def get_task(connection: Connection, task: int) -> Task:
     """A task by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such task.
     """
     row = connection.execute(_BY_NUMBER, {"number": task}).first()
     if row is None:

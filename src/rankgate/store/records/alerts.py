@@ -141,7 +141,7 @@ def fire_alert(
 
 
 def find_unresolved(connection: Connection, project: int, key: str) -> Alert | None:
-    """The unresolved alert with a key; None where there is none."""
+    """The unresolved alert with a key, or None."""
     condition = sa.and_(
         alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved"
     )
@@ -153,7 +153,7 @@ def get_alert(connection: Connection, project: int, alert: int) -> Alert:
     """An alert of a project by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such alert or notification.
     """
     alert_row = alert_by_number(connection, alert)
     if alert_row.project != project:
@@ -165,7 +165,7 @@ def alert_by_number(connection: Connection, alert: int) -> Alert:
     """An alert of any project by number, for who sends messages.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such alert or notification.
     """
     return get_by_number(connection, Alert, alerts, alert, "alert")
 
@@ -189,7 +189,7 @@ def acknowledge_alert(
     """Mark an open alert as acknowledged.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such alert or notification.
     """
     condition = sa.and_(alerts.c.project == project, alerts.c.id == alert, alerts.c.state == "open")
     values = {"state": "acknowledged", "acknowledged_at": now(), "acknowledged_by": user}
@@ -201,7 +201,7 @@ def resolve_alert(connection: Connection, project: int, alert: int) -> Alert:
     """Mark an alert as resolved.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such alert or notification.
     """
     condition = sa.and_(
         alerts.c.project == project, alerts.c.id == alert, alerts.c.state != "resolved"
@@ -263,7 +263,7 @@ def get_notification(connection: Connection, notification: int) -> Notification:
     """A notification by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such alert or notification.
     """
     return get_by_number(connection, Notification, notifications, notification, "notification")
 

@@ -96,7 +96,7 @@ def get_annotation(connection: Connection, project: int, annotation: int) -> Ann
     """An annotation of a project by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such annotation or comment.
     """
     annotation_row = _find_annotation(connection, project, annotation_facts.c.id == annotation)
     if annotation_row is None:
@@ -115,7 +115,7 @@ def withdraw_annotation(
     """Withdraw an annotation: it is no longer shown; the row stays.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such annotation or comment.
     """
     annotation_row = get_annotation(connection, project, annotation)
     new_id(
@@ -250,7 +250,7 @@ def get_comment(connection: Connection, project: int, comment: int) -> Comment:
     """A comment of a project by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such annotation or comment.
     """
     matches = _find_comments(connection, project, comments.c.id == comment)
     if not matches:
@@ -264,7 +264,7 @@ def withdraw_comment(
     """Withdraw a comment: it is still listed, without its text.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such annotation or comment.
     """
     comment_row = get_comment(connection, project, comment)
     if not comment_row.withdrawn:

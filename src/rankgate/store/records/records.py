@@ -214,7 +214,7 @@ def _invalid_error(source: str) -> InputError:
 
 
 def _column_bytes(table: pl.DataFrame) -> Iterator[bytes]:
-    """The bytes of a table, whatever wrote it."""
+    """The bytes of a table, independent of the program that wrote it."""
     for column in table.iter_columns():
         yield column.name.encode()
         if column.dtype == pl.Float64:
@@ -332,13 +332,13 @@ def get(connection: Connection, record: int) -> Record:
     """A record by number.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no such record.
     """
     return get_by_number(connection, Record, records, record, "record")
 
 
 def by_hash(connection: Connection, project: int, sha256: str) -> Record | None:
-    """The record of a project whose content has a hash; None where there is none."""
+    """The record of a project whose content has a hash, or None."""
     is_record = sa.and_(records.c.project == project, records.c.sha256 == sha256)
     row = connection.execute(sa.select(records).where(is_record)).first()
     return None if row is None else value_of(Record, row)
@@ -348,7 +348,7 @@ def find_record(connection: Connection, project: int, reference: str) -> Record:
     """The record of a project by its number, or by the first letters of its hash.
 
     Raises:
-        UsageError: there is none, or there are several.
+        UsageError: no such record, or several.
     """
     if reference.isdigit() and len(reference) < _HASH_LETTERS:
         condition = records.c.id == int(reference)

@@ -205,7 +205,7 @@ tasks = sa.Table(
         for name in ("document", "other_document", "run", "other_run")
     ),
 )
-"""Tasks; ``place`` is a seeded hash; they are asked in its order. ``grades`` and ``answers``
+"""Tasks; ``place`` is a seeded hash; they come in its order. ``grades`` and ``answers``
 count raters whose last word is a grade, or anything; ``subject`` names what is rated, so that a
 batch has it once."""
 

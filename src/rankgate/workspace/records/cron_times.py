@@ -97,7 +97,7 @@ class Schedule:
     hourly: bool
 
     def next_after(self, moment: datetime) -> datetime | None:
-        """The first moment of the schedule after a moment; None if there is none."""
+        """The first moment of the schedule after a moment, or None."""
         start = clock_time(moment, self.zone)
         if not self.hourly:
             return next((due_at for due_at in self._first_shown(start) if due_at > moment), None)

@@ -52,9 +52,9 @@ class Figures:
         system: the system that it is about.
         per_query: ``system``, ``query_id``, and a column for each metric.
         qrels: the name of the judgments.
-        qrels_sha256: their hash, where the result knows it.
+        qrels_sha256: their hash, if the result has it.
         convention: name, hash and axes; empty without one.
-        runs: the SHA-256 of each system's run, where the result knows it.
+        runs: the SHA-256 of each system's run, if the result has it.
         verdict: of a gate.
         summary: for lists.
         at: the moment that the result itself is of.

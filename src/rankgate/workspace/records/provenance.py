@@ -50,7 +50,7 @@ class Provenance:
     """A state of a repository.
 
     Attributes:
-        revision: the commit; empty if nothing is known.
+        revision: the commit; may be empty.
         branch: its branch.
         changed: whether files differ from the commit.
     """

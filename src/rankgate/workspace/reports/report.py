@@ -1,7 +1,7 @@
 """A report: one page from the documents of one or more results.
 
 First come the texts of queries and documents that a report shows. The report puts the verdict
-first, then the results and their inputs. A browser that is there prints a page as PDF.
+first, then the results and their inputs. An installed browser prints a page as PDF.
 """
 
 from __future__ import annotations
@@ -320,10 +320,10 @@ def print_pdf(page: str, browser: str | None = None) -> bytes:
 
     Args:
         page: HTML.
-        browser: the program; without it the first of `BROWSERS` that is there.
+        browser: the program; without it the first of `BROWSERS` that is installed.
 
     Raises:
-        UsageError: no browser is there, or it printed nothing; how to get one.
+        UsageError: no browser is installed, or it printed nothing; how to get one.
     """
     program = _find_browser(browser)
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:

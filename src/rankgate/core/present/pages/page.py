@@ -64,7 +64,7 @@ class Links:
     Attributes:
         tables: of each table, before its anchor; the files end in ``.csv`` and ``.json``.
         charts: of each chart, before its anchor; the files end in ``.svg`` and ``.png``.
-        query: the address of a query's own page; empty where it has none.
+        query: the address of a query's own page; may be empty.
         query_text: the text of a query, which stands with its id; empty where it is not known.
         document_title: the title of a document, which stands with its id; empty where it is not
             known.
@@ -123,7 +123,7 @@ def bars_html(block: Bars, query: Callable[[str], str]) -> str:
 
     Args:
         block: the bars.
-        query: the address of a query's own page; empty where it has none.
+        query: the address of a query's own page; may be empty.
     """
     values = [bar.value for bar in block.bars]
     ticks = axis_ticks(min(0.0, *values), max(0.0, *values))
@@ -219,7 +219,7 @@ def document_page(document: Document, links: Links = NO_LINKS) -> str:
     """The whole page.
 
     Each section and each opened query has an anchor; the script sorts and filters tables, keeps
-    what is asked of them in the address, and opens the query that a link names.
+    their settings in the address, and opens the query that a link names.
 
     Args:
         document: its content.

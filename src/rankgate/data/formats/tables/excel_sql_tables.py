@@ -118,7 +118,7 @@ def choose_table(names: Sequence[str], source: InputFile, noun: str) -> str:
         noun: the word for a table in errors.
 
     Raises:
-        InputError: there is none, no such one, or several; with the paths to copy.
+        InputError: no sheet, no sheet of this name, or several; with the paths to copy.
     """
     if source.table in names:
         return source.table

@@ -42,7 +42,7 @@ def read_judgments(source: InputFile, form: str) -> Qrels:
         form: its format, as logs call it.
 
     Raises:
-        InputError: what is wrong, with file and line.
+        InputError: a file cannot be read; the message names file and line.
     """
     if form == "lists" and source.head(_MARK).removeprefix(BOM).lstrip()[:1] in (b"{", b"["):
         problem = "JSON, where lines of user: item item are needed; check the format."

@@ -333,7 +333,7 @@ def choose_part(
         columns: the columns of judgments that the format holds and few formats do.
 
     Raises:
-        UsageError: the format holds none of the parts that are there.
+        UsageError: the format holds none of the available parts.
     """
     parts = [part_name for part_name in holds if part_name in contents.parts]
     if not parts:
@@ -437,7 +437,7 @@ _TYPES = {
 
 
 def find_run_columns(names: Sequence[str]) -> dict[str, str]:
-    """Map our names of such columns and of the query's to the file's; empty if there is none.
+    """Map our names of such columns and of the query's to the file's; may be empty.
 
     >>> find_run_columns(["qid", "docid", "score", "latency_ms"])
     {'query_id': 'qid', 'latency_ms': 'latency_ms'}

@@ -124,7 +124,7 @@ class _Table:
         return self._at + offset if offset else 0
 
     def has(self, field: int) -> bool:
-        """True if the field is there."""
+        """True if the field exists."""
         return bool(self._field_offset(field))
 
     def byte(self, field: int) -> int:

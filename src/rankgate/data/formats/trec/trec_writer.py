@@ -67,7 +67,7 @@ def write_judgments(
         kept_columns: the columns among them that few formats have.
 
     Raises:
-        InputError: there are none, or two ids that would become one.
+        InputError: no documents, or two ids that would become one.
     """
     qrels = contents.judgments("")
     fitted_ids = _WritableIds()

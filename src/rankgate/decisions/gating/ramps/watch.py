@@ -135,8 +135,8 @@ def watch(
     Every step of the ramp that has begun is decided by its own days: intervals hold at every look,
     so that one may look on each of them. A step passes when the rules that it names pass (in the
     last one all that block), none that blocks fails, and it has had its days and units; then the
-    next share is allowed. A rule that fails stops the ramp. What the error budget leaves to the
-    ramp is shared by its steps.
+    next share is allowed. A rule that fails stops the ramp. The steps of the ramp share its
+    part of the error budget.
 
     Args:
         policy: a policy with ``[experiment]`` and rules on KPIs.

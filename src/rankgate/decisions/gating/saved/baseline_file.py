@@ -257,9 +257,9 @@ def append_look(path: Path, look: Mapping[str, Any]) -> None:
 def number_look(earlier_looks: Sequence[Mapping[str, Any]], candidate: ScoredRun) -> LookNumber:
     """The number of this look at the candidate, among looks at these queries.
 
-    A look counts if it was at some of the same queries, regardless of later judgments. To look
-    at the same run by the same judgments again is the same look. Looks of older versions, without
-    fingerprints, count where the judgments are the same.
+    A look counts if it was at some of the same queries, regardless of later judgments. Looking
+    at the same run with the same judgments again counts as the same look. Looks of older versions,
+    without fingerprints, count where the judgments are the same.
     """
     candidate_lists = fingerprints(candidate)
     runs: list[tuple[str, str]] = []

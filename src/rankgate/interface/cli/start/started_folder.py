@@ -291,8 +291,8 @@ class StartedFile:
 
     Attributes:
         path: from the folder.
-        status: whether it was written, or was there before and is as it was; missing is a sample
-            that would not fit the data that were there.
+        status: whether it was written, or was there before and is as it was; a sample is left
+            out if it would not fit the existing data.
         purpose: what it is for.
     """
 
@@ -303,7 +303,7 @@ class StartedFile:
 
 @dataclass(frozen=True)
 class StartedFolder(Result):
-    """What ``init`` wrote.
+    """The files that ``init`` wrote.
 
     Attributes:
         folder: where.
@@ -341,7 +341,7 @@ def started_folder_document(result: StartedFolder) -> Document:
 
 
 def _missing_files_advice(result: StartedFolder) -> str:
-    """Advice about samples that were not written; empty if there are none."""
+    """Advice about samples that were not written; may be empty."""
     missing_paths = [file.path for file in result.files if file.status == "missing"]
     if not missing_paths:
         return ""
@@ -354,9 +354,9 @@ def _missing_files_advice(result: StartedFolder) -> str:
 def init(
     folder: str | Path = ".", user: str | None = None, *, ci: str | None = None
 ) -> StartedFolder:
-    """Write a starting folder; files that are there stay as they are.
+    """Write a starting folder; existing files stay as they are.
 
-    Where some of the data are there, no samples are written: they would not fit.
+    If some of the data exist, no samples are written: they would not fit.
 
     Args:
         folder: where; made if it is missing.

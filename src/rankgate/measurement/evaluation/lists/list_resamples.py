@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def relevant_judgments(judged: Qrels, items: pl.Series) -> Qrels | None:
-    """Judgments of some items, for users with a relevant one of them; None if there are none.
+    """Judgments of some items, for users with a relevant one of them, or None.
 
     Args:
         judged: one grade a document.

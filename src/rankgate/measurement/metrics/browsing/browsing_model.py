@@ -193,7 +193,7 @@ def user_model(
 
     Raises:
         UsageError: when values are computed: the function gives a chance outside [0, 1], or
-            users never stop, whatever they gain.
+            users never stop, for any gain.
 
     >>> from rankgate.measurement.metrics.judged_block import block
     >>> half = user_model("half", lambda seen: np.full(seen.gain.shape, 0.5), title="As RBP.")

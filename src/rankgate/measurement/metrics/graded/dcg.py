@@ -168,8 +168,8 @@ def ndcg(
         highest: the highest grade there may be; None is any.
 
     Returns:
-        ``(T,)``; NaN where no judged document is worth anything, 0 where only the
-        ideal that was asked for is worth nothing.
+        ``(T,)``; NaN if no judged document has a gain, 0 if
+        only the requested ideal has none.
 
     Raises:
         InputError: a negative grade, or a single document, where those are refused; a grade

@@ -48,11 +48,11 @@ def average_grade(
         cutoff: k; without it the whole list counts.
         gain: what a grade is worth; an unjudged document is worth nothing.
         denominator: all k places, even where the list is shorter (`cutoff`); the documents
-            that are there (`returned`); or those that are judged (`judged`), so that the
+            returned (`returned`); or those that are judged (`judged`), so that the
             unjudged are left out instead of counted as 0.
 
     Returns:
-        ``(T,)``; NaN where there is nothing to divide by.
+        ``(T,)``; NaN for a divisor of 0.
 
     >>> from rankgate.measurement.metrics.judged_block import block
     >>> average_grade(block([[3, None, 0]]), cutoff=2)
@@ -99,7 +99,7 @@ def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Flo
         rel: the smallest grade that counts as relevant.
 
     Returns:
-        ``(T,)``; 0 where there is nothing to find.
+        ``(T,)``; 0 if no document is relevant.
 
     >>> from rankgate.measurement.metrics.judged_block import block
     >>> hits(block([[1, 0, 2]]), cutoff=2)

@@ -62,11 +62,11 @@ def list_coverage(lists: Listed) -> Floats:
 
 
 def full_lists(lists: Listed, *, cutoff: Cutoff | None = None) -> Floats:
-    """1 for a list that has as many items as were asked for, ``(T,)``.
+    """1 for a list that has as many items as requested, ``(T,)``.
 
     Args:
         lists: the lists.
-        cutoff: how many items were asked for; 1 if not given.
+        cutoff: the number of items requested; 1 if not given.
 
     >>> full_lists(Listed(np.array([[0, 1], [0, -1]]), 4), cutoff=2)
     array([1., 0.])

@@ -513,7 +513,7 @@ def masked_mean(values: Floats, is_counted: Flags) -> Floats:
 
 
 def safe_ratio(numerator: Floats, denominator: Floats | Codes) -> Floats:
-    """``part / whole``, NaN where there is nothing to divide by."""
+    """``part / whole``, NaN for a divisor of 0."""
     quotient: Floats = np.full(np.shape(numerator), np.nan)
     np.divide(numerator, denominator, out=quotient, where=np.asarray(denominator) > 0)
     return quotient

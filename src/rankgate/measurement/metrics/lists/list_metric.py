@@ -159,8 +159,8 @@ class ListMetric(Metric):
     def values(self, lists: Listed) -> Floats:
         """One value a list, ``(T,)``; for ``ratio`` the terms, ``(T, M)``.
 
-        A metric that needs to know what is relevant has no value, and no terms, for users of
-        whom nothing is judged.
+        A metric that needs relevant items has no value, and no terms, for
+        users without judgments.
 
         Raises:
             UsageError: something is needed that is not there.

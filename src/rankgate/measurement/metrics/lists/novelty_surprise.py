@@ -42,7 +42,7 @@ def novelty(lists: Listed, *, of: Of = "people", unknown: Unknown = "leave_out")
         lists: the lists.
         of: the chance that one of the people knows the item (Zhou, rexmex, evidently), or that an
             interaction is with it (elliot's EFD).
-        unknown: items that no person knows are left out, as novel as an item that one
+        unknown: items unknown to everyone are left out, as novel as an item that one
             knows (`cap`), or count 0 (`zero`: recommenders).
 
     Returns:
@@ -93,7 +93,7 @@ def expected_free_discovery(
         discount: d(r) = 1/log₂(r + 1), or 1.
         of: p is the share of the interactions, or of the people.
 
-    An item that no person knows is as novel as an item that one person knows.
+    An item unknown to everyone is as novel as an item known to one person.
 
     >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([3, 1]), people=3)
     >>> expected_free_discovery(shown, discount="none").round(4)

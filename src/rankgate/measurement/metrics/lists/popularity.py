@@ -66,7 +66,7 @@ def popularity(lists: Listed, *, unknown: Literal["leave_out", "zero"] = "leave_
 
     Args:
         lists: the lists.
-        unknown: items that no person knows are left out (evidently), or count 0 (RecBole,
+        unknown: items unknown to everyone are left out (evidently), or count 0 (RecBole,
             elliot).
 
     >>> popularity(Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4))
@@ -126,7 +126,7 @@ def relative_lift(sums: Floats) -> float:
 def popularity_rank(lists: Listed) -> Floats:
     """Mean rank by popularity of the items of a list, as a share, ``(T,)``.
 
-    1 is the most popular item, 0 one that no person knows; items that are equally popular
+    1 is the most popular item, 0 is unknown to everyone; items that are equally popular
     share the mean of their ranks.
 
     >>> popularity_rank(Listed(np.array([[0, 1]]), 3, seen=np.array([4, 1, 0])))
@@ -303,7 +303,7 @@ def ips_hits(
         IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )
 
     Args:
-        lists: the lists; an item that no person knows has weight 0.
+        lists: the lists; an item unknown to everyone has weight 0.
         cap: the most that a hit weighs, so that one rare item does not decide.
         normalised: over what all relevant items of the user weigh (SNIPS).
 

@@ -177,7 +177,7 @@ def fair_top_k(
 
     Args:
         lists: the lists; items without a group count as not protected.
-        p: the share of the protected that is asked for.
+        p: the required share of the protected.
         alpha: of the test, for each prefix.
         adjust: whether alpha is that of all prefixes together: each is tested at the greatest
             level at which a fair ranking fails anywhere with a chance of at most alpha.

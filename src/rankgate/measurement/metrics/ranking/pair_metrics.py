@@ -288,7 +288,7 @@ def coverage_error(judged: Judged, *, rel: float = 1) -> Floats:
         rel: the smallest grade that counts as relevant.
 
     Returns:
-        ``(T,)``; NaN where nothing is relevant.
+        ``(T,)``; NaN if no document is relevant.
 
     >>> from rankgate.measurement.metrics.judged_block import block
     >>> coverage_error(block([[1, 0, 1, 0]]))

@@ -70,7 +70,7 @@ def evidence_precision(
 
         EvidenceP = relevant documents shown, each once / documents shown, each once
 
-    Arguments, errors and what has no value as of `EvidenceR`; 0 where nothing is shown.
+    Arguments, errors and what has no value as of `EvidenceR`; 0 if no document is shown.
 
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
     >>> evidence_precision(sequences([[[("a", 1), ("b", 0)], [("a", 1), ("c", 0)]]])).round(4)

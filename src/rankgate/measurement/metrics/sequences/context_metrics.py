@@ -121,7 +121,7 @@ def redundancy(
             are the same, too.
 
     Returns:
-        ``(G,)``; NaN where nothing is shown.
+        ``(G,)``; NaN if no document is shown.
 
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
     >>> redundancy(sequences([[[("a", 1), ("b", 0)], [("a", 1), ("c", 0)]]]))  # a twice

@@ -222,7 +222,7 @@ def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[Any]) -> li
 
 
 def _longer_name(index: int, paths: dict[int, Path], name: str) -> str | None:
-    """A unique name: with folders, or the file's name; None if there is none.
+    """A unique name: with folders, or the file's name, or None.
 
     The same file twice, and a file next to another of the same name, have none.
     """

@@ -1,4 +1,4 @@
-"""The named conventions: one value a tool, loaded when it is asked for."""
+"""The named conventions: one value a tool, loaded on first use."""
 
 from __future__ import annotations
 

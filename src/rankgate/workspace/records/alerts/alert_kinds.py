@@ -36,7 +36,7 @@ class WatchedSeries:
     Attributes:
         points: of one metric, system and slice, the oldest first.
         moment: of the check.
-        per_query: gives the values per query of a point's record; None where it has none.
+        per_query: gives the values per query of a point's record, or None.
     """
 
     points: Sequence[Point]
@@ -46,14 +46,14 @@ class WatchedSeries:
 
 @dataclass(frozen=True)
 class AlertKind(Declared):
-    """A kind of alert: all that the check knows about it is declared here.
+    """A kind of alert: everything that the check uses is declared here.
 
     Attributes:
         name: how rules call it.
         title: what it demands, in a sentence.
         takes: its own parameters, in addition to those that every rule has.
-        decide: a rule and a series to its outcome: an alert is there while it fails, and over when
-            it passes.
+        decide: a rule and a series to its outcome: an alert is open while it fails, and closed
+            when it passes.
         one_of: parameters; exactly one must be given.
         any_of: parameters; one or more must be given.
     """
@@ -69,7 +69,7 @@ class AlertKind(Declared):
         return {parameter.name: parameter for parameter in self.takes}
 
     def problem(self, values: Mapping[str, Any]) -> str | None:
-        """The problem with values that are valid one by one; None if there is none."""
+        """The problem with values that are valid one by one, or None."""
         given_names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(given_names.intersection(self.one_of)) != 1:
             return f"give {' or '.join(self.one_of)}, one of them."

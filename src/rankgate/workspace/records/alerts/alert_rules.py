@@ -158,7 +158,7 @@ def _read_channels(file: TomlFile) -> dict[str, Channel]:
 
 
 def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The invalid key and its problem; None if there is none."""
+    """The invalid key and its problem, or None."""
     if "url" in values:
         if not re.match(r"https?://[^/\s@]+(/\S*)?$", values["url"]):
             return "url", "url is an address such as https://hooks.example.org/rankgate."

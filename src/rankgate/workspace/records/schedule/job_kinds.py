@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobKind(Declared):
-    """A kind of job: all that a run knows about it is declared here.
+    """A kind of job: everything that a run uses is declared here.
 
     Attributes:
         name: how jobs call it.

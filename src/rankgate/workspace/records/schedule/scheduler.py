@@ -48,7 +48,7 @@ _SIGN, _LOOK, _MOST = 20.0, 0.2, 20_000
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The result of a run's commands: the log, and the error; empty if there is none."""
+    """The result of a run's commands: the log, and the error; may be empty."""
 
     log: str
     error: str
@@ -186,7 +186,7 @@ class _RunWorker:
     def _command(
         self, arguments: list[str], log: IO[bytes], limit: float, accepted_codes: frozenset[int]
     ) -> str:
-        """Run a command; return the problem with how it ended, empty if there is none."""
+        """Run a command; return the problem with how it ended; may be empty."""
         environ = os.environ | {
             STORE_VARIABLE: self.store.url.render_as_string(hide_password=False),
             "RANKGATE_PROJECT": self.project,

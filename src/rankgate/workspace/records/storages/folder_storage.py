@@ -184,14 +184,14 @@ class FolderStorage:
         return {"inputs": inputs, "convention": inputs.get("convention")}
 
     def run(self, sha256: str) -> Run | None:
-        """The saved run with a hash; None if there is none."""
+        """The saved run with a hash, or None."""
         table = self._input(sha256)
         if table is None:
             return None
         return Run(sha256[:_HASH_LENGTH], lambda: iter([table]), place=Origin(self.name))
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """The saved judgments with a hash; None if there are none."""
+        """The saved judgments with a hash, or None."""
         table = self._input(sha256)
         return None if table is None else Qrels(table, sha256[:_HASH_LENGTH])
 

@@ -62,11 +62,11 @@ class RecordStorage(Protocol):
         ...
 
     def run(self, sha256: str) -> Run | None:
-        """The saved run with a hash; None if there is none."""
+        """The saved run with a hash, or None."""
         ...
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """The saved judgments with a hash; None if there are none."""
+        """The saved judgments with a hash, or None."""
         ...
 
     def close(self) -> None:

@@ -110,7 +110,7 @@ class StoreStorage:
         return {"inputs": inputs, "convention": inputs.get("convention")}
 
     def run(self, sha256: str) -> Run | None:
-        """The saved run with a hash; None if there is none."""
+        """The saved run with a hash, or None."""
         store = self.project.store
         with store.read() as connection:
             for stored_run in runs.list_runs(connection, self.project.number, archived=True):
@@ -119,7 +119,7 @@ class StoreStorage:
         return None
 
     def qrels(self, sha256: str) -> Qrels | None:
-        """The saved judgments with a hash; None if there are none."""
+        """The saved judgments with a hash, or None."""
         store, number = self.project.store, self.project.number
         with store.read() as connection:
             for stored_judgments in judgments.list_judgments(connection, number, archived=True):

@@ -102,7 +102,7 @@ class QueryValues:
 
 
 def read_query_values(request: WebRequest, record: Record | Point) -> QueryValues | None:
-    """The values per query of a record, or of a point's; None where it has none."""
+    """The values per query of a record, or of a point's, or None."""
     if record.per_query is None:
         return None
 

@@ -358,7 +358,7 @@ def _read_series(
     """The requested points, and the annotations.
 
     Raises:
-        Refused: there are none.
+        Refused: no series.
     """
     fields, project = request.values, request.project.id
     points = series.list_points(

@@ -53,7 +53,7 @@ class OidcSettings:
 
     Attributes:
         issuer: the provider's address, as its tokens name it.
-        client_id: what the provider knows this server as.
+        client_id: this server's id at the provider.
         client_secret: what the provider gave it; empty for a public client.
         title: of the provider, on the button.
         scopes: that are asked for.

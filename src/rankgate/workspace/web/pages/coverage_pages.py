@@ -364,7 +364,7 @@ def read_people_ratings(request: WebRequest, batch: int | None = None) -> Rating
     """The ratings without final words, which are not the opinion of a rater.
 
     Raises:
-        InputError: there are none.
+        InputError: no ratings.
     """
     with request.store.read() as connection:
         all_ratings = ratings.read_ratings(

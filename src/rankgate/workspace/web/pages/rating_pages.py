@@ -495,7 +495,7 @@ def _make_filter(
 
 
 def reset_answers(request: WebRequest) -> ActionReply:
-    """Take a rater's answers back, so that the pairs are asked again; the ratings stay as facts."""
+    """Withdraw a rater's answers, so that the pairs come again; the ratings stay as facts."""
     fields = request.values
     project = request.project.id
     with request.store.write() as connection:
