@@ -97,7 +97,7 @@ def unused_blobs(store: Store) -> tuple[tuple[str, ...], int]:
 def _is_old(store: Store, name: str) -> bool:
     try:
         return store.blobs.age(name) > _MIN_AGE
-    except FileNotFoundError:  # only its row is there
+    except FileNotFoundError:  # only its row exists
         return True
 
 

@@ -272,7 +272,7 @@ def draw_chart(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | Non
         svg = picture.svg("light", words=words)
     except (MissingExtraError, UsageError):
         return None
-    return picture, _NAMESPACES.sub("", svg)  # a page knows them, and asks for no address
+    return picture, _NAMESPACES.sub("", svg)  # a page has them, and needs no address
 
 
 _COLOURS = {"pass": "#0a7d38", "fail": "#b3261e", "inconclusive": "#8a5a00"}

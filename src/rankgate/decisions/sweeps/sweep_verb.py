@@ -161,7 +161,7 @@ def sweep(
 def count_steps(plan: SweepLike, trials: int | None = None) -> int:
     """The number of steps of a sweep, to show progress."""
     sweep_plan = read_plan(plan)
-    timing = 1  # all points once more, in turn
+    timing = 1  # all points again, in turn
     if sweep_plan.settings.search == "grid":
         return len(sweep_plan.points) + timing
     return 1 + (trials or sweep_plan.settings.trials) + timing

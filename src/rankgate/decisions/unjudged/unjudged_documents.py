@@ -146,9 +146,9 @@ def pool_csv(result: HoleAnalysis, count: int) -> str:
 _NOTES = (
     "worst and best: every unjudged document against the candidate, and for it. condensed: "
     "unjudged documents taken out of the lists. expected: grades drawn {draws} times (seed {seed}) "
-    "by what judged documents at such ranks and of the query have, with what is not known about "
-    "that. {selection} flip: how probably judging them all changes what the "
-    "interval shows."
+    "from a model of the judged documents at such ranks and of the query, with its "
+    "uncertainty. {selection} flip: the probability that judging them all changes the "
+    "conclusion of the interval."
 )
 
 
@@ -299,7 +299,7 @@ def draw_holes(result: HoleAnalysis) -> Picture:
         f"Mean differences. Thin line: the range that grades of the unjudged documents among the "
         f"first {result.depth} can give. Thick line: 95% interval of the estimate; ring: the "
         "estimate. Tick: the measured difference. Flip: the probability that judging these "
-        "documents changes what the interval shows.",
+        "documents changes the conclusion of the interval.",
         count_queries(*(row["n"] for row in rows)),
         result.convention,
         tuple(rows),

@@ -126,7 +126,7 @@ def nights() -> Iterator[Night]:
 
 STORE, PROJECT = "store.db", "docs"
 HISTORY_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
-_MAX_TEXTS = 10  # documents of a list whose texts are kept
+_MAX_TEXTS = 10  # documents of a list with stored texts
 _RULES = """\
 [[rules]]
 id = "fall"

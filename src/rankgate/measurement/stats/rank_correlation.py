@@ -103,7 +103,7 @@ def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
     """
     estimate_levels, reference_levels = _levels_of_both(estimate, reference)
     is_undefined = np.isnan(estimate_levels).any() or np.isnan(reference_levels).any()
-    if is_undefined or len(estimate_levels) < 2:  # nothing is in any order
+    if is_undefined or len(estimate_levels) < 2:  # no pair has an order
         return float("nan")
     if ties == "a":
         return _tau_ap_a(estimate_levels, reference_levels)

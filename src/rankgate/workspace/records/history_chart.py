@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _SIZE = {"width": 560, "height": 260}
-_MAX_BANDS = 3  # systems whose intervals are drawn
+_MAX_BANDS = 3  # systems with intervals to draw
 _DASHES = {"break": [5, 3], "annotation": [2, 2]}
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.workspace.records.record import Recorded
 
 
-_RECORD_LENGTH = 12  # of a revision beside a new record
+_RECORD_LENGTH = 12  # of a revision next to a new record
 
 
 def recorded_document(result: Recorded) -> Document:

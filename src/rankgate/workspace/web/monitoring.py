@@ -170,7 +170,7 @@ class _StoreCollector(Collector):
                 rows.add_metric((name,), count)
         except RankgateError:
             is_up = 0
-        yield GaugeMetricFamily("rankgate_store_up", "Whether the database answers.", value=is_up)
+        yield GaugeMetricFamily("rankgate_store_up", "The state of the database.", value=is_up)
         yield rows
         yield states
         free = GaugeMetricFamily("rankgate_disk_free_bytes", "Free space.", labels=("place",))

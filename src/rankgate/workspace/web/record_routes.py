@@ -343,7 +343,7 @@ RECORD_ROUTES = (
         f"{_RECORDED_PATH}/{{record:int}}.json",
         VIEWING_ROLES,
         program_files.record_file,
-        "What is known of a record",
+        "Details of a record",
     ),
     Route(
         "recorded-file",

@@ -348,7 +348,7 @@ _PROJECT_ROUTES = (
             Field("priority", "Priority; higher is first", "whole", default="0"),
             Field("deadline", "Deadline", "moment"),
             Field("seed", "Seed of the order", "whole"),
-            Field("open", "Show what the pool knows, such as ranks (not blind)", "flag"),
+            Field("open", "Show the pool's fields, such as ranks (not blind)", "flag"),
         ),
         scope="manage",
     ),

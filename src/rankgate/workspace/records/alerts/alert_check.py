@@ -212,7 +212,7 @@ class _AlertWriter:
     def _fire(
         self, series_outcome: _SeriesOutcome, alert: Alert | None
     ) -> tuple[Alert, ChangeKind]:
-        if alert is not None and alert.record == series_outcome.record:  # the same record once more
+        if alert is not None and alert.record == series_outcome.record:  # the same record again
             return alert, ""
         rule, outcome = series_outcome.rule, series_outcome.outcome
         subject = " of ".join(filter(None, (rule["metric"], series_outcome.system)))
