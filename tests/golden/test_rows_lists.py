@@ -16,6 +16,7 @@ from rankgate.data import read_run
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.facet_input import block
 from rankgate.measurement.metrics.facet_metrics import alpha_ndcg
+from rankgate.measurement.metrics.lists import Listed
 from rankgate.measurement.metrics.lists.coverage_evenness import (
     coverage,
     entropy,
@@ -24,7 +25,7 @@ from rankgate.measurement.metrics.lists.coverage_evenness import (
 )
 from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.first_items import code_lists
+from rankgate.measurement.scoring.first_items import top_items
 from rankgate.measurement.stats.paired_tests import student_test
 from support.golden import rows
 
@@ -41,8 +42,10 @@ def run_of(row):
     return pl.DataFrame(entries, schema=["query_id", "doc_id", "score"], orient="row")
 
 
-def lists(row, catalogue):
-    return code_lists(read_run(run_of(row)), EACH, 10, catalogue=catalogue)
+def lists(row, catalogue=0):
+    run = run_of(row)
+    items, codes, _ = top_items(read_run(run), EACH, 10, run["query_id"].unique().sort())
+    return Listed(codes.astype(np.int64), max(len(items), catalogue))
 
 
 def p_of_identical_runs(row):
@@ -73,8 +76,8 @@ COMPUTED = {
     "2.10-0009": lambda row: entropy(lists(row, 4).sums()),
     "2.10-0010": lambda row: gini(lists(row, 4).sums()),
     "2.10-0013": p_of_identical_runs,
-    "2.10-0019": lambda row: round(100 * coverage(lists(row, [*"abcdefghijk"]).sums()), 2),
-    "2.10-0020": lambda row: personalization(lists(row, None).sums()),
+    "2.10-0019": lambda row: round(100 * coverage(lists(row, 11).sums()), 2),
+    "2.10-0020": lambda row: personalization(lists(row).sums()),
     "2.11-0106": lambda row: coverage(lists(row, 4).first(2).sums()),
 }
 """How each row is computed; RecBole divides entropy by the number of items shown."""

@@ -11,9 +11,13 @@ import pytest
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.presets import libraries_and_products, retrieval_tools
 from support.wording import raises
 
+PRODUCTS = (
+    *("quepid", "searchtweak", "elasticsearch", "opensearch", "rre"),
+    *("pyvespa", "haystack", "haystack-3.0", "mlflow", "phoenix", "rankquest"),
+)
+DOCUMENTS = ("guide", "esci", "esci-code", "note", "leaf")
 TWO = {"1": {"a": 1}, "2": {"b": 0}}
 FOUND = {"1": {"a": 1}, "2": {"b": 1}}
 UNGRADED = {"1": {"a": 1}, "2": {"c": 1}}
@@ -53,15 +57,11 @@ def test_the_best_document_of_rre_may_come_late_and_values_have_two_decimals():
 
 def test_a_rating_between_0_and_1_is_relevant_where_the_tool_says_above_0():
     qrels, run = {"1": {"a": 0.2}}, {"1": {"a": 1}}
-    names = [
-        convention.name
-        for convention in (
-            *libraries_and_products.PRODUCT_PRESETS,
-            *retrieval_tools.DOCUMENT_PRESETS,
-        )
-    ]
-    precisions = {name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"] for name in names}
-    assert [name for name in names if precisions[name] == 0] == [
+    precisions = {
+        name: evaluate(qrels, run, "P@1", name).runs[0].means["P@1"]
+        for name in (*PRODUCTS, *DOCUMENTS)
+    }
+    assert [name for name in precisions if precisions[name] == 0] == [
         *("searchtweak", "elasticsearch", "rankquest", "esci-code")
     ]
 
@@ -107,7 +107,7 @@ def test_a_rating_above_the_scale_is_refused_with_the_way_out():
 
 
 def test_the_tools_own_names_are_read():
-    for convention in libraries_and_products.PRODUCT_PRESETS:
+    for convention in map(CONVENTIONS.__getitem__, PRODUCTS):
         numbers = {"k": "10", "top": "4"}
         for spelling in convention.spellings:
             name = spelling.format(**numbers)
@@ -116,8 +116,9 @@ def test_the_tools_own_names_are_read():
 
 
 def test_each_says_where_it_can_be_read():
-    for convention in (*libraries_and_products.PRODUCT_PRESETS, *retrieval_tools.DOCUMENT_PRESETS):
-        assert CONVENTIONS[convention.name] is convention
+    for name in (*PRODUCTS, *DOCUMENTS):
+        convention = CONVENTIONS[name]
+        assert convention.name == name
         assert convention.title
         assert convention.source
 

@@ -25,51 +25,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.list_values import ListValues
 
 
-def code_lists(
-    run: Run,
-    how: Convention,
-    depth: int,
-    *,
-    catalogue: int | Iterable[str] | None = None,
-    seen: Mapping[str, int] | None = None,
-    people: int = 0,
-) -> Listed:
-    """The first items of every list of a run, in the order in which a convention puts them.
-
-    Args:
-        run: the run; it is read once, batch by batch, and only codes are kept.
-        how: the convention.
-        depth: K, the depth to which lists are compared.
-        catalogue: the items there are, or how many; those of ``seen`` and those shown are counted
-            with the items, and None is these alone.
-        seen: how many people each item was known to before.
-        people: how many people those are of.
-
-    Returns:
-        one list a query of the run, in byte order of the queries; empty ones where a query
-        returned nothing.
-
-    Raises:
-        InputError: as ``Run.batches``.
-    """
-    catalogue_ids = () if catalogue is None or isinstance(catalogue, int) else catalogue
-    names = GrowingIds(_strings([*catalogue_ids, *(seen or {})]).unique(maintain_order=True))
-    parts = _read_batches(run, names, how, depth)
-    empty = _strings([]) if run.queries is None else run.queries["query_id"]
-    all_queries = (
-        pl.concat([_strings([]), *(batch_lists.query_ids for batch_lists in parts), empty])
-        .unique()
-        .sort()
-    )
-    items = _join_batches(parts, all_queries).astype(np.int64)
-    size = max(len(names.ids), catalogue if isinstance(catalogue, int) else 0)
-    seen_counts = None
-    if seen is not None:
-        seen_counts = np.zeros(size, np.int64)
-        seen_counts[names.codes(_strings(seen))] = list(seen.values())
-    return Listed(items, size, seen_counts, people)
-
-
 def top_items(
     run: Run, how: Convention, depth: int, query_ids: pl.Series, *, everyone: bool = False
 ) -> tuple[pl.Series, ItemCodes, pl.Series]:

@@ -124,9 +124,6 @@ model_rules = sa.Table(
 )
 """Rules of projects for the documents of new runs: those after ``after_run``."""
 
-APPEND_ONLY = ("model_answers", "admissions")
-"""Tables of facts that are only added to."""
-
 
 blobs = sa.Table(
     "blobs",

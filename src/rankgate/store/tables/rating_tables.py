@@ -138,9 +138,6 @@ preferences = sa.Table(
 )
 """Preferences: the better of two documents or lists; ``none`` without a decision."""
 
-APPEND_ONLY = ("ratings", "preferences", "audit_log")
-"""Tables with rows that never change, and only `store.deletion` removes; triggers ensure it."""
-
 
 STRATEGIES = ("1", "2", "3", "agree")
 """Numbers of people that grade a pair; ``agree``: until two of them agree."""

@@ -103,9 +103,6 @@ comments = sa.Table(
 )
 """Comments of people on queries, records and the like; a later row withdraws one."""
 
-APPEND_ONLY = ("records", "record_values", "annotations", "comments")
-"""Tables of facts that are only added to."""
-
 
 ALERT_STATES = ("open", "acknowledged", "resolved")
 """States of an alert."""

@@ -483,17 +483,3 @@ RANKQUEST = Convention(
         "nDCG(linear)@{k}": "nDCG(gain='linear')@{k}",
     },
 )
-
-PRODUCT_PRESETS = (
-    QUEPID,
-    SEARCHTWEAK,
-    ELASTICSEARCH,
-    OPENSEARCH,
-    RRE,
-    PYVESPA,
-    HAYSTACK,
-    HAYSTACK_3_0,
-    MLFLOW,
-    PHOENIX,
-    RANKQUEST,
-)

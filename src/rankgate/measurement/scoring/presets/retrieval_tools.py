@@ -429,5 +429,3 @@ LEAF = Convention(
         "nDCG": {"gain": "signed"},
     },
 )
-
-DOCUMENT_PRESETS = (GUIDE, ESCI, ESCI_CODE, NOTE, LEAF)
