@@ -247,6 +247,7 @@ def serve(
         limit_concurrency=2_000,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=10,
+        timeout_worker_healthcheck=60,  # by default a busy worker is killed after 5 s
         h11_max_incomplete_event_size=32_768,
         http=PatientProtocol,
         ws="none",
