@@ -211,7 +211,7 @@ def test_links_and_sessions_end_with_the_password(store, ann, end):
             users.remove(connection, ann.id)
         assert all(one_time_secrets.find(connection, link, "password") is None for link in links)
         assert one_time_secrets.find(connection, pending, "sign-in") is None
-        assert sign_in.find_session(connection, session) is None
+        assert sign_in.by_session(connection, session, None) is None
 
 
 def test_a_new_password_leaves_the_second_factor(store, ann, factor):
@@ -236,7 +236,7 @@ def test_sessions_are_listed_and_ended(store, ann):
         assert (first.address, first.browser) == ("::1", "curl/8")
         assert sign_in.end_sessions(connection, ann.id, except_for=second.id) == 2
         assert sign_in.list_sessions(connection, ann.id) == [second]
-        assert sign_in.find_session(connection, secret) == second
+        assert sign_in.by_session(connection, secret, None).owner == second
         sign_in.begin_session(connection, ann.id, timedelta(0))
         sign_in.begin_session(connection, ann.id)  # deletes the one that is over
         is_own = sessions.c.user == ann.id
@@ -267,7 +267,7 @@ def test_a_session_goes_on_when_an_older_store_is_upgraded(url, tmp_path, monkey
         connection.execute(sa.insert(table).values(**values))
     assert upgrade_store(url)[1] == ("0008",)
     with Store.open(url) as store, store.write() as connection:
-        session = sign_in.find_session(connection, secret)
+        session = sign_in.by_session(connection, secret, None).owner
         assert (session.user, session.address, session.browser) == (1, "", "")
         assert not second_factors.has_second_factor(connection, 1)
         second_factors.begin(connection, 1)

@@ -83,7 +83,7 @@ def audit(
         table: a file with a table: CSV, Markdown or LaTeX. Rows are systems; the heads of columns
             are metrics, and one column or row may be the number of queries (n, queries, topics).
         queries: the number of queries, if the table does not have it.
-        columns: the metric of a column whose head is not a metric's name, by head.
+        columns: the metric of a column that is not named after a metric, by the column's head.
         grades: the highest grade, for nDCG.
         relevant: relevant documents of each query, where all have the same number.
         sd: the assumed standard deviation of per-query differences; usual ones are larger.

@@ -14,24 +14,19 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from rankgate.core.arrays import Floats  # noqa: TC001 - read at run time
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.evaluation.trec.trec_words import Relevance, atof, atol
-from rankgate.measurement.metrics.judged_block import (
-    Judged,
-    total,
-)
+from rankgate.measurement.metrics.judged_block import Judged, total
 from rankgate.measurement.metrics.metric_catalogue import CUTS, METRICS_BY_TREC_NAME
 from rankgate.measurement.metrics.metric_declaration import Metric
 from rankgate.measurement.metrics.preference_metrics import PrefsCompat
 from rankgate.measurement.metrics.ranking.average_precision import IPrec
-
-if TYPE_CHECKING:
-    from rankgate.core.arrays import Floats
 
 _SIGNS = "-0123456789>."
 """The sign of each digit: not in the pool, grades 0 to 9, higher, in the pool and unjudged."""
