@@ -105,7 +105,7 @@ def test_one_ranker_identifies_no_examination():
     searches = PackedSearches.pack(rows)
     for name in ("pbm", "pbm_harvest", "ubm"):
         estimates = MODELS[name].fit(searches, Settings())
-        assert "cannot be told apart" in estimates.refusal
+        assert "cannot be separated" in estimates.refusal
         result = online.judgments(searches, model=name, resamples=0)
         assert result.status == 3
         assert result.judged.is_empty()
