@@ -67,7 +67,7 @@ def test_what_a_model_saw_needs_its_judgments(run, tmp_path):
     paths[1].write_text("q Q0 a 1 1 new\n")
     result = run("eval", *map(str, paths), "--predicted-saw", "none")
     assert result.code == 2
-    assert "--predicted-saw names what the model" in result.err
+    assert "--predicted-saw names the queries that the model" in result.err
     second_result = run("eval", *map(str, paths), "--earlier", "old=none.run", "-m", "RR")
     assert second_result.code == 2
     assert "--earlier" in second_result.err

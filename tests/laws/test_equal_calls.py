@@ -23,7 +23,6 @@ CALLS = (
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """The folders of both processes, with a file for each verb."""
-    pytest.importorskip("duckdb")
     folders = [tmp_path_factory.mktemp(name) for name in ("threads", "shuffled")]
     processes = [
         subprocess.Popen(
