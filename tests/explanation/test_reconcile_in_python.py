@@ -59,7 +59,7 @@ def test_a_number_finds_who_gives_it():
 def test_a_number_that_nobody_gives_has_neighbours():
     result = rankgate.reconcile(QRELS, RUN, "nDCG@10", value="0.1234")
     assert not result.fits
-    assert "nothing that was tried gives it" in result._repr_html_()
+    assert "none of the conventions tried gives it" in result._repr_html_()
     assert result.nearest[0].metric in result._repr_html_()
 
 

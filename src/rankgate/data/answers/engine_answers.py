@@ -16,7 +16,7 @@ from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -132,7 +132,7 @@ class Answer:
 
     doc_ids: Sequence[str]
     scores: Sequence[float] | None = None
-    fields: Sequence[JsonObject] = ()
+    fields: Sequence[Mapping[str, Any]] = ()
     total: int | None = None
     repeated: int = 0
     shared: Mapping[str, int] = field(default_factory=dict)
