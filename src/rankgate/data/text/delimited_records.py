@@ -215,6 +215,8 @@ def _has_regular_quotes(data: bytes, separator: str) -> bool:
 
 
 def _parse_piece(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
+    if not piece.data.strip(b"\r\n"):  # blank lines would be rows of Polars first
+        return pl.DataFrame()
     mark_offset = find_inner_mark(piece.data)
     if (
         mark_offset is not None and piece.data.count(b'"', 0, mark_offset) % 2 == 0
