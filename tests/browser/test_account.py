@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from pyotp import TOTP
 
 from rankgate.store.people import sign_in, users
+from support.chromium import PICTURES, VIEWS
 from support.serving import PASSWORD, Visitor, served
 
 pytestmark = pytest.mark.slow
-PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
-VIEWS = (
-    ("desktop", 1280, False),
-    ("phone-dark", 390, True),
-    ("desktop-dark", 1280, True),
-    ("phone", 390, False),
-)
 ANN, NEW = "ann@example.org", "another long password"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 
 import pytest
@@ -11,17 +10,11 @@ from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
+from support.chromium import PICTURES, VIEWS
 from support.recorded import history
 from support.serving import PASSWORD, served
 
 pytestmark = pytest.mark.slow
-PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
-VIEWS = (
-    ("desktop", 1280, False),
-    ("phone-dark", 390, True),
-    ("desktop-dark", 1280, True),
-    ("phone", 390, False),
-)
 SHOP = "/projects/shop"
 OWN = ("about:blank", "data:")  # icons of the browser's own fields are data
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -17,10 +16,10 @@ from rankgate.store.people import sign_in, users
 from rankgate.store.records import records
 from rankgate.store.records.records import NewRecord, Value
 from rankgate.store.store import Store
+from support.chromium import PICTURES
 from support.serving import PASSWORD, Visitor, served
 
 pytestmark = pytest.mark.slow
-PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
 BEGIN = datetime(2026, 4, 1, 6, tzinfo=UTC)
 METRICS = ["nDCG@10", "P@5", "Judged@10"]
 

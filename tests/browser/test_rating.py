@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import os
 import sqlite3
 import subprocess
 import sys
@@ -15,16 +14,10 @@ import pytest
 from rankgate.interface.demo.demo_build import build
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.pool_sampling import PoolDesign
+from support.chromium import PICTURES, VIEWS
 from support.serving import PASSWORD, Visitor, started
 
 pytestmark = pytest.mark.slow
-PICTURES = os.environ.get("RANKGATE_PICTURES")  # a folder, to look at every screen
-VIEWS = (
-    ("desktop", 1280, False),
-    ("phone-dark", 390, True),
-    ("desktop-dark", 1280, True),
-    ("phone", 390, False),
-)
 PAIRS = 4
 WORDS = "document.querySelector('main').innerText"
 

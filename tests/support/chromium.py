@@ -13,6 +13,16 @@ from pathlib import Path
 from rankgate.workspace.reports.report import BROWSERS
 from support.waiting import PATIENCE
 
+PICTURES = os.environ.get("RANKGATE_PICTURES")
+"""A folder, to look at every screen."""
+VIEWS = (
+    ("desktop", 1280, False),
+    ("phone-dark", 390, True),
+    ("desktop-dark", 1280, True),
+    ("phone", 390, False),
+)
+"""The name, the width and the scheme (dark or not) of each form of a page."""
+
 
 def program():
     """The browser that is there, or None."""

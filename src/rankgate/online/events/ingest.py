@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 
@@ -181,8 +181,6 @@ def refuse_unusable(
 MANIFEST = "events.json"
 """The file of the folder that records what was read, and how."""
 
-TIME_ZONE_KEY: Final = "time_zone"
-"""Its key for the time zone of the mapping, for the days and weeks of the log."""
 
 _EXAMPLES = 5  # lines of each problem that are named
 
