@@ -118,7 +118,7 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
 
     Their terms are whole numbers or quarters, so that sums in any order are exact.
     """
-    from scipy.stats import rankdata
+    from rankgate.measurement.stats.rank_correlation import mean_ranks
 
     n, metrics, systems = values.shape
     rng = np.random.default_rng(seed)
@@ -127,7 +127,7 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
     means = np.round(
         (resample_counts @ flat_values / n).reshape(DRAWS, metrics, systems), 12
     )  # ties but for rounding
-    ranks = rankdata(means, axis=2)
+    ranks = mean_ranks(means)
     signs = np.zeros((DRAWS, metrics, metrics))
     short_ranks = ranks.astype(np.float32)  # whole or half numbers, which it holds exactly
     for system in range(systems - 1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.multiple_comparisons import anova
-from rankgate.measurement.stats.rank_correlation import product_moment, tau
+from rankgate.measurement.stats.rank_correlation import product_moment, tau_of_rows
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -182,24 +182,23 @@ def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitH
     if half < 1 or systems < 3:  # two systems correlate by ±1 whatever they are
         return SplitHalf(nan, nan, nan, nan, 0)
     rng = np.random.default_rng(seed)
-    correlations, orders = [], []
-    for _ in range(splits):
-        order = rng.permutation(n)
-        first_means, second_means = (
-            matrix[rows].mean(axis=0) for rows in (order[:half], order[half : 2 * half])
-        )
-        r = product_moment(first_means, second_means)
-        if np.isfinite(r) and r > -1:
-            correlations.append(spearman_brown(r))
-            orders.append(tau(first_means, second_means))
-    if not correlations:
+    orders = [rng.permutation(n) for _ in range(splits)]
+    first_means, second_means = (
+        np.stack([matrix[order[rows]].mean(axis=0) for order in orders])
+        for rows in (slice(half), slice(half, 2 * half))
+    )
+    r_values = np.array([*map(product_moment, first_means, second_means)])
+    is_defined = np.isfinite(r_values) & (r_values > -1)
+    if not is_defined.any():
         return SplitHalf(nan, nan, nan, nan, 0)
+    correlations = [spearman_brown(r) for r in r_values[is_defined].tolist()]
+    taus = tau_of_rows(first_means[is_defined], second_means[is_defined])
     low, high = np.quantile(correlations, [0.025, 0.975])
     return SplitHalf(
         float(np.mean(correlations)),
         float(low),
         float(high),
-        float(np.nanmean(orders)),
+        float(np.nanmean(taus)),
         len(correlations),
     )
 

@@ -6,12 +6,14 @@ Friedman's test compares several systems by their ranks, and Nemenyi's compariso
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.stats.paired_tests import PairedTest, as_columns
+from rankgate.measurement.stats.rank_correlation import mean_ranks, tie_ends
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -52,10 +54,9 @@ def _signed_rank_test(
     delta: Floats, zeros: Zeros, method: SignedRankMethod
 ) -> tuple[float, float, int]:
     from scipy.special import ndtr
-    from scipy.stats import rankdata
 
     differences = delta if zeros == "pratt" else delta[delta != 0]
-    ranks = rankdata(np.abs(differences))[differences != 0]
+    ranks = mean_ranks(np.abs(differences))[differences != 0]
     nonzero, sign = differences[differences != 0], np.sign(differences[differences != 0])
     if not len(nonzero):
         return 0.0, 1.0, 0
@@ -126,12 +127,11 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
         level: 1 minus the level of the critical difference.
     """
     from scipy.special import chdtrc, fdtrc
-    from scipy.stats import rankdata
 
     n, systems = matrix.shape
-    ranks = rankdata(-matrix, axis=1)
-    mean = ranks.mean(axis=0)
-    tie_sum = sum(float((counts**3 - counts).sum()) for counts in _ties(ranks))
+    low, high = tie_ends(-matrix)
+    mean = ((low + high) / 2).mean(axis=0)
+    tie_sum = float(((high - low + 1) ** 2 - 1).sum())  # t values in a tie of t: t³ − t
     scale = n * systems * (systems**2 - 1)
     uncorrected = 12 * n / (systems * (systems + 1)) * (mean**2).sum() - 3 * n * (systems + 1)
     nan = float("nan")
@@ -146,9 +146,10 @@ def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
     )
     f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
     error = np.sqrt(systems * (systems + 1) / (6 * n))
-    gap = np.abs(mean[:, None] - mean[None, :])
-    p = np.stack([range_tail(row, systems) for row in gap / error * np.sqrt(2)])
-    np.fill_diagonal(p, 1.0)
+    upper = np.triu_indices(systems, 1)
+    gap = np.abs(mean[upper[0]] - mean[upper[1]])
+    p = np.eye(systems)
+    p[upper] = p.T[upper] = range_tail(gap / error * np.sqrt(2), systems)
     critical = float(range_quantile(level, systems) / np.sqrt(2) * error)
     return Friedman(mean, chi, float(chdtrc(systems - 1, chi)), f, f_p, p, critical)
 
@@ -172,6 +173,7 @@ def range_tail(q: Floats, means: int) -> Floats:
     return np.asarray(np.clip(1 - power @ density, 0.0, 1.0), np.float64)
 
 
+@lru_cache
 def range_quantile(level: float, means: int) -> float:
     """The q with P(range < q) = level."""
     from scipy.optimize import brentq
@@ -180,7 +182,3 @@ def range_quantile(level: float, means: int) -> float:
         return float(range_tail(np.array([q]), means)[0]) - (1 - level)
 
     return float(brentq(gap, 0.0, 40.0, xtol=1e-12))
-
-
-def _ties(ranks: Floats) -> list[Floats]:
-    return [np.unique(row, return_counts=True)[1].astype(np.float64) for row in ranks]

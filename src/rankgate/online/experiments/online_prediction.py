@@ -14,6 +14,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.data.logs.item_tables import read_frame
+from rankgate.measurement.stats.rank_correlation import mean_ranks
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -348,12 +349,7 @@ def pearson(first: Floats, second: Floats) -> Floats:
 
 def spearman(first: Floats, second: Floats) -> Floats:
     """(...) Spearman's correlation along the last axis, ties with mean ranks."""
-    from scipy.stats import rankdata
-
-    return pearson(
-        np.asarray(rankdata(first, axis=-1), np.float64),
-        np.asarray(rankdata(second, axis=-1), np.float64),
-    )
+    return pearson(mean_ranks(first), mean_ranks(second))
 
 
 def reliability(values: Floats, error: Floats) -> Floats:
