@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter, deque
+from functools import cache
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
@@ -17,6 +18,12 @@ def path_pattern(path):
 _PATTERNS = [(route, path_pattern(route.path)) for route in ROUTES if route.method == "GET"]
 
 
+_SCRIPTS = re.compile("<(script|style)\\b.*?</\\1>", re.DOTALL)
+_LINKING = re.compile("</?(?:a|form|input|select|option)\\b[^>]*>[^<]*")
+"""What `_Links` looks at, with the text that follows; in attributes of our pages > is escaped."""
+
+
+@cache
 def route_of(path):
     """The route that reads a path, of a page or of one of its twins; None if there is none."""
     for end in ("", ".json", ".csv"):
@@ -59,10 +66,10 @@ class _Links(HTMLParser):
 
 
 def links_of(html):
-    """The addresses that a page leads to."""
+    """The addresses that a page leads to, each once."""
     parser = _Links()
-    parser.feed(html)
-    return parser.links
+    parser.feed("".join(_LINKING.findall(_SCRIPTS.sub("", html))))
+    return tuple(dict.fromkeys(parser.links))
 
 
 def crawl(visitor, *starts, most=3, files=True):
