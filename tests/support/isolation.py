@@ -52,9 +52,9 @@ def _changed(before, after):
 
 def _changed_modules(before):
     """Modules that are missing or others than before, and new ones from other folders."""
-    now = dict(sys.modules)
-    if now == before:  # after most tests; thousands of modules are compared in C
+    if sys.modules == before:  # after most tests; thousands of modules are compared in C
         return set()
+    now = dict(sys.modules)
     names = {name for name, module in before.items() if now.get(name) is not module}
     return names | {name for name in now.keys() - before.keys() if not _lasting(now[name])}
 
