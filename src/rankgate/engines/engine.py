@@ -184,6 +184,14 @@ class Engine(ABC):
             UsageError: a setting is wrong.
         """
 
+    def addresses(self) -> tuple[str, ...] | None:
+        """Every ``host:port`` that it connects to; None where only its own code knows them.
+
+        Raises:
+            UsageError: an address that cannot be read; a secret of it that is not set.
+        """
+        return None
+
     def refuse_unknown(self, used: Iterable[str], *more: str) -> None:
         """Refuse names of a request that have no value.
 

@@ -23,6 +23,10 @@ from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import Secrets, fill, template_names
 
 _CONNECT = 10  # seconds
+_PORT = "5432"
+_CONNECTION_KEYWORDS = frozenset(
+    {"host", "port", "dbname", "user", "password", "sslmode", "connect_timeout", "application_name"}
+)
 _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE
 _DENIED_CLASSES = ("28", "42")  # login, and names that are not there
 _PYTHON_PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -76,6 +80,32 @@ class PostgreSql(Engine):
         if "query" not in used_names:
             raise UsageError("the statement does not hold %(query)s.", code="invalid-engine")
         self.refuse_unknown(used_names)
+
+    def addresses(self) -> tuple[str, ...]:
+        """Every host of the connection string, which says host, user and password itself.
+
+        What it leaves out would come from the environment of the process; other keywords read
+        files or lead elsewhere.
+        """
+        require("PostgreSQL needs psycopg", "psycopg")
+        from psycopg import ProgrammingError, conninfo
+
+        try:
+            keywords = conninfo.conninfo_to_dict(Secrets().resolved(self.dsn))
+        except ProgrammingError:
+            problem = "the connection string cannot be read; write host=… dbname=… user=…"
+            raise UsageError(problem, code="invalid-engine") from None
+        for name in ("host", "user", "password"):
+            if not keywords.get(name):
+                problem = f"the connection string has no {name}."
+                raise UsageError(problem, code="invalid-engine")
+        if unknown_names := sorted(set(keywords) - _CONNECTION_KEYWORDS):
+            problem = f"the connection string may not hold {unknown_names[0]}."
+            raise UsageError(problem, code="invalid-engine")
+        hosts = str(keywords["host"]).split(",")
+        ports = str(keywords.get("port") or _PORT).split(",")
+        ports = ports if len(ports) == len(hosts) else ports[:1] * len(hosts)
+        return tuple(f"{host.lower()}:{port}" for host, port in zip(hosts, ports, strict=True))
 
     def uses(self) -> frozenset[str]:
         """The names of the statement."""
@@ -211,6 +241,11 @@ class _Session(Connection):
         )
 
 
+def _authorize(action: int, *_: str | None) -> int:
+    """Refuse other files: a statement can read them, and write them, by attaching them."""
+    return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
+
+
 _WORD = re.compile(r"\w+")
 _COLON_PARAMETER = re.compile(r":(\w+)")
 _COUNTER = 24  # the offset of a file's change counter
@@ -243,6 +278,10 @@ class Sqlite(Engine):
     weights: list[Any] = field(default_factory=list)
     sql: str | None = None
 
+    def addresses(self) -> tuple[str, ...]:
+        """None: it reads its file only."""
+        return ()
+
     def check(self) -> None:
         """Refuse neither, or both, of a table and a statement."""
         if (self.table is None) == (self.sql is None):
@@ -255,6 +294,7 @@ class Sqlite(Engine):
         try:
             database = sqlite3.connect(uri, uri=True, timeout=self.timeout, check_same_thread=False)
             database.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+            database.set_authorizer(_authorize)
             if self.sql is not None:
                 self._refuse_unbound(database, self.sql)
         except sqlite3.Error as error:

@@ -27,7 +27,12 @@ from rankgate.data.answers.engine_answers import (
 from rankgate.data.answers.engine_products import ELASTICSEARCH
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, template_names
-from rankgate.engines.requests.transport import Transport, request_json, with_partial
+from rankgate.engines.requests.transport import (
+    Transport,
+    request_json,
+    server_address,
+    with_partial,
+)
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -92,6 +97,10 @@ class Http(Engine):
             )
         if self.body is not None and self.method == "GET":
             raise UsageError('a body needs method = "POST".', code="invalid-engine")
+
+    def addresses(self) -> tuple[str, ...]:
+        """The server of the URL."""
+        return (server_address(Secrets().resolved(self._url[0])),)
 
     @property
     def shape(self) -> Shape:
@@ -212,9 +221,9 @@ class OpenSearch(Engine):
     params: dict[str, Any] = field(default_factory=dict)
     id: str | None = None
     user: str | None = None
-    password: str | None = None
-    api_key: str | None = None
-    bearer: str | None = None
+    password: str | None = field(default=None, metadata={"secret": True})
+    api_key: str | None = field(default=None, metadata={"secret": True})
+    bearer: str | None = field(default=None, metadata={"secret": True})
     headers: dict[str, Any] = field(default_factory=dict)
     ca: str | None = field(default=None, metadata={"path": True})
 
@@ -230,6 +239,10 @@ class OpenSearch(Engine):
         self.refuse_unknown(used_names)
         if self.body is not None and "query" not in used_names:
             raise UsageError("the body does not hold {{query}}.", code="invalid-engine")
+
+    def addresses(self) -> tuple[str, ...]:
+        """The cluster."""
+        return (server_address(Secrets().resolved(self.url)),)
 
     def uses(self) -> frozenset[str] | None:
         """The names of the body; a stored template gets every parameter."""

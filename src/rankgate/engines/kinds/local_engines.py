@@ -274,6 +274,10 @@ class Tantivy(Engine):
     boosts: dict[str, Any] = field(default_factory=dict)
     every: bool = False
 
+    def addresses(self) -> tuple[str, ...]:
+        """None: it reads its folder only."""
+        return ()
+
     def check(self) -> None:
         """Refuse names without a value."""
         self.refuse_unknown(template_names(self.boosts))

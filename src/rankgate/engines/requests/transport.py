@@ -233,6 +233,23 @@ def refuse_invalid_url(url: str) -> None:
         )
 
 
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def server_address(url: str) -> str:
+    """The server of a URL as ``host:port``.
+
+    >>> server_address("https://Search.example.org/shop"), server_address("http://[::1]:9200")
+    ('search.example.org:443', '::1:9200')
+
+    Raises:
+        UsageError: the URL is not valid, or holds more than host and path.
+    """
+    refuse_invalid_url(url)
+    base = urlsplit(url)
+    return f"{base.hostname}:{base.port or _DEFAULT_PORTS[base.scheme]}"
+
+
 def _refuse_host(host: str) -> None:
     """Refuse hosts that the environment does not allow, where it names some."""
     allowed = {host_name.strip() for host_name in os.environ.get(HOSTS, "").split(",")} - {""}

@@ -196,6 +196,13 @@ def change(connection: Connection, project: int, **values: Any) -> Project:
     return get(connection, project)
 
 
+def change_settings(connection: Connection, project: int, settings: Mapping[str, Any]) -> None:
+    """Change some settings, without losing others that are changed at the same time."""
+    lock(connection, project)
+    merged_settings = dict(get(connection, project).settings) | dict(settings)
+    change(connection, project, settings=merged_settings)
+
+
 def clear_name(connection: Connection, project: int) -> None:
     """Clear the name of a deleted project's row, so that the name is free again."""
     values = {"name": f"{_DELETED_PREFIX}{project}", "title": "", "description": "", "settings": {}}

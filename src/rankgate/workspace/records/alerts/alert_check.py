@@ -300,8 +300,7 @@ def set_rules(
         InputError: they cannot be read; with the line.
     """
     rules = read_rules(text, source)
-    settings = dict(projects.get(connection, project).settings) | {"alerts": text}
-    projects.change(connection, project, settings=settings)
+    projects.change_settings(connection, project, {"alerts": text})
     audit.record(
         connection,
         actor,

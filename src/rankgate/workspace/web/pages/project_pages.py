@@ -211,8 +211,7 @@ def set_metric(request: WebRequest) -> ActionReply:
     if metric and metric not in list_metric_names(request):
         raise invalid_value("metric", f"no evaluation of the project recorded {metric!r}")
     with request.store.write() as connection:
-        settings = dict(request.project.settings) | {"metric": metric}
-        projects.change(connection, request.project.id, settings=settings)
+        projects.change_settings(connection, request.project.id, {"metric": metric})
         request.record(connection, "project.metric", metric)
     return ActionReply(request.project_path("setup"), {"metric": metric})
 
@@ -253,8 +252,7 @@ def set_display(request: WebRequest) -> ActionReply:
     fields = request.values
     display: dict[str, Json] = {name: (fields[name] or "").split() for name in ("fields", "images")}
     with request.store.write() as connection:
-        settings = dict(request.project.settings) | display
-        projects.change(connection, request.project.id, settings=settings)
+        projects.change_settings(connection, request.project.id, display)
         request.record(connection, "project.display", "", **display)
     return ActionReply(request.project_path("setup"), display)
 
