@@ -7,6 +7,7 @@ takes an engine's results for every query, as a run.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ from rankgate.engines.engine_checks import check_engine, engines
 from rankgate.engines.snapshots.compare_engines import compare_engines
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.engines.snapshots.snapshot_verb import snapshot
+from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
@@ -83,7 +85,6 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
     "--output",
     "target",
     metavar="RUN",
-    required=True,
     type=click.Path(),
     help="The file of the run.",
 )
@@ -107,16 +108,23 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 )
 @verb_options(compare_engines, "seed N")
 @shared_options.from_formats("queries queries")
+@store_options.in_project()
+@click.option(
+    "--save-as", metavar="NAME", help="Keep the run in the project under this name, without -o."
+)
 @with_record_option
 @shared_options.form(*FORMS)
 def snapshot_command(
     engine: str,
     queries: str,
-    target: str,
+    target: str | None,
     form: str,
     baseline: str | None,
     baseline_output: str | None,
     seed: int,
+    store: str | None,
+    project: str | None,
+    save_as: str | None,
     **options_of_snapshot: Any,
 ) -> None:
     """Send every query to the engine of ENGINE.toml, and write its results as RUN.
@@ -125,18 +133,33 @@ def snapshot_command(
     goes on. Exits with 3 if the engine is down before all queries are sent, or no query
     was answered.
 
+    With --project, ENGINE is the name of an engine of the project, and QUERIES the word queries;
+    the run and texts of new documents are kept in the project.
+
     \b
     rankgate snapshot engine.toml queries.tsv -o new.run
     rankgate snapshot engine.toml queries.tsv -o k1.run --parameter k1=0.9
     rankgate snapshot engine.toml queries.tsv -o new.run --again
     rankgate snapshot --compare old.toml new.toml queries.tsv -o new.run --baseline-output old.run
+    rankgate snapshot shop queries --project shop --save-as monday
     """
+    if project is not None:
+        if target or baseline or queries != "queries":
+            raise UsageError(
+                "with --project, ENGINE and QUERIES are names in the project, as in: rankgate "
+                "snapshot shop queries --project shop --save-as monday.",
+                code="conflicting-options",
+            )
+        stored_result = _snapshot_in_project(project, store, engine, save_as, options_of_snapshot)
+        _print_snapshot(stored_result, form)
+        return
+    if target is None:
+        raise UsageError("-o names the file of the run; it is missing.", code="missing-input")
     query_list = queries_of(queries)
-    result: Snapshot | EngineComparison
     with TerminalProgress(len(query_list) * (2 if baseline else 1)):
         if baseline:
             outputs = (baseline_output or target, target)
-            result = compare_engines(
+            result: Snapshot | EngineComparison = compare_engines(
                 baseline, engine, query_list, outputs, seed=seed, **options_of_snapshot
             )
         elif baseline_output:
@@ -146,6 +169,43 @@ def snapshot_command(
             )
         else:
             result = snapshot(engine, query_list, target, **options_of_snapshot)
+    _print_snapshot(result, form)
+
+
+_FILE_OPTIONS = ("again", "force", "to")
+"""Options of a snapshot that is written to a file."""
+
+
+def _snapshot_in_project(
+    project: str, store: str | None, engine: str, save_as: str | None, options: Mapping[str, Any]
+) -> Snapshot:
+    """The snapshot of an engine of a project, which keeps its run there.
+
+    Raises:
+        UsageError: the name of the run is missing; the project is on a server.
+    """
+    from rankgate.engines.project_engines import EngineAccess
+    from rankgate.engines.snapshots.project_snapshot import list_project_queries, snapshot_project
+    from rankgate.store.stored_project import StoredProject
+
+    if save_as is None:
+        problem = "--save-as names the run in the project; it is missing."
+        raise UsageError(problem, code="missing-input")
+    with store_options.opened_project(store, project) as stored_project:
+        if not isinstance(stored_project, StoredProject):
+            problem = "engines of a project are asked where its store is, not from another machine."
+            raise UsageError(problem, code="not-remote")
+        with TerminalProgress(len(list_project_queries(stored_project))):
+            return snapshot_project(
+                stored_project,
+                engine,
+                save_as,
+                access=EngineAccess.from_environment(),
+                **{name: value for name, value in options.items() if name not in _FILE_OPTIONS},
+            )
+
+
+def _print_snapshot(result: Snapshot | EngineComparison, form: str) -> None:
     print_result(result, form)
     if not result.finished or result.failed:
         sys.exit(3)

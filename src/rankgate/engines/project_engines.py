@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -90,9 +90,7 @@ def read_project_engine(
     declaration = ENGINES.find(definition.kind).declaration
     source = f"engine {definition.name}"
     file = TomlFile({"engine": definition.settings}, source, {}, code="invalid-engine")
-    values = file.read_values(
-        dict(definition.settings), fields_of(declaration).values(), "engine"
-    )
+    values = file.read_values(dict(definition.settings), fields_of(declaration).values(), "engine")
     engine = declaration(**values)
     engine.check()
     home = Path.cwd() if access is None else _project_folder(access, project)

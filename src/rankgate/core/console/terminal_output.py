@@ -114,6 +114,13 @@ _FIRST_ESTIMATE = 5.0  # seconds: of less no estimate is of use
 _MINUTE = 60
 
 
+PROGRESS_VARIABLE = "RANKGATE_PROGRESS"
+"""The environment variable with which progress is lines of a log where there is no terminal."""
+
+_LOG_INTERVAL = 1.0
+"""Seconds between two lines of progress in a log."""
+
+
 class TerminalProgress:
     """One line on standard error that names the current step; silent outside of a terminal.
 
@@ -129,7 +136,8 @@ class TerminalProgress:
         self.done = 0
         dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
         self.watched = total > 1 and sys.stderr.isatty() and not dumb and not is_quiet()
-        self._began = time.monotonic()
+        self.logged = total > 1 and not self.watched and PROGRESS_VARIABLE in os.environ
+        self._began = self._logged_at = time.monotonic()
         self._reporting: AbstractContextManager[None] = progress(self)
 
     def __call__(self, name: str) -> None:
@@ -139,6 +147,9 @@ class TerminalProgress:
             time_left = format_time_left(time.monotonic() - self._began, self.done - 1, self.total)
             line = f"{_CLEAR}{self.done}/{self.total} {name}{time_left}"
             click.echo(line, err=True, nl=False)
+        elif self.logged and time.monotonic() > self._logged_at + _LOG_INTERVAL:
+            self._logged_at = time.monotonic()
+            click.echo(f"step {self.done} of {self.total}", err=True)
 
     def __enter__(self) -> Self:
         self._reporting.__enter__()

@@ -283,6 +283,25 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
     return len(rows)
 
 
+def add_new_documents(connection: Connection, project: int, table: pl.DataFrame) -> int:
+    """Add documents, and fields to those without any; others keep theirs, as raters saw them.
+
+    Args:
+        connection: of a store, to write.
+        project: which project.
+        table: ``doc_id`` and fields.
+
+    Returns:
+        The number of documents that were added or got fields.
+    """
+    statement = sa.select(documents.c.doc_id, documents.c.fields).where(
+        documents.c.project == project, documents.c.of_query == ""
+    )
+    complete_ids = {row.doc_id for row in connection.execute(statement) if row.fields}
+    new_documents = table.filter(~pl.col("doc_id").is_in(list(complete_ids)))
+    return add_documents(connection, project, new_documents)
+
+
 def _content(row: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a document as raters see it, with its hash."""
     fields = {k: v for k, v in row.items() if k not in _DOCUMENT_COLUMNS and v is not None}
