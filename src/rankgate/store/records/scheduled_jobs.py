@@ -129,6 +129,9 @@ def list_enabled(connection: Connection) -> list[Job]:
     return [value_of(Job, row) for row in rows]
 
 
+_UNDER_WAY = ("waiting", "running")
+
+
 @dataclass(frozen=True)
 class JobRun:
     """A run of a job.
@@ -162,6 +165,11 @@ class JobRun:
     error: str
     record: int | None
 
+    @property
+    def under_way(self) -> bool:
+        """True if it waits or runs."""
+        return self.state in _UNDER_WAY
+
 
 def plan_run(
     connection: Connection, job: int, due_at: datetime, *, state: str = "waiting"
@@ -178,6 +186,53 @@ def plan_run(
     connection.execute(statement.on_conflict_do_nothing(index_elements=["job", "due_at"]))
     is_run = sa.and_(runs.c.job == job, runs.c.due_at == due_at)
     return value_of(JobRun, connection.execute(sa.select(runs).where(is_run)).one())
+
+
+def plan_next_run(connection: Connection, job: int, after: int | None) -> tuple[JobRun, bool]:
+    """Add a run that is due now, unless one is under way or came after the last one known.
+
+    Several people who press a button of the same page start one run.
+
+    Args:
+        connection: of a store, to write.
+        job: the number.
+        after: the number of the last run that who asks has seen; None is without any.
+
+    Returns:
+        The run, and True if it is new.
+    """
+    connection.execute(sa.select(jobs.c.id).where(jobs.c.id == job).with_for_update())
+    last = last_run(connection, job)
+    if last is not None and (last.id != after or last.under_way):
+        return last, False
+    return plan_run(connection, job, now()), True
+
+
+def has_waiting_run(connection: Connection, moment: datetime) -> bool:
+    """True if a run waits that may begin at a moment."""
+    is_ready = sa.or_(runs.c.next_try_at.is_(None), has_ended(runs.c.next_try_at, moment))
+    statement = sa.select(runs.c.id).where(runs.c.state == "waiting", is_ready).limit(1)
+    return connection.scalar(statement) is not None
+
+
+def cancel_run(connection: Connection, run: int, error: str) -> bool:
+    """End a run that waits or is under way; the process that has it stops. False if it had ended.
+
+    Args:
+        connection: of a store, to write.
+        run: the number.
+        error: the reason.
+    """
+    is_open = sa.and_(runs.c.id == run, runs.c.state.in_(_UNDER_WAY))
+    values = {
+        "state": "failed",
+        "owner": "",
+        "until": None,
+        "next_try_at": None,
+        "finished_at": now(),
+        "error": error,
+    }
+    return bool(connection.execute(sa.update(runs).where(is_open).values(**values)).rowcount)
 
 
 def take_run(

@@ -327,6 +327,10 @@ LABELS_VARIABLE = "RANKGATE_LABELS"
 """The environment variable with labels: ``nightly=yes,ranker=2``."""
 
 
+SYSTEM_VARIABLE = "RANKGATE_SYSTEM"
+"""The environment variable with the name of the system, where its runs have other names."""
+
+
 def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Recorded:
     """Record the result of a command with the files that it read.
 
@@ -346,6 +350,7 @@ def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Reco
         result,
         store=store,
         project=project,
+        system=os.environ.get(SYSTEM_VARIABLE, ""),
         at=datetime.now(UTC).replace(microsecond=0),
         labels=parse_pairs(label_texts, LABELS_VARIABLE, str),
         qrels=qrels,

@@ -96,7 +96,13 @@ def _lifespan(config: ServerConfig) -> Callable[[Starlette], AbstractAsyncContex
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:  # noqa: ARG001
-        scheduler = Scheduler(config.store, config.jobs, config.link, allow_http=config.allow_http)
+        scheduler = Scheduler(
+            config.store,
+            config.jobs,
+            config.link,
+            allow_http=config.allow_http,
+            environment=config.engines.to_environment(),
+        )
         if config.schedule:
             scheduler.start()
         yield

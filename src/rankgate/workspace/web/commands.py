@@ -89,6 +89,28 @@ from rankgate.core.errors import UsageError, require
 @click.option(
     "--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines."
 )
+@click.option(
+    "--engine-host",
+    "engine_hosts",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="A host that engines of projects may connect to; may be given several times "
+    "[default: none].",
+)
+@click.option(
+    "--engine-secret",
+    "engine_secrets",
+    multiple=True,
+    metavar="NAME",
+    help="An environment variable that engines of projects may use, such as the key of a search "
+    "engine; may be given several times.",
+)
+@click.option(
+    "--engine-programs",
+    is_flag=True,
+    help="Engines of projects may be programs and Python functions of this machine: managers of "
+    "projects can then run anything here.",
+)
 def serve_command(
     store: str | None,
     host: str,
@@ -106,6 +128,9 @@ def serve_command(
     schedule: bool,
     jobs: Path | None,
     allow_http: bool,
+    engine_hosts: tuple[str, ...],
+    engine_secrets: tuple[str, ...],
+    engine_programs: bool,
 ) -> None:
     """Start the web server: the dashboard, the pages where people rate, and the REST API.
 
@@ -145,6 +170,15 @@ def serve_command(
 
     if (certificate is None) != (key is None):
         raise UsageError("--certificate and --key go together.", code="missing-input")
+    from rankgate.engines.project_engines import EngineAccess
+
+    jobs = None if jobs is None else jobs.resolve()
+    engines = EngineAccess(
+        frozenset(host.lower() for host in engine_hosts),
+        frozenset(engine_secrets),
+        engine_programs,
+        jobs,
+    )
     provider = read_oidc_settings(oidc)
     trusted = check_proxies(proxies, behind_proxy=behind_proxy)
     with open_or_create_store(store) as open_store:
@@ -158,8 +192,9 @@ def serve_command(
             oidc=provider,
             llm=llm,
             schedule=schedule,
-            jobs=None if jobs is None else jobs.resolve(),
+            jobs=jobs,
             allow_http=allow_http,
+            engines=engines,
         )
         listener = open_listener(host, port)
         host_text = f"[{host}]" if ":" in host else host

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError, require
 from rankgate.data.streams.source import read_limit
+from rankgate.engines.project_engines import EngineAccess
 from rankgate.judging.models.model_queue import read_endpoints
 from rankgate.store.people import invitations, users
 from rankgate.store.store import Store
@@ -110,6 +111,7 @@ def make_config(
     schedule: bool = False,
     jobs: Path | None = None,
     allow_http: bool = False,
+    engines: EngineAccess | None = None,
 ) -> ServerConfig:
     """The settings of a server.
 
@@ -144,6 +146,7 @@ def make_config(
         jobs=jobs,
         allow_http=allow_http,
         largest_unpacked=unpacked or math.inf,
+        engines=engines or EngineAccess(folder=jobs),
         link=f"https://{names[0]}{base}" if names and secure else "",
     )
 

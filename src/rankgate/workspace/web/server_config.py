@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
+from rankgate.engines.project_engines import EngineAccess
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -54,6 +55,7 @@ class ServerConfig:
         link: the address by which people reach it, for links in messages; empty is unknown.
         allow_http: True if webhooks may be sent over plain HTTP.
         models: endpoints of language models that projects may use, by name.
+        engines: what engines of projects may reach.
     """
 
     store: Store
@@ -73,6 +75,7 @@ class ServerConfig:
     link: str = ""
     allow_http: bool = False
     models: Mapping[str, Endpoint] = field(default_factory=dict)
+    engines: EngineAccess = EngineAccess()
 
 
 REQUEST_NUMBER: ContextVar[str] = ContextVar("rankgate_request", default="")

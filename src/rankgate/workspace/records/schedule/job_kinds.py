@@ -7,7 +7,12 @@ entry point of a package. The kinds here:
 - evaluate: evaluate runs of the project again,
 - gate: check a run of the project against a policy,
 - kpi: compute KPIs of a log,
-- alerts: check the rules of alerts, and send the messages.
+- alerts: check the rules of alerts, and send the messages,
+- engine-snapshot: send the project's queries to an engine of it, keep and evaluate the run,
+- engine-gate: the same, and check the run against a baseline,
+- pool: make a batch of what runs rank first,
+- judgments: make judgments of the ratings,
+- compare: compare two runs of the project.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Declared, Parameter, Registry, find_declared
 from rankgate.core.frozen import dataclass
+from rankgate.store.rows import now
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -33,12 +39,15 @@ class JobKind(Declared):
         commands: the name of the project and the values to commands of rankgate, each as its words.
         files: the parameters that name files, which lie in the folder of jobs.
         good: exit codes of the last command that are not failures.
+        system: the parameter that names the system in the history, where runs have other names
+            each time; empty is by the names of runs.
     """
 
     takes: tuple[Parameter, ...]
     commands: Callable[[str, Mapping[str, Any]], list[list[str]]]
     files: frozenset[str] = frozenset()
     good: frozenset[int] = frozenset({0})
+    system: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -49,6 +58,14 @@ class JobKind(Declared):
 def repeat_option(name: str, values: Iterable[object]) -> list[str]:
     """One option for each value, as ``--name=value``."""
     return [f"--{name}={value}" for value in values]
+
+
+METRICS_PARAMETER = Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",))
+SYSTEM_PARAMETER = Parameter(
+    "system", "text", "the name of the system in the history; left out: the name of the run"
+)
+GATE_CODES = frozenset({0, 1, 3})
+"""Exit codes of a gate that are results: a failed gate is one, too."""
 
 
 def snapshot_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
@@ -79,7 +96,7 @@ SNAPSHOT_JOB = JobKind(
         Parameter("queries", "text", "the file of the queries", required=True),
         Parameter("output", "text", "the file of the run, which ends in .run", "snapshot.run"),
         Parameter("judgments", "text", "the file of judgments; left out: the run is not evaluated"),
-        Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",)),
+        METRICS_PARAMETER,
     ),
     snapshot_commands,
     files=frozenset({"engine", "queries", "output", "judgments"}),
@@ -112,9 +129,11 @@ EVALUATE_JOB = JobKind(
             required=True,
         ),
         Parameter("runs", "texts", "runs in the project", required=True),
-        Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",)),
+        METRICS_PARAMETER,
+        SYSTEM_PARAMETER,
     ),
     evaluate_commands,
+    system="system",
     title="evaluate runs of the project",
 )
 
@@ -126,7 +145,7 @@ def gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
             "gate",
             f"--project={project}",
             "--record",
-            f"--policy={values['policy']}",
+            *repeat_option("policy", [values["policy"]] if values["policy"] else []),
             "--",
             values["judgments"],
             values["baseline"],
@@ -141,11 +160,13 @@ GATE_JOB = JobKind(
         Parameter("judgments", "text", "judgments in the project", required=True),
         Parameter("baseline", "text", "a run in the project", required=True),
         Parameter("candidate", "text", "a run in the project", required=True),
-        Parameter("policy", "text", "the file of the policy", required=True),
+        Parameter("policy", "text", "the file of the policy; left out: the default policy"),
+        SYSTEM_PARAMETER,
     ),
     gate_commands,
     files=frozenset({"policy"}),
-    good=frozenset({0, 1, 3}),  # a failed gate is a result
+    good=GATE_CODES,
+    system="system",
     title="check a run of the project against a policy",
 )
 
@@ -181,6 +202,157 @@ ALERTS_JOB = JobKind(
     alert_commands,
     good=frozenset({0, 1}),  # an alert is a result
     title="check the rules of alerts, and send the messages",
+)
+
+
+def engine_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+    """``rankgate snapshot`` of an engine of the project, then ``rankgate eval`` of its run."""
+    return _ask_engine(project, values, f"{values['engine']}-{now():%Y%m%d-%H%M%S}")
+
+
+def _ask_engine(project: str, values: Mapping[str, Any], run: str) -> list[list[str]]:
+    """The commands that make a run, and evaluate it if there are judgments."""
+    settings = [
+        f"--{name}={values[name]}" for name in ("depth", "rate") if values[name] is not None
+    ]
+    command_lines = [
+        [
+            "snapshot",
+            f"--project={project}",
+            f"--save-as={run}",
+            *settings,
+            "--",
+            values["engine"],
+            "queries",
+        ]
+    ]
+    if values["judgments"]:
+        command_lines += evaluate_commands(project, {**values, "runs": [run]})
+    return command_lines
+
+
+ENGINE_PARAMETERS = (
+    Parameter("engine", "text", "the name of an engine of the project", required=True),
+    Parameter("depth", "int", "documents of each list; left out: as the engine says"),
+    Parameter("rate", "float", "queries a second, at most; left out: no limit"),
+    METRICS_PARAMETER,
+)
+ENGINE_JOB = JobKind(
+    "engine-snapshot",
+    (
+        *ENGINE_PARAMETERS,
+        Parameter("judgments", "text", "judgments in the project; left out: no evaluation"),
+    ),
+    engine_commands,
+    title="send the queries of the project to an engine of it, keep and evaluate the run",
+    system="engine",
+)
+
+
+def engine_gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+    """The commands of a snapshot, then ``rankgate gate`` of its run against a baseline."""
+    run = f"{values['engine']}-{now():%Y%m%d-%H%M%S}"
+    gate_values = {**values, "candidate": run, "policy": None}
+    return [*_ask_engine(project, values, run), *gate_commands(project, gate_values)]
+
+
+ENGINE_GATE_JOB = JobKind(
+    "engine-gate",
+    (
+        *ENGINE_PARAMETERS,
+        Parameter("judgments", "text", "judgments in the project", required=True),
+        Parameter("baseline", "text", "a run in the project", required=True),
+    ),
+    engine_gate_commands,
+    good=GATE_CODES,
+    title="ask an engine of the project, evaluate the run, check it against a baseline",
+    system="engine",
+)
+
+
+def pool_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+    """``rankgate pool`` of runs of the project, kept as a batch."""
+    return [
+        [
+            "pool",
+            f"--project={project}",
+            f"--save-as={values['batch']}",
+            f"--depth={values['depth']}",
+            f"--strategy={values['strategy']}",
+            *repeat_option("qrels", [values["judgments"]] if values["judgments"] else []),
+            "--",
+            *values["runs"],
+        ]
+    ]
+
+
+POOL_JOB = JobKind(
+    "pool",
+    (
+        Parameter("runs", "texts", "runs in the project", required=True),
+        Parameter("batch", "text", "the name of the new batch", required=True),
+        Parameter("depth", "int", "the first documents of each list", 10),
+        Parameter("strategy", "text", "raters of each document: 1, 2, 3 or agree", "2"),
+        Parameter("judgments", "text", "judgments whose documents are left out"),
+    ),
+    pool_commands,
+    title="make a batch of the documents that runs rank first",
+)
+
+
+def judgment_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+    """``rankgate resolve`` of all ratings of the project."""
+    return [
+        [
+            "resolve",
+            f"--project={project}",
+            f"--save-as={values['judgments']}",
+            *repeat_option("rule", [values["rule"]] if values["rule"] else []),
+            "--",
+            "all",
+        ]
+    ]
+
+
+JUDGMENTS_JOB = JobKind(
+    "judgments",
+    (
+        Parameter("judgments", "text", "the name of the judgments", required=True),
+        Parameter("rule", "text", "the rule that makes a judgment of ratings; left out: median"),
+    ),
+    judgment_commands,
+    title="make judgments of the ratings of the project",
+)
+
+
+def compare_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+    """``rankgate compare`` of two runs of the project, recorded."""
+    return [
+        [
+            "compare",
+            f"--project={project}",
+            "--record",
+            *repeat_option("metric", values["metrics"]),
+            "--",
+            values["judgments"],
+            values["baseline"],
+            values["candidate"],
+        ]
+    ]
+
+
+COMPARE_JOB = JobKind(
+    "compare",
+    (
+        Parameter("judgments", "text", "judgments in the project", required=True),
+        Parameter("baseline", "text", "a run in the project", required=True),
+        Parameter("candidate", "text", "a run in the project", required=True),
+        METRICS_PARAMETER,
+        SYSTEM_PARAMETER,
+    ),
+    compare_commands,
+    title="compare two runs of the project",
+    system="system",
 )
 
 

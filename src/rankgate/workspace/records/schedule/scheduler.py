@@ -14,12 +14,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from rankgate.core.console.terminal_output import PROGRESS_VARIABLE
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store import rows
@@ -31,6 +33,7 @@ from rankgate.store.rows import now
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.delivery import deliver
 from rankgate.workspace.records.cron_times import last_due
+from rankgate.workspace.records.record import LABELS_VARIABLE, SYSTEM_VARIABLE
 from rankgate.workspace.records.schedule.job_kinds import JOBS
 
 if TYPE_CHECKING:
@@ -43,7 +46,9 @@ LEASE = timedelta(minutes=2)
 RETRY_DELAYS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
 """The wait before each retry after a failure; the last one counts for all further ones."""
 
-_SIGN, _LOOK, _MOST = 20.0, 0.2, 20_000
+_SIGN, _LOOK, _MOST = 2.0, 0.2, 20_000
+_WAKE = 1.0
+"""Seconds between two looks for runs that somebody started."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ def execute_run(
     *,
     retry: bool = True,
     stop: threading.Event | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> JobRun:
     """Run the commands of a run that this process has taken, and store the result.
 
@@ -89,6 +95,7 @@ def execute_run(
         retry: True if it is tried again after a failure.
         stop: set when this process ends: the commands are ended, too, and the run waits for another
             server.
+        environment: further variables of its commands.
     """
     owner, started_at = run.owner, now()
     with store.read() as connection:
@@ -96,7 +103,7 @@ def execute_run(
     try:
         home = None if folder is None else folder.resolve() / project.name
         result = _RunWorker(
-            store, job, run, project.name, home, stop or threading.Event()
+            store, job, run, project.name, home, stop or threading.Event(), environment or {}
         ).run_commands()
     except RankgateError as error:
         result = RunOutcome("", str(error))
@@ -146,6 +153,7 @@ class _RunWorker:
     project: str
     folder: Path | None
     stop: threading.Event
+    environment: Mapping[str, str]
 
     def run_commands(self) -> RunOutcome:
         """Run each command after the one before it has ended well."""
@@ -187,10 +195,15 @@ class _RunWorker:
         self, arguments: list[str], log: IO[bytes], limit: float, accepted_codes: frozenset[int]
     ) -> str:
         """Run a command; return the problem with how it ended; may be empty."""
+        kind = JOBS.find(self.job.kind)
+        system = self.job.settings.get("values", {}).get(kind.system)
         environ = os.environ | {
+            **self.environment,
             STORE_VARIABLE: self.store.url.render_as_string(hide_password=False),
             "RANKGATE_PROJECT": self.project,
-            "RANKGATE_LABELS": f"job={self.job.name}",
+            LABELS_VARIABLE: f"job={self.job.name}",
+            SYSTEM_VARIABLE: system or "",
+            PROGRESS_VARIABLE: "lines",
             "COLUMNS": "120",
         }
         process = subprocess.Popen(
@@ -256,6 +269,7 @@ class Scheduler:
         link: the address of the server, for links in messages.
         seconds: between two checks.
         threads: jobs at the same time.
+        environment: further variables of the commands of jobs.
     """
 
     store: Store
@@ -264,6 +278,7 @@ class Scheduler:
     allow_http: bool = False
     seconds: float = 10.0
     threads: int = 2
+    environment: Mapping[str, str] = field(default_factory=dict)
     _owner: str = field(default_factory=this_process)
     _checked: dict[int, tuple[int, str, datetime]] = field(default_factory=dict)
     _busy: list[Future[JobRun]] = field(default_factory=list)
@@ -284,13 +299,24 @@ class Scheduler:
             rows.release(connection, _LEASE_NAME, self._owner)
 
     def _watch(self) -> None:
-        while not self._stop.wait(self.seconds):
+        next_look = time.monotonic() + self.seconds
+        while not self._stop.wait(min(_WAKE, self.seconds)):
             try:
+                if time.monotonic() < next_look and not self._has_waiting_run():
+                    continue
+                next_look = time.monotonic() + self.seconds
                 self.look()
             except RankgateError as error:  # the database is away; it is tried again
                 _SCHEDULE_LOG.warning("schedule: %s", error)
             except Exception:  # noqa: BLE001 - one bad job must not end all others
                 _SCHEDULE_LOG.exception("schedule")
+
+    def _has_waiting_run(self) -> bool:
+        """True if somebody started a job, and this process can take it."""
+        self._busy = [future for future in self._busy if not future.done()]
+        with self.store.read() as connection:
+            is_waiting = scheduled_jobs.has_waiting_run(connection, now())
+        return is_waiting and len(self._busy) < self.threads
 
     def look(self, moment: datetime | None = None) -> bool:
         """Plan, begin, check and send what is due; False while another process has the lease."""
@@ -361,7 +387,14 @@ class Scheduler:
 
     def _execute(self, job: Job, run: JobRun) -> JobRun:
         try:
-            return execute_run(self.store, job, run, self.folder, stop=self._stop)
+            return execute_run(
+                self.store,
+                job,
+                run,
+                self.folder,
+                stop=self._stop,
+                environment=self.environment,
+            )
         except RankgateError as error:
             _SCHEDULE_LOG.warning("job %s: %s", job.name, error)
         except Exception:  # noqa: BLE001 - it is taken again when its lease has ended

@@ -1,0 +1,155 @@
+"""Engines of a project that answer one query on a page, within limits of the server."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import replace
+from threading import Semaphore
+from typing import TYPE_CHECKING
+
+from rankgate.core.errors import MissingExtraError, RankgateError
+from rankgate.core.frozen import dataclass
+from rankgate.data.answers.engine_answers import Answer, Failure
+from rankgate.engines.engine import Query
+from rankgate.engines.project_engines import read_project_engine
+from rankgate.store.material import project_engines
+from rankgate.workspace.web.replies import RequestRefused
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
+    from rankgate.engines.configuration import Configuration
+    from rankgate.store.material.project_engines import ProjectEngine
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+LIVE_SECONDS = 10.0
+"""Seconds that an engine may take for the answer to one query on a page."""
+
+LIVE_DEPTH = 10
+"""Documents of an answer on a page."""
+
+_AT_ONCE = 8
+"""Engines that are asked at the same time for pages of this process."""
+
+_MAX_CHARACTERS = 300
+"""Characters of a field of a document on a page."""
+
+_free_places = Semaphore(_AT_ONCE)
+
+
+@dataclass(frozen=True)
+class LiveDocument:
+    """A document of an answer: its score where the engine gives one, and its fields as texts."""
+
+    doc_id: str
+    score: float | None
+    fields: dict[str, str]
+
+
+@dataclass(frozen=True)
+class LiveAnswer:
+    """The answer of an engine to one query.
+
+    Attributes:
+        documents: the first ones.
+        seconds: that it took.
+        total: documents that match, as the engine reports.
+        problem: the reason why there is no answer; empty where there is one.
+    """
+
+    documents: tuple[LiveDocument, ...] = ()
+    seconds: float = 0.0
+    total: int | None = None
+    problem: str = ""
+
+    def to_dict(self) -> dict[str, Json]:
+        """As JSON."""
+        return {
+            "documents": [vars(document) for document in self.documents],
+            "seconds": self.seconds,
+            "total": self.total,
+            "problem": self.problem,
+        }
+
+
+def live_engine(request: WebRequest, name: str) -> Configuration:
+    """An engine of the project of a request, within what the server allows.
+
+    Raises:
+        UsageError: no such engine; a host, a secret, a program or a file that is not allowed.
+        InputError: a setting that does not fit any more.
+    """
+    with request.store.read() as connection:
+        definition = project_engines.get_engine(connection, request.project.id, name)
+    return configure_engine(request, definition)
+
+
+def configure_engine(request: WebRequest, definition: ProjectEngine) -> Configuration:
+    """The engine of a definition of the project, within what the server allows."""
+    return read_project_engine(definition, request.project.name, request.config.engines)
+
+
+def ask_engine(configuration: Configuration, text: str, depth: int = LIVE_DEPTH) -> LiveAnswer:
+    """The answer of an engine to a text; its faults are the problem of the answer.
+
+    Args:
+        configuration: as `live_engine` returns it.
+        text: the query.
+        depth: the number of documents.
+
+    Raises:
+        Refused: too many engines are being asked at the moment (503).
+    """
+    engine = replace(
+        configuration.engine, depth=depth, timeout=min(configuration.engine.timeout, LIVE_SECONDS)
+    )
+    if not _free_places.acquire(blocking=False):
+        problem = "Too many engines are being asked at the moment; try again."
+        raise RequestRefused(503, "too-many-requests", problem, again=5)
+    pool = ThreadPoolExecutor(1, thread_name_prefix="engine")
+    start_time = time.monotonic()
+    try:
+        future = pool.submit(_answer, replace(configuration, engine=engine), text)
+        future.add_done_callback(lambda _: _free_places.release())
+    except BaseException:
+        _free_places.release()
+        raise
+    try:
+        # the engine has its own limit; this one is for names and connections that take long
+        reply = future.result(LIVE_SECONDS + 1)
+    except FutureTimeoutError:
+        reply = Failure("again", f"no answer within {LIVE_SECONDS:g} seconds")
+    finally:
+        pool.shutdown(wait=False)
+    seconds = round(time.monotonic() - start_time, 3)
+    if isinstance(reply, Failure):
+        return LiveAnswer(seconds=seconds, problem=reply.problem)
+    return LiveAnswer(_documents(reply), seconds, reply.total)
+
+
+def _answer(configuration: Configuration, text: str) -> Answer | Failure:
+    try:
+        connection = configuration.engine.connect()
+        try:
+            return connection.ask(Query("typed", text))
+        finally:
+            connection.close()
+    except MissingExtraError:
+        return Failure("fatal", "the server lacks the library of this kind of engine")
+    except RankgateError as error:
+        return Failure("fatal", error.problem)
+
+
+def _documents(answer: Answer) -> tuple[LiveDocument, ...]:
+    fields = list(answer.fields) or [{}] * len(answer.doc_ids)
+    scores = [None] * len(answer.doc_ids) if answer.scores is None else list(answer.scores)
+    return tuple(
+        LiveDocument(
+            doc_id,
+            score,
+            {name: str(value)[:_MAX_CHARACTERS] for name, value in document_fields.items()},
+        )
+        for doc_id, score, document_fields in zip(answer.doc_ids, scores, fields, strict=True)
+    )
