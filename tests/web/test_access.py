@@ -20,6 +20,7 @@ NAMES = {
     "name": "rankgate.css",
     "judgments": "none",
     "job": "none",
+    "engine": "none",
     "record": "none",
     "table": "none",
     "chart": "none",

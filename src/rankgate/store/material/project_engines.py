@@ -47,7 +47,7 @@ class ProjectEngine:
         return tuple(sorted(names))
 
     @classmethod
-    def from_json(cls, name: str, definition: JsonObject) -> Self:
+    def from_json(cls, name: str, definition: Mapping[str, Any]) -> Self:
         """The definition as it is stored."""
         return cls(name, str(definition["kind"]), dict(definition["settings"]))
 

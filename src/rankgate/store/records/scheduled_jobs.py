@@ -188,26 +188,6 @@ def plan_run(
     return value_of(JobRun, connection.execute(sa.select(runs).where(is_run)).one())
 
 
-def plan_next_run(connection: Connection, job: int, after: int | None) -> tuple[JobRun, bool]:
-    """Add a run that is due now, unless one is under way or came after the last one known.
-
-    Several people who press a button of the same page start one run.
-
-    Args:
-        connection: of a store, to write.
-        job: the number.
-        after: the number of the last run that who asks has seen; None is without any.
-
-    Returns:
-        The run, and True if it is new.
-    """
-    connection.execute(sa.select(jobs.c.id).where(jobs.c.id == job).with_for_update())
-    last = last_run(connection, job)
-    if last is not None and (last.id != after or last.under_way):
-        return last, False
-    return plan_run(connection, job, now()), True
-
-
 def has_waiting_run(connection: Connection, moment: datetime) -> bool:
     """True if a run waits that may begin at a moment."""
     is_ready = sa.or_(runs.c.next_try_at.is_(None), has_ended(runs.c.next_try_at, moment))

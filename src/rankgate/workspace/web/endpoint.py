@@ -259,9 +259,10 @@ class Endpoint:
         self, request: Request, identity: Identity, reply: ActionReply, *, as_json: bool
     ) -> Response:
         if not as_json:
-            mark = "&" if "?" in reply.to else "?"
+            path, hash_sign, fragment = reply.to.partition("#")
+            mark = "&" if "?" in path else "?"
             done_query = f"{mark}done={self.route.name}" if self.route.needs != ANYONE else ""
-            location = f"{self.config.base}{reply.to}{done_query}"
+            location = f"{self.config.base}{path}{done_query}{hash_sign}{fragment}"
             return Response(status_code=303, headers={"location": quote(location, safe="/?&=%#+:")})
         data = dict(reply.data)
         if reply.fragment and request.headers.get("x-fragment"):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
+from rankgate.workspace.web.start_routes import ENGINE_ROUTES
 
 if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import Identity, Route
@@ -44,7 +45,14 @@ SECTIONS = (
     MenuSection(
         "Queries",
         (
-            MenuPage("queries", "Queries", ("query-values", "explain", "explain-value")),
+            MenuPage(
+                "queries", "Queries", ("queries-add", "query-values", "explain", "explain-value")
+            ),
+            MenuPage(
+                "engines",
+                "Engines",
+                tuple(route.name for route in ENGINE_ROUTES if route.name != "engines"),
+            ),
             MenuPage("material", "Files", ("material-add", "batch-add")),
             MenuPage("export", "Export", ("export-file", "table-file", "contents")),
         ),
@@ -85,6 +93,18 @@ SECTIONS = (
         "Evaluations",
         (
             MenuPage("project", "Overview", ("batch-change",)),
+            MenuPage(
+                "steps",
+                "Steps",
+                (
+                    "step-snapshot",
+                    "step-batch",
+                    "step-judgments",
+                    "step-evaluation",
+                    "step-comparison",
+                    "step-gate",
+                ),
+            ),
             MenuPage(
                 "records",
                 "Records",
@@ -136,7 +156,16 @@ SECTIONS = (
                 ),
             ),
             MenuPage(
-                "schedule", "Schedule", ("schedule-run", "jobs-add", "job-change", "job-start")
+                "schedule",
+                "Schedule",
+                (
+                    "schedule-run",
+                    "schedule-engine",
+                    "jobs-add",
+                    "job-change",
+                    "job-start",
+                    "job-cancel",
+                ),
             ),
         ),
     ),

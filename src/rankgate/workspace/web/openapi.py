@@ -163,7 +163,7 @@ def _field_schema(field: Field) -> dict[str, Json]:
             "description": field.help,
         }
     schema = dict(field.schema or _TYPES.get(field.kind, {"type": "string"}))
-    if field.kind == "json":
+    if field.kind in {"json", "lines"}:
         pass
     elif field.choices:
         schema["enum"] = [choice for choice, _ in field.choices]

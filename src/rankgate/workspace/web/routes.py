@@ -29,6 +29,7 @@ from rankgate.workspace.web.project_routes import (
     WORK_ROUTES,
 )
 from rankgate.workspace.web.record_routes import DASHBOARD_ROUTES, RECORD_ROUTES, REMOTE_ROUTES
+from rankgate.workspace.web.start_routes import START_ROUTES
 from rankgate.workspace.web.web_request import (
     ADMIN,
     ANYONE,
@@ -521,5 +522,6 @@ ROUTES: tuple[Route, ...] = (
     *RECORD_ROUTES,
     *WATCHING_ROUTES,
     *VERB_ROUTES,
+    *START_ROUTES,
     Route("openapi", "GET", "/openapi.json", SIGNED_IN, _openapi_page, "The REST API"),
 )

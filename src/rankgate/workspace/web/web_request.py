@@ -8,8 +8,9 @@ offer in lists, besides those that a route declares.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -18,6 +19,7 @@ from rankgate.core.declare import Parameter, declared_parameter
 from rankgate.core.frozen import dataclass
 from rankgate.data.formats import registry
 from rankgate.store.blobs import stored_runs
+from rankgate.store.material import project_engines
 from rankgate.store.people import audit, users
 from rankgate.store.rating import batches
 from rankgate.store.records import series
@@ -159,7 +161,18 @@ class WebRequest:
 
 
 FieldKind = Literal[
-    "text", "long", "secret", "number", "whole", "flag", "choice", "moment", "file", "rows", "json"
+    "text",
+    "long",
+    "secret",
+    "number",
+    "whole",
+    "flag",
+    "choice",
+    "moment",
+    "file",
+    "rows",
+    "json",
+    "lines",
 ]
 
 ANYONE, SIGNED_IN, ADMIN = "anyone", "signed in", "admin of the store"
@@ -180,7 +193,8 @@ class Field:
         name: as in the form.
         label: for people.
         kind: of its value; ``long`` has lines, ``secret`` is not shown, ``rows`` is an array of
-            objects in JSON, ``json`` an object or an array that has a schema.
+            objects in JSON, ``json`` an object or an array that has a schema, ``lines`` the same,
+            also as lines of a form: ``name = value``, or a value each.
         required: True if it must be there.
         help: more about it.
         choices: the words that it may be, each with its label.
@@ -390,6 +404,58 @@ def _read_json(field: Field, value: Any) -> Any:
     return value
 
 
+def _read_lines(field: Field, value: Any) -> Any:
+    """Read an object or an array: of JSON, or of lines of a form."""
+    if not isinstance(value, str):
+        return _read_json(field, value)
+    name, text = field.label or field.name, value.strip()
+    if len(text) > field.most:
+        raise invalid_value(name, f"has more than {field.most} characters")
+    if text[:1] in ("{", "["):
+        try:
+            return _read_json(field, json.loads(text))
+        except (ValueError, RecursionError):
+            raise invalid_value(name, "is not JSON") from None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if field.schema["type"] == "array":
+        return _read_json(field, [_read_line_value(line) for line in lines])
+    pairs = {}
+    for number, line in enumerate(lines, 1):
+        key, equals, line_value = line.partition("=")
+        if not equals or not key.strip():
+            raise invalid_value(name, f"line {number} is not name = value")
+        pairs[key.strip()] = _read_line_value(line_value.strip())
+    return _read_json(field, pairs or None)
+
+
+def _read_line_value(text: str) -> Any:
+    """A number, true, false or a quoted text as in JSON; else the text itself."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if value is None else value
+
+
+def write_lines(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """An object or an array as lines that are read again; as JSON where it is nested."""
+    values = list(value.values()) if isinstance(value, Mapping) else list(value)
+    texts = list(value) if isinstance(value, Mapping) else []
+    if any(isinstance(part, dict | list) for part in values) or any(
+        "=" in text or text != text.strip() for text in texts
+    ):
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    lines = [
+        part
+        if isinstance(part, str) and part == part.strip() and _read_line_value(part) == part
+        else json.dumps(part, ensure_ascii=False)
+        for part in values
+    ]
+    if isinstance(value, Mapping):
+        lines = [f"{name} = {line}" for name, line in zip(value, lines, strict=True)]
+    return "\n".join(lines)
+
+
 def _has_nul(value: Any) -> bool:
     """True if a text in a value of JSON has the character that no database takes."""
     if isinstance(value, dict):
@@ -442,6 +508,7 @@ def _read_moment(name: str, value: str) -> datetime:
 _READERS: Mapping[str, Callable[[Field, Any], Any]] = {
     "file": _read_file,
     "json": _read_json,
+    "lines": _read_lines,
     "rows": _read_rows,
 }
 """Readers of the values of fields that are not text, by kind."""
@@ -457,6 +524,27 @@ def list_batch_names(request: WebRequest) -> list[str]:
     """The batches of the project."""
     with request.store.read() as connection:
         return [batch.name for batch in batches.list_batches(connection, request.project.id)]
+
+
+def list_judgment_names(request: WebRequest) -> list[str]:
+    """The judgments of the project."""
+    with request.store.read() as connection:
+        return [
+            judgments.name
+            for judgments in stored_runs.list_judgments(connection, request.project.id)
+        ]
+
+
+def list_engine_names(request: WebRequest) -> list[str]:
+    """The engines of the project."""
+    with request.store.read() as connection:
+        engines = project_engines.list_engines(connection, request.project.id)
+    return [engine.name for engine in engines]
+
+
+def list_engine_secrets(request: WebRequest) -> list[str]:
+    """The environment variables that engines may use, as they are written in a setting."""
+    return [f"${{{name}}}" for name in sorted(request.config.engines.secrets)]
 
 
 def list_metric_names(request: WebRequest) -> list[str]:

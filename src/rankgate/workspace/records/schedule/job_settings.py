@@ -94,6 +94,16 @@ def read_jobs(text: str, source: str = "jobs") -> tuple[NewJob, ...]:
     return new_jobs
 
 
+def make_job(values: Mapping[str, Any]) -> NewJob:
+    """The job with these values, which a form sends; None is a value that is not there.
+
+    Raises:
+        InputError: an unknown key, an invalid value.
+    """
+    table = {name: value for name, value in values.items() if value is not None}
+    return _read_job(TomlFile({"jobs": [table]}, "job", {}, code=JOBS_CODE), table, "0")
+
+
 def _read_job(file: TomlFile, table: dict[str, Any], position: str) -> NewJob:
     key = ("jobs", position)
     common_names = {parameter.name for parameter in JOB_PARAMETERS}
@@ -137,9 +147,9 @@ def _read_job(file: TomlFile, table: dict[str, Any], position: str) -> NewJob:
 
 
 def _find_value_problem(value: object, *, file: bool) -> str:
-    """The problem of a value: it is not text, looks like an option, or leaves the folder."""
+    """The problem of a value: it is not text or a number, looks like an option, or leaves the folder."""
     for text in value if isinstance(value, list | tuple) else (value,):
-        if text is None:
+        if text is None or isinstance(text, int | float):
             continue
         if not isinstance(text, str) or not text or text.startswith("-"):
             return "is a word, or a list of words; no word may begin with a dash."

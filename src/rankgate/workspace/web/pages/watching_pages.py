@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankgate.store.material import project_engines
 from rankgate.store.people import users
 from rankgate.store.people.audit import Actor
 from rankgate.store.records import alerts, scheduled_jobs
@@ -18,9 +19,11 @@ from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
+from rankgate.workspace.records.schedule.started_jobs import is_started_by_hand, read_progress
 from rankgate.workspace.web.monitoring import check_health
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.web_request import list_judgment_names, list_run_names
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
@@ -149,9 +152,23 @@ def schedule_page(request: WebRequest) -> PageReply:
         latest = scheduled_jobs.runs_of_project(connection, request.project.id, most=_MAX_RUNS)
         names = {job.id: job.name for job in project_jobs}
         last = {job.id: scheduled_jobs.last_run(connection, job.id) for job in project_jobs}
-    rows = [_job_view(job, last[job.id], may=can_manage) for job in project_jobs]
+        engines = project_engines.list_engines(connection, request.project.id)
+    rows = [
+        _job_view(job, last[job.id], may=can_manage)
+        for job in project_jobs
+        if not is_started_by_hand(job)
+    ]
     runs = [_run_view(job_run, names[job_run.job], may=can_manage) for job_run in latest]
-    return PageReply("schedule.html", {"jobs": rows, "runs": runs}, {"may": can_manage})
+    extra = {"may": can_manage, "given": {}, "options": {}}
+    if can_manage and engines:
+        judgment_names, run_names = list_judgment_names(request), list_run_names(request)
+        extra["options"] = {
+            "engine": [engine.name for engine in engines],
+            "judgments": judgment_names,
+            "baseline": run_names,
+        }
+        extra["given"] = {"engine": engines[-1].name, "judgments": (judgment_names or [""])[-1]}
+    return PageReply("schedule.html", {"jobs": rows, "runs": runs}, extra)
 
 
 def run_page(request: WebRequest) -> PageReply:
@@ -164,9 +181,13 @@ def run_page(request: WebRequest) -> PageReply:
     if job_run.job not in names:
         raise not_found("run")
     can_manage = _can_manage(request)
-    data = _run_view(job_run, names[job_run.job], may=can_manage) | (
-        {"log": job_run.log} if can_manage else {}
-    )
+    progress = read_progress(job_run.log)
+    data = _run_view(job_run, names[job_run.job], may=can_manage) | {
+        "under_way": job_run.under_way,
+        "progress": None if progress is None else list(progress),
+    }
+    if can_manage:
+        data["log"] = job_run.log
     return PageReply("schedule_run.html", data, {"may": can_manage})
 
 

@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const PAUSE = 10_000; // ms between refreshes
+  const SOON = 2_000; // the same while a job of the page is under way
   const parsed = async (answer) =>
     new DOMParser().parseFromString(await answer.text(), "text/html");
 
@@ -23,7 +24,11 @@
       section.querySelectorAll("details").forEach((details, i) => { details.open = Boolean(open[i]); });
     }
   };
-  if (document.querySelector("[data-live]")) setInterval(refresh, PAUSE);
+  const refreshLater = () => {
+    const pause = document.querySelector("[data-soon]") ? SOON : PAUSE;
+    setTimeout(() => refresh().finally(refreshLater), pause);
+  };
+  if (document.querySelector("[data-live]")) refreshLater();
 
   // a check of a form shows its report on the same page, where the file is still chosen
   const box = document.getElementById("account");
@@ -65,6 +70,7 @@
     return columns;
   };
   const propose = () => { // a sheet that is not recognised, with columns that look right
+    if (!form.elements.columns) return; // only files have columns to choose
     if (!box.querySelector(".problem") || form.elements.columns.value) return;
     const columns = compose();
     if (columns.query_id && columns.doc_id && columns.grade) check();

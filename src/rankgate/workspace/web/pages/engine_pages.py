@@ -1,0 +1,293 @@
+"""Pages of what answers the queries of a project: its engines, by a form for each kind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields as dataclass_fields
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.engines.configuration import ENGINES
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import project_engines
+from rankgate.store.material.project_engines import ProjectEngine
+from rankgate.workspace.web.pages.live_engines import ask_engine, configure_engine, live_engine
+from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, RequestRefused
+from rankgate.workspace.web.web_request import (
+    Field,
+    declared_field,
+    invalid_value,
+    list_engine_secrets,
+    write_lines,
+)
+
+if TYPE_CHECKING:
+    from rankgate.core.declare import Parameter
+    from rankgate.engines.configuration import Configuration, EngineKind
+    from rankgate.engines.engine import Engine
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+DEFAULT_QUERY = "test"
+"""The query with which an engine is tried."""
+
+_OWN_FIELDS = frozenset({"name", "query", "seen", "preview"})
+"""Fields of the form that are no settings of the engine."""
+
+_OPEN_FIELDS = frozenset({"search", "table", "sql", "fields", "id", "score", "params"})
+"""Settings that most engines need, though they are not required."""
+
+_LONG_SETTINGS = frozenset({"sql", "dsn"})
+
+
+def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
+    """The fields of the form of a kind of engine: a name, what the kind declares, and a query."""
+    secret_names = {
+        setting.name
+        for setting in dataclass_fields(kind.declaration)
+        if setting.metadata.get("secret")
+    }
+    return (
+        Field("name", "Name", required=True, most=63, help="Such as shop, or shop-new."),
+        *(_engine_field(parameter, secret_names) for parameter in kind.parameters.values()),
+        Field("query", "Query to try", default=DEFAULT_QUERY, unset=DEFAULT_QUERY, most=2_000),
+        Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
+        Field("preview", kind="flag", help="Only ask the query, and keep nothing."),
+    )
+
+
+def _engine_field(parameter: Parameter, secret_names: set[str]) -> Field:
+    if parameter.kind in {"list", "table"}:
+        is_list = parameter.kind == "list"
+        how = "One a line." if is_list else "Lines such as name = value, or JSON."
+        return declared_field(
+            parameter,
+            kind="lines",
+            most=50_000,
+            default="",
+            unset=None,
+            required=parameter.required,
+            help=f"{parameter.sentence} {how}",
+            schema={"type": "array" if is_list else "object"},
+        )
+    if parameter.name in secret_names:
+        return declared_field(
+            parameter,
+            help=f"{parameter.sentence} Names are those that this server allows.",
+            options=list_engine_secrets,
+        )
+    if parameter.name in _LONG_SETTINGS:
+        return declared_field(parameter, kind="long", most=20_000)
+    return declared_field(parameter, most=2_000)
+
+
+def folded_settings(kind: EngineKind) -> list[str]:
+    """The settings of a kind that most engines leave as they are."""
+    return [
+        name
+        for name, parameter in kind.parameters.items()
+        if not parameter.required and name not in _OPEN_FIELDS
+    ]
+
+
+def engines_page(request: WebRequest) -> PageReply:
+    """The engines of the project, and the form of one of them or of a kind."""
+    with request.store.read() as connection:
+        engines = project_engines.list_engines(connection, request.project.id)
+        runs = stored_runs.list_runs(connection, request.project.id)
+    chosen = next((engine for engine in engines if engine.name == request.values["engine"]), None)
+    kind = chosen.kind if chosen else request.values["kind"]
+    data: dict[str, Any] = {
+        "project": request.project.name,
+        "engines": [_engine_view(request, engine) for engine in engines],
+        "kinds": [{"name": kind.name, "title": kind.title} for kind in ENGINES.all_objects],
+        "kind": kind,
+        "engine": chosen.name if chosen else None,
+        "runs": len(runs),
+    }
+    extra: dict[str, Any] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
+    if kind is not None and kind in ENGINES:
+        extra |= _form_values(request, ENGINES.find(kind), chosen)
+    return PageReply("engines.html", data, extra)
+
+
+def _access(request: WebRequest) -> dict[str, list[str]]:
+    """What the server allows, for people who fill in the form."""
+    engines = request.config.engines
+    return {"hosts": sorted(engines.hosts), "secrets": sorted(engines.secrets)}
+
+
+def _form_values(
+    request: WebRequest, kind: EngineKind, chosen: ProjectEngine | None
+) -> dict[str, Any]:
+    """What the form of an engine shows at first."""
+    given: dict[str, Any] = {}
+    if chosen is not None:
+        given = {
+            name: write_lines(value) if isinstance(value, dict | list) else value
+            for name, value in chosen.settings.items()
+        }
+        given |= {"name": chosen.name}
+    options = {
+        field.name: field.options(request)
+        for field in engine_fields(kind)
+        if field.options is not None
+    }
+    return {
+        "given": given,
+        "folded": [name for name in folded_settings(kind) if name not in given],
+        "options": options,
+        "seen": "" if chosen is None else _digest(chosen),
+    }
+
+
+def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, Any]:
+    """An engine with the reason why it cannot be asked, if there is one."""
+    try:
+        configure_engine(request, engine)
+        problem = ""
+    except RankgateError as error:
+        problem = error.problem
+    return {
+        "name": engine.name,
+        "kind": engine.kind,
+        "settings": dict(engine.settings),
+        "secrets": list(engine.secrets),
+        "problem": problem,
+    }
+
+
+def _digest(engine: ProjectEngine) -> str:
+    """A text that changes with the engine."""
+    text = json.dumps([engine.kind, engine.settings], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
+    """The function that saves an engine of a kind, or only asks it a query."""
+
+    def save(request: WebRequest) -> Reply:
+        definition = _read_definition(request, kind)
+        configuration = _check_definition(request, definition)
+        if request.values["preview"]:
+            return _answer_page(request, configuration, request.values["query"])
+        with request.store.write() as connection:
+            _refuse_overwriting(
+                project_engines.list_engines(connection, request.project.id),
+                definition,
+                request.values["seen"],
+            )
+            project_engines.save_engine(connection, request.project.id, definition)
+            request.record(connection, "engine.save", definition.name, kind=kind.name)
+        return ActionReply(
+            request.project_path("engines"), {"engine": definition.name, "kind": kind.name}
+        )
+
+    return save
+
+
+def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
+    """The engine that a form describes; values that are the default are left out.
+
+    Raises:
+        Refused: a value that does not fit, beside its field.
+    """
+    settings: dict[str, Any] = {}
+    for name, parameter in kind.parameters.items():
+        value = request.values[name]
+        if value is None or value == parameter.default:
+            continue
+        try:
+            parameter.read(value)
+        except ValueError as error:
+            raise invalid_value(name, str(error).rstrip(".")) from None
+        settings[name] = value
+    return ProjectEngine(request.values["name"], kind.name, settings)
+
+
+def _check_definition(request: WebRequest, definition: ProjectEngine) -> Configuration:
+    """The engine of a definition.
+
+    Raises:
+        Refused: settings that do not work together, or that the server does not allow.
+    """
+    try:
+        return configure_engine(request, definition)
+    except (InputError, UsageError) as error:
+        field = _field_of_error(definition, error)
+        raise RequestRefused(400, error.code, error.problem, field=field) from None
+
+
+def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
+    """The field beside which an error is shown: the first setting that it names."""
+    names = ENGINES.find(definition.kind).parameters
+    words = [word.strip(".,:;") for word in error.problem.split()]
+    if error.code == "host-not-allowed":
+        return next((name for name in ("url", "dsn") if name in names), "")
+    if error.code == "secret-not-allowed":
+        return next(
+            (
+                name
+                for name, value in definition.settings.items()
+                if any(f"${{{word}}}" in json.dumps(value) for word in words)
+            ),
+            "",
+        )
+    return next((word for word in words if word in names and word not in _OWN_FIELDS), "")
+
+
+def _refuse_overwriting(engines: list[ProjectEngine], definition: ProjectEngine, seen: str) -> None:
+    """Refuse to replace an engine that the sender has not seen in this state.
+
+    Raises:
+        Refused: the name is taken; somebody changed the engine meanwhile (409).
+    """
+    stored_engine = next((engine for engine in engines if engine.name == definition.name), None)
+    if stored_engine is None or stored_engine == definition or _digest(stored_engine) == seen:
+        return
+    problem = (
+        f"somebody changed the engine {definition.name} meanwhile; look at it again, or choose "
+        "another name."
+        if seen
+        else f"there is an engine {definition.name} already; choose another name."
+    )
+    raise RequestRefused(409, "name-taken", problem, field="name")
+
+
+def try_engine(request: WebRequest) -> PageReply:
+    """The answer of an engine of the project to one query."""
+    configuration = live_engine(request, request.path["engine"])
+    return _answer_page(request, configuration, request.values["query"])
+
+
+def _answer_page(request: WebRequest, configuration: Configuration, query: str) -> PageReply:
+    answer = ask_engine(configuration, query)
+    data = {
+        "project": request.project.name,
+        "engine": configuration.name,
+        "query": query,
+        **answer.to_dict(),
+        "missing": _missing_fields(configuration.engine, answer.to_dict()),
+    }
+    return PageReply("engine_answer.html", data)
+
+
+def _missing_fields(engine: Engine, answer: Mapping[str, Any]) -> list[str]:
+    """The display fields that none of the documents has."""
+    documents = answer["documents"]
+    return [
+        name
+        for name in engine.fields
+        if documents and not any(name in document["fields"] for document in documents)
+    ]
+
+
+def delete_engine(request: WebRequest) -> ActionReply:
+    """Delete an engine; its runs stay."""
+    name = request.path["engine"]
+    with request.store.write() as connection:
+        project_engines.delete_engine(connection, request.project.id, name)
+        request.record(connection, "engine.delete", name)
+    return ActionReply(request.project_path("engines"), {"engine": name})

@@ -1,0 +1,134 @@
+"""Pages on which queries come into a project: typed, pasted, from a file, or drawn from a log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.judging.store.import_export import read_incoming
+from rankgate.judging.store.query_lists import QueryList, draw_from_log, parse_query_list
+from rankgate.store.material import projects, queries_documents
+from rankgate.workspace.web.pages.upload_files import upload_file
+from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, RequestRefused
+from rankgate.workspace.web.web_request import invalid_value
+
+if TYPE_CHECKING:
+    from rankgate.store.material.queries_documents import Query
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+SOURCES = ("text", "file", "log")
+"""The fields of the form that queries come from; one of them is filled in."""
+
+_MAX_QUERIES = 50_000
+_FIRST_ROWS = 10
+"""Queries that a preview shows."""
+
+
+def add_queries(request: WebRequest) -> Reply:
+    """Add queries, or only report how they are understood."""
+    source, query_list = _read_source(request)
+    with request.store.write() as connection:
+        projects.lock(connection, request.project.id)  # two managers get different ids
+        stored_queries = queries_documents.list_queries(
+            connection, request.project.id, archived=True
+        )
+        try:
+            new_queries = _number_queries(query_list.table, stored_queries)
+        except InputError as error:
+            raise _refusal(source, error) from None
+        counts = {
+            "queries": len(query_list.table),
+            "new": len(new_queries),
+            "repeated": query_list.repeated,
+        }
+        if request.values["preview"]:
+            return PageReply("query_list.html", _preview(request, query_list, counts))
+        queries_documents.add_queries(connection, request.project.id, new_queries)
+        request.record(connection, "queries.add", source, **counts)
+    return ActionReply(request.project_path("queries"), counts)
+
+
+def _preview(request: WebRequest, query_list: QueryList, counts: dict[str, int]) -> dict[str, Any]:
+    return {
+        "project": request.project.name,
+        **counts,
+        "columns": dict(query_list.columns),
+        "first": query_list.table.head(_FIRST_ROWS).to_dicts(),
+        "added": False,
+    }
+
+
+def _read_source(request: WebRequest) -> tuple[str, QueryList]:
+    """The field that is filled in, and its queries.
+
+    Raises:
+        Refused: no field is filled in, or several; beside the field, what is wrong in it.
+    """
+    filled_fields = [name for name in SOURCES if request.values[name] is not None]
+    if not filled_fields:
+        raise invalid_value("text", "type queries, or choose a file")
+    if len(filled_fields) > 1:
+        raise invalid_value(filled_fields[1], "queries come from one place at a time; clear one")
+    [source] = filled_fields
+    try:
+        query_list = _read_field(request, source)
+    except (InputError, UsageError) as error:
+        raise _refusal(source, error) from None
+    if len(query_list.table) > _MAX_QUERIES:
+        raise invalid_value(source, f"has more than {_MAX_QUERIES:,} queries")
+    return source, query_list
+
+
+def _refusal(source: str, error: InputError | UsageError) -> RequestRefused:
+    line = f"line {error.line}: " if error.line else ""
+    return RequestRefused(400, error.code, f"{line}{error.problem}", field=source)
+
+
+def _read_field(request: WebRequest, source: str) -> QueryList:
+    value = request.values[source]
+    if source == "text":
+        return parse_query_list(value)
+    with upload_file(value, request.config.largest_unpacked) as path:
+        if source == "log":
+            return draw_from_log(path, request.values["count"], request.values["sampling"])
+        queries = read_incoming(path).contents.queries
+        if queries is None or "text" not in queries.columns:
+            return parse_query_list(value.content.decode("utf-8-sig", "replace"))
+        return QueryList(queries, {})
+
+
+def _number_queries(table: pl.DataFrame, stored_queries: list[Query]) -> pl.DataFrame:
+    """The queries that are new, each with an id; queries of known texts are left out.
+
+    Raises:
+        InputError: an id that the project has for another text.
+    """
+    text_of_id = {query.query_id: query.text for query in stored_queries}
+    known_texts = {query.text for query in stored_queries}
+    number = len(text_of_id)
+    rows = []
+    for row in table.iter_rows(named=True):
+        query_id = row.get("query_id")
+        if query_id is None:
+            if row["text"] in known_texts:
+                continue
+            while query_id is None or query_id in text_of_id:
+                number += 1
+                query_id = f"q{number}"
+        elif text_of_id.get(query_id) not in (None, row["text"]):
+            raise InputError(
+                f"the id {query_id!r} is that of {text_of_id[query_id]!r} in the project; leave "
+                "ids out, or choose others.",
+                source="queries",
+                code="invalid-queries",
+            )
+        elif query_id in text_of_id and text_of_id[query_id] == row["text"]:
+            continue
+        text_of_id[query_id] = row["text"]
+        known_texts.add(row["text"])
+        rows.append({**row, "query_id": query_id})
+    schema = {"query_id": pl.String} | dict(table.schema)
+    return pl.DataFrame(rows, schema=schema)

@@ -1,0 +1,577 @@
+"""The steps of a project, from queries to a verdict and a schedule: one button each.
+
+Each button runs commands of rankgate as a job; the page shows what is done, what comes next, and
+the job that is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.frozen import dataclass
+from rankgate.store.blobs import stored_runs
+from rankgate.store.material import project_engines, queries_documents
+from rankgate.store.people import users
+from rankgate.store.people.audit import Actor
+from rankgate.store.rating import batches, tasks
+from rankgate.store.records import records, scheduled_jobs
+from rankgate.workspace.records.schedule.job_settings import make_job, set_jobs
+from rankgate.workspace.records.schedule.started_jobs import (
+    find_step_job,
+    read_progress,
+    start_step,
+)
+from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
+from rankgate.workspace.web.web_request import (
+    invalid_value,
+    list_engine_names,
+    list_judgment_names,
+    list_run_names,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.blobs.stored_runs import StoredJudgments, StoredRun
+    from rankgate.store.material.project_engines import ProjectEngine
+    from rankgate.store.records.scheduled_jobs import JobRun
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_TWO = 2
+"""Runs that a comparison takes."""
+
+
+@dataclass(frozen=True)
+class ProjectState:
+    """What a project has so far.
+
+    Attributes:
+        queries: the number of queries.
+        engines: what answers them.
+        runs: the runs, the oldest first.
+        raters: people who may rate.
+        batches: the number of batches.
+        open, done, disputed: tasks of the batches.
+        judgments: resolved judgments, the oldest first.
+        evaluations, comparisons, verdicts: the number of records of each kind, up to three.
+        scheduled: jobs that run by the clock.
+        has_texts: True if a document has fields to look at.
+    """
+
+    queries: int
+    engines: Sequence[ProjectEngine]
+    runs: Sequence[StoredRun]
+    raters: int
+    batches: int
+    open: int
+    done: int
+    disputed: int
+    judgments: Sequence[StoredJudgments]
+    evaluations: int
+    comparisons: int
+    verdicts: int
+    scheduled: int
+    has_texts: bool
+
+    @classmethod
+    def read(cls, connection: Connection, request: WebRequest) -> ProjectState:
+        """The state of the project of a request."""
+        project = request.project.id
+        progress = tasks.progress(connection, project)
+        records_by_kind = {
+            kind: len(records.list_records(connection, project, kind=kind, most=3))
+            for kind in ("evaluation", "comparison", "verdict")
+        }
+        jobs = scheduled_jobs.list_jobs(connection, project)
+        roles = [role for _, role in users.members(connection, project)]
+        return cls(
+            queries_documents.count_queries(connection, project),
+            project_engines.list_engines(connection, project),
+            sorted(stored_runs.list_runs(connection, project), key=lambda run: run.id),
+            sum(role == "rater" for role in roles),
+            len(batches.list_batches(connection, project)),
+            progress.open,
+            progress.done,
+            progress.disputed,
+            stored_runs.list_judgments(connection, project),
+            records_by_kind["evaluation"],
+            records_by_kind["comparison"],
+            records_by_kind["verdict"],
+            sum(job.enabled for job in jobs),
+            bool(queries_documents.field_names(connection, project)),
+        )
+
+
+@dataclass(frozen=True)
+class StepView:
+    """A step on the page.
+
+    Attributes:
+        name: of the step, and of its job.
+        title: what is done.
+        done: True if the project has what it makes.
+        ready: True if what it needs is there.
+        text: what there is, or what is missing.
+        path: of the page where it is done or looked at; empty without one.
+        label: of the link to that page.
+        route: that its button sends; empty where people do it on the page.
+        given: what the form of the button shows at first.
+        shown: the settings that are not folded.
+        warning: what could go wrong.
+    """
+
+    name: str
+    title: str
+    done: bool
+    ready: bool
+    text: str
+    path: str = ""
+    label: str = ""
+    route: str = ""
+    given: Mapping[str, Any] | None = None
+    shown: tuple[str, ...] = ()
+    warning: str = ""
+
+
+def steps_page(request: WebRequest) -> PageReply:
+    """Every step with its state, its button, and its job."""
+    with request.store.read() as connection:
+        state = ProjectState.read(connection, request)
+        views = _list_steps(request, state)
+        runs = {view.name: _last_run(connection, request, view.name) for view in views}
+    following = next((view.name for view in views if view.ready and not view.done), None)
+    steps = [
+        {
+            "name": view.name,
+            "title": view.title,
+            "state": "done" if view.done else "next" if view.name == following else "later",
+            "ready": view.ready,
+            "text": view.text,
+            "warning": view.warning,
+            "run": _run_view(runs[view.name]),
+        }
+        for view in views
+    ]
+    extra = {
+        "views": {view.name: view for view in views},
+        "options": {
+            "engine": [engine.name for engine in state.engines],
+            "judgments": [judgments.name for judgments in state.judgments],
+            **{key: [run.name for run in state.runs] for key in ("run", "baseline", "candidate")},
+        },
+        "scheduler": request.config.schedule,
+        "under_way": any(run is not None and run.under_way for run in runs.values()),
+    }
+    return PageReply("steps.html", {"project": request.project.name, "steps": steps}, extra)
+
+
+def _last_run(connection: Connection, request: WebRequest, step: str) -> JobRun | None:
+    job = find_step_job(connection, request.project.id, step)
+    return None if job is None else scheduled_jobs.last_run(connection, job.id)
+
+
+def _run_view(run: JobRun | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    progress = read_progress(run.log) if run.under_way else None
+    return {
+        "id": run.id,
+        "state": run.state,
+        "under_way": run.under_way,
+        "error": run.error,
+        "finished_at": run.finished_at,
+        "record": run.record,
+        "progress": None if progress is None else list(progress),
+    }
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def _list_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
+    """The steps in their order."""
+    return [
+        *_preparing_steps(request, state),
+        *_rating_steps(request, state),
+        *_result_steps(request, state),
+    ]
+
+
+def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
+    engine_names = [engine.name for engine in state.engines]
+    has_answers = bool(engine_names or state.runs)
+    latest_judgments = state.judgments[-1].name if state.judgments else ""
+    return [
+        StepView(
+            "queries",
+            "Queries",
+            state.queries > 0,
+            ready=True,
+            text=_count(state.queries, "query", "queries")
+            if state.queries
+            else "Type or paste them, send a file, or draw them from a log of searches.",
+            path=request.project_path("queries#add"),
+            label="Add queries",
+        ),
+        StepView(
+            "engine",
+            "What answers them",
+            has_answers,
+            ready=True,
+            text=f"{', '.join(engine_names)}"
+            if engine_names
+            else f"{_count(len(state.runs), 'uploaded run')}"
+            if state.runs
+            else "A search engine, by a form; or runs that you upload.",
+            path=request.project_path("engines"),
+            label="Engines",
+        ),
+        StepView(
+            "raters",
+            "Who rates",
+            state.raters > 0,
+            ready=True,
+            text=_count(state.raters, "rater")
+            if state.raters
+            else "Invite raters by a link. Managers can rate, too.",
+            path=request.project_path("people"),
+            label="People",
+        ),
+        StepView(
+            "snapshot",
+            "Snapshot",
+            bool(state.runs),
+            ready=bool(state.queries and engine_names),
+            text=f"{_count(len(state.runs), 'run')}, the last one {state.runs[-1].name}"
+            if state.runs
+            else "Sends every query to the engine, and keeps its lists as a run.",
+            route="step-snapshot" if engine_names else "",
+            given={
+                "engine": engine_names[-1] if engine_names else "",
+                "judgments": latest_judgments,
+            },
+            shown=("engine",) if len(engine_names) > 1 else (),
+        ),
+    ]
+
+
+def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
+    has_rated = bool(state.batches and state.done and not state.open and not state.disputed)
+    run_names = [run.name for run in state.runs]
+    return [
+        StepView(
+            "batch",
+            "Pool and batch",
+            state.batches > 0,
+            ready=bool(run_names),
+            text=_count(state.batches, "batch", "batches")
+            if state.batches
+            else "The first documents of each run, without repeats, become tasks of raters.",
+            route="step-batch",
+            given={
+                "runs": ", ".join(run_names[-_TWO:]),
+                "batch": f"batch-{state.batches + 1}",
+                "strategy": "2" if state.raters > 1 else "1",
+            },
+            warning=""
+            if state.has_texts or not run_names
+            else "No document has a text for raters: name fields of documents in the engine, or "
+            "upload a file of documents.",
+        ),
+        StepView(
+            "rating",
+            "Rate",
+            has_rated,
+            ready=state.batches > 0,
+            text=_rating_text(state),
+            path=request.project_path("disputes" if state.disputed and not state.open else "rate"),
+            label="Disagreements" if state.disputed and not state.open else "Rate",
+        ),
+        StepView(
+            "judgments",
+            "Judgments",
+            bool(state.judgments),
+            ready=state.done > 0,
+            text=f"{_count(len(state.judgments), 'set')}, the last one {state.judgments[-1].name}"
+            if state.judgments
+            else "A rule makes one judgment of the ratings of a document.",
+            route="step-judgments",
+            given={"judgments": f"judgments-{len(state.judgments) + 1}"},
+            warning=f"{_count(state.open, 'task')} of raters are still open."
+            if state.open and state.done
+            else "",
+        ),
+    ]
+
+
+def _rating_text(state: ProjectState) -> str:
+    if not state.batches:
+        return "Raters grade documents by keyboard, without seeing the systems."
+    total = state.done + state.open
+    disputed = f", {_count(state.disputed, 'pair')} wait for a final word" if state.disputed else ""
+    return f"{state.done:,} of {total:,} tasks are done{disputed}"
+
+
+def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
+    run_names = [run.name for run in state.runs]
+    latest = run_names[-1] if run_names else ""
+    judgments = state.judgments[-1].name if state.judgments else ""
+    two_runs = {
+        "judgments": judgments,
+        "baseline": run_names[0] if run_names else "",
+        "candidate": latest,
+    }
+    has_pair = bool(judgments) and len(run_names) >= _TWO
+    return [
+        StepView(
+            "evaluation",
+            "Evaluation",
+            state.evaluations > 0,
+            ready=bool(judgments and run_names),
+            text="A run is scored by the judgments, and recorded for the history.",
+            path=request.project_path("records") if state.evaluations else "",
+            label="Records",
+            route="step-evaluation",
+            given={"judgments": judgments, "run": latest},
+        ),
+        StepView(
+            "comparison",
+            "Comparison",
+            state.comparisons > 0,
+            ready=has_pair,
+            text="Two runs are compared: what changed, and whether it is more than chance."
+            if has_pair
+            else "It takes two runs: take another snapshot when the engine has changed.",
+            path=f"{request.project_path('records')}?kind=comparisons" if state.comparisons else "",
+            label="Comparisons",
+            route="step-comparison",
+            given=two_runs,
+        ),
+        StepView(
+            "gate",
+            "Gate verdict",
+            state.verdicts > 0,
+            ready=has_pair,
+            text="Whether the candidate may replace the baseline: pass, fail or inconclusive.",
+            path=f"{request.project_path('records')}?kind=gates" if state.verdicts else "",
+            label="Verdicts",
+            route="step-gate",
+            given=two_runs,
+        ),
+        StepView(
+            "history",
+            "History",
+            state.evaluations >= _TWO,
+            ready=state.evaluations > 0,
+            text="Every evaluation over time, with what changed.",
+            path=request.project_path("trends"),
+            label="Trends",
+        ),
+        StepView(
+            "schedule",
+            "Schedule",
+            state.scheduled > 0,
+            ready=bool(state.engines and state.queries),
+            text=_count(state.scheduled, "job")
+            if state.scheduled
+            else "The engine is asked again every day or week, and the run is evaluated.",
+            path=request.project_path("schedule#engine"),
+            label="Schedule",
+        ),
+    ]
+
+
+def _start(request: WebRequest, step: str, kind: str, values: Mapping[str, Any]) -> ActionReply:
+    """Start the job of a step, once, whoever presses its button."""
+    with request.store.write() as connection:
+        started_run = start_step(
+            connection,
+            request.project.id,
+            step,
+            kind,
+            values,
+            seen=request.values["seen"],
+            user=request.user.id,
+        )
+        if started_run.new:
+            request.record(connection, "step.start", step)
+    data = {"run": started_run.run.id, "started": started_run.new}
+    return ActionReply(request.project_path(f"steps#{step}"), data)
+
+
+def _refuse_unknown(request: WebRequest, *names: str) -> None:
+    """Refuse names that the project does not have, beside their field."""
+    lists = {
+        "engine": (list_engine_names, "engine"),
+        "judgments": (list_judgment_names, "judgments"),
+        **dict.fromkeys(("run", "baseline", "candidate"), (list_run_names, "run")),
+    }
+    for field in names:
+        list_names, noun = lists[field]
+        value = request.values[field]
+        if value is not None and value not in list_names(request):
+            raise invalid_value(field, f"there is no {noun} {value!r}")
+
+
+def _split(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _metrics(request: WebRequest) -> dict[str, list[str] | None]:
+    return {"metrics": request.values["metrics"] or None}
+
+
+def _system_of(request: WebRequest, run: str) -> str:
+    """The name of the system of a run in the history: that of its engine, if it has one."""
+    with request.store.read() as connection:
+        stored_run = stored_runs.find_run(connection, request.project.id, run)
+    engine = None if stored_run is None else stored_run.made_by.get("engine")
+    return str(engine or run)
+
+
+def start_snapshot(request: WebRequest) -> ActionReply:
+    """Send the queries to an engine; with judgments its run is evaluated at once."""
+    _refuse_unknown(request, "engine", "judgments")
+    names = ("engine", "depth", "rate", "judgments")
+    values = {name: request.values[name] for name in names}
+    return _start(request, "snapshot", "engine-snapshot", values | _metrics(request))
+
+
+def start_batch(request: WebRequest) -> ActionReply:
+    """Make a batch of what runs rank first."""
+    run_names = _split(request.values["runs"])
+    known_names = list_run_names(request)
+    for name in run_names:
+        if name not in known_names:
+            raise invalid_value("runs", f"there is no run {name!r}")
+    if not run_names:
+        raise invalid_value("runs", "is missing")
+    with request.store.read() as connection:
+        taken_names = [batch.name for batch in batches.list_batches(connection, request.project.id)]
+    if request.values["batch"] in taken_names and not _is_repeated(request, "batch"):
+        raise invalid_value("batch", "is the name of another batch")
+    names = ("batch", "depth", "strategy", "judgments")
+    values = {name: request.values[name] for name in names}
+    return _start(request, "batch", "pool", values | {"runs": run_names})
+
+
+def _is_repeated(request: WebRequest, step: str) -> bool:
+    """True if somebody started the step since its button was shown."""
+    with request.store.read() as connection:
+        last = _last_run(connection, request, step)
+    return last is not None and (last.under_way or last.id != request.values["seen"])
+
+
+def start_judgments(request: WebRequest) -> ActionReply:
+    """Make judgments of the ratings."""
+    name = request.values["judgments"]
+    if name in list_judgment_names(request) and not _is_repeated(request, "judgments"):
+        raise invalid_value("judgments", "is the name of other judgments")
+    values = {"judgments": name, "rule": request.values["rule"]}
+    return _start(request, "judgments", "judgments", values)
+
+
+def start_evaluation(request: WebRequest) -> ActionReply:
+    """Evaluate a run."""
+    _refuse_unknown(request, "judgments", "run")
+    run = request.values["run"]
+    values = {
+        "judgments": request.values["judgments"],
+        "runs": [run],
+        "system": _system_of(request, run),
+    }
+    return _start(request, "evaluation", "evaluate", values | _metrics(request))
+
+
+def _two_runs(request: WebRequest) -> dict[str, Any]:
+    _refuse_unknown(request, "judgments", "baseline", "candidate")
+    names = ("judgments", "baseline", "candidate")
+    values = {name: request.values[name] for name in names}
+    if values["baseline"] == values["candidate"]:
+        raise invalid_value("candidate", "is the baseline itself; choose another run")
+    return values | {"system": _system_of(request, values["candidate"])}
+
+
+def start_comparison(request: WebRequest) -> ActionReply:
+    """Compare two runs."""
+    return _start(request, "comparison", "compare", _two_runs(request) | _metrics(request))
+
+
+def start_gate(request: WebRequest) -> ActionReply:
+    """Check a run against a baseline."""
+    return _start(request, "gate", "gate", _two_runs(request))
+
+
+def cancel_run(request: WebRequest) -> ActionReply:
+    """Cancel a run that waits or is under way."""
+    number = request.path["run"]
+    with request.store.write() as connection:
+        job_run = scheduled_jobs.get_job_run(connection, number)
+        job = scheduled_jobs.job_by_number(connection, job_run.job)
+        if job.project != request.project.id:
+            raise not_found("run")
+        is_cancelled = scheduled_jobs.cancel_run(
+            connection, number, f"cancelled by {request.user.name}"
+        )
+        if is_cancelled:
+            request.record(connection, "job.cancel", job.name)
+    return ActionReply(
+        request.project_path("schedule", "runs", number), {"cancelled": is_cancelled}
+    )
+
+
+_CRON = {
+    "day": "{minute} {hour} * * *",
+    "workday": "{minute} {hour} * * mon-fri",
+    "week": "{minute} {hour} * * mon",
+    "hour": "{minute} * * * *",
+}
+"""How often an engine is asked, as cron has it."""
+
+
+def schedule_engine(request: WebRequest) -> ActionReply:
+    """Ask an engine by the clock, and evaluate its runs; with a baseline each passes the gate."""
+    fields = request.values
+    _refuse_unknown(request, "engine", "judgments", "baseline")
+    if fields["baseline"] is not None and fields["judgments"] is None:
+        raise invalid_value("judgments", "a gate needs judgments; choose some")
+    schedule = _read_schedule(request)
+    name = fields["name"] or f"{fields['engine']}-{fields['every']}"
+    job = make_job(
+        {
+            "name": name,
+            "kind": "engine-snapshot" if fields["baseline"] is None else "engine-gate",
+            "schedule": schedule,
+            "timezone": fields["timezone"],
+            "engine": fields["engine"],
+            "judgments": fields["judgments"],
+            "baseline": fields["baseline"],
+            "metrics": fields["metrics"] or None,
+        }
+    )
+    with request.store.write() as connection:
+        actor = Actor(request.user.name, request.user.id)
+        set_jobs(connection, request.project.id, (job,), actor, others=False)
+    return ActionReply(
+        request.project_path("schedule"), {"job": job.name, "schedule": job.schedule}
+    )
+
+
+def _read_schedule(request: WebRequest) -> str:
+    """The schedule of a form as cron has it.
+
+    Raises:
+        Refused: a time that is none, beside its field.
+    """
+    every, time = request.values["every"], request.values["time"] or "06:00"
+    if every == "cron":
+        if request.values["cron"] is None:
+            raise invalid_value("cron", "is missing: minute, hour, day, month, day of the week")
+        return str(request.values["cron"])
+    hour, _, minute = time.partition(":")
+    if not (hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60):
+        raise invalid_value("time", "is a time such as 06:00")
+    return _CRON[every].format(hour=int(hour), minute=int(minute))
