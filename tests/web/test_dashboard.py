@@ -210,8 +210,8 @@ def test_an_empty_project_shows_the_first_step(team):
         )
         return step["label"], step["path"].removeprefix(path)
 
-    assert first_step(manager) == ("Make a batch", "/material#batch")  # there is a query
-    assert first_step(viewer) == ("Make a batch", "")
+    assert first_step(manager) == ("See the steps", "/steps")  # there is a query
+    assert first_step(viewer) == ("See the steps", "")
     with team.store.write() as connection:
         run = read_run({"q1": {"d1": 1.0}})
         stored_runs.add_run(connection, team.store.blobs, project.id, run, name="one")
@@ -223,7 +223,7 @@ def test_an_empty_project_shows_the_first_step(team):
     root = team.visitor("root")
     root.send("/projects", "/projects", name="bare", title="Bare", scale="graded")
     bare = root.get("/projects/bare.json").json()["next_step"]
-    assert (bare["label"], bare["path"]) == ("Add a file", "/projects/bare/material#file")
+    assert (bare["label"], bare["path"]) == ("Begin", "/projects/bare/steps")
 
 
 def test_projects_have_their_state(viewer):

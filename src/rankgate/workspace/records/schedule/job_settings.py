@@ -147,7 +147,7 @@ def _read_job(file: TomlFile, table: dict[str, Any], position: str) -> NewJob:
 
 
 def _find_value_problem(value: object, *, file: bool) -> str:
-    """The problem of a value: it is not text or a number, looks like an option, or leaves the folder."""
+    """The problem of a value: of another type, like an option, or outside of the folder."""
     for text in value if isinstance(value, list | tuple) else (value,):
         if text is None or isinstance(text, int | float):
             continue

@@ -217,16 +217,16 @@ def find_first_step(
             batches or has_queries,
             step(
                 MANAGING_ROLES,
-                "material#batch",
+                "steps",
                 "There is nothing to rate yet: a batch asks raters for grades of documents.",
-                "Make a batch",
+                "See the steps",
             ),
         ),
     )
     first = step(
         MANAGING_ROLES,
-        "material#file",
-        "Nothing is here yet. Begin with a file of queries, judgments, ratings or runs.",
-        "Add a file",
+        "steps",
+        "Nothing is here yet. Begin with queries: type them, paste them, or send a file.",
+        "Begin",
     )
     return next((step for applies, step in steps if applies), first)

@@ -44,21 +44,20 @@ _LONG_SETTINGS = frozenset({"sql", "dsn"})
 
 def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
     """The fields of the form of a kind of engine: a name, what the kind declares, and a query."""
-    secret_names = {
-        setting.name
-        for setting in dataclass_fields(kind.declaration)
-        if setting.metadata.get("secret")
-    }
+    settings = {setting.name: setting for setting in dataclass_fields(kind.declaration)}
     return (
         Field("name", "Name", required=True, most=63, help="Such as shop, or shop-new."),
-        *(_engine_field(parameter, secret_names) for parameter in kind.parameters.values()),
+        *(
+            _engine_field(parameter, settings[parameter.name].metadata)
+            for parameter in kind.parameters.values()
+        ),
         Field("query", "Query to try", default=DEFAULT_QUERY, unset=DEFAULT_QUERY, most=2_000),
         Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
         Field("preview", kind="flag", help="Only ask the query, and keep nothing."),
     )
 
 
-def _engine_field(parameter: Parameter, secret_names: set[str]) -> Field:
+def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field:
     if parameter.kind in {"list", "table"}:
         is_list = parameter.kind == "list"
         how = "One a line." if is_list else "Lines such as name = value, or JSON."
@@ -72,7 +71,10 @@ def _engine_field(parameter: Parameter, secret_names: set[str]) -> Field:
             help=f"{parameter.sentence} {how}",
             schema={"type": "array" if is_list else "object"},
         )
-    if parameter.name in secret_names:
+    if metadata.get("path"):
+        where = "It is in the project's folder on the server."
+        return declared_field(parameter, most=2_000, help=f"{parameter.sentence} {where}")
+    if metadata.get("secret"):
         return declared_field(
             parameter,
             help=f"{parameter.sentence} Names are those that this server allows.",
