@@ -6,6 +6,7 @@ import itertools
 import re
 import socket
 import time
+from functools import partial
 from multiprocessing import get_context
 from urllib.parse import quote
 
@@ -19,6 +20,9 @@ from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.workspace.web.endpoint import _refusal_of
 from rankgate.workspace.web.header_timeout import PatientProtocol
+from rankgate.workspace.web.pages.document_card import image_address
+from rankgate.workspace.web.pages.document_html import render_html, render_markdown
+from rankgate.workspace.web.pages.highlighting import read_query_words
 from rankgate.workspace.web.rendering import render_guideline
 from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
 from support.serving import PASSWORD, Visitor, served
@@ -146,6 +150,73 @@ def test_a_guideline_has_no_html_of_its_own():
     assert "<img" not in html
     assert 'href="javascript' not in html
     assert "<h2>A</h2>" in html
+
+
+MARKUP = (
+    "<script>alert(1)</script>",
+    "<scr<script>ipt>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<img src='x' onload =alert(1)//",
+    "<svg><script>alert(1)</script></svg>",
+    "<svg/onload=alert(1)>",
+    "<svg><animate onbegin=alert(1) attributeName=x>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    "<math><a xlink:href='javascript:alert(1)'>x</a></math>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<template><img src=x onerror=alert(1)></template>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<object data='javascript:alert(1)'></object><embed src='javascript:alert(1)'>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<a href='java\tscript:alert(1)'>x</a>",
+    "<a href='&#106;avascript:alert(1)'>x</a>",
+    "<a href='data:text/html,<script>alert(1)</script>'>x</a>",
+    "<a href='//evil.example'>x</a>",
+    "<img src='https://evil.example/pixel.png'>",
+    "<img src='//evil.example/pixel.png'>",
+    "<img src='/projects/shop/setup'>",
+    "<img srcset='https://evil.example/a 1x' src='data:image/svg+xml;base64,PHN2Zz4='>",
+    "<picture><source srcset='https://evil.example/a'></picture>",
+    "<video src='https://evil.example/a' poster='https://evil.example/b'></video>",
+    "<body background='https://evil.example/a' onload=alert(1)>",
+    "<link rel=stylesheet href='https://evil.example/a.css'>",
+    "<style>@import 'https://evil.example/a.css';</style>",
+    "<p style='background:url(https://evil.example/a)'>x</p>",
+    "<base href='https://evil.example/'>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example/'>",
+    "<form action='https://evil.example/'><input name=grade><button name=grade>3</button></form>",
+    "<button formaction='https://evil.example/'>3</button>",
+    "<details open ontoggle=alert(1)>x</details>",
+    "<p id=rating class=answer data-key=1 name=csrf>x</p>",
+    "<p contenteditable tabindex=1 accesskey=x autofocus onfocus=alert(1)>x</p>",
+    "<!--><img src=x onerror=alert(1)>-->",
+    "<!-- <img title='--><img src=x onerror=alert(1)>'>",
+    "<xmp><img src=x onerror=alert(1)></xmp>",
+    "<p title='\">' alt='<img src=x onerror=alert(1)>'>x",
+    "</section></form><h1 id=query>x</h1>",
+    "<mark><img src=x onerror=alert(1)></mark>",
+    "\u202e<b>x</b>\x00",
+)
+"""Markup of our own making after the ways in which sanitisers were got round."""
+
+HARMLESS = re.compile(
+    r"</?(a|b|bdi|blockquote|br|code|div|em|h[1-6]|hr|i|img|li|mark|ol|p|pre|s|small|span|strong|"
+    r"sub|sup|table|tbody|td|tfoot|th|thead|tr|u|ul)"
+    r'( (alt|class="dim"|dir|href="https?://|lang|loading|referrerpolicy|rel|scope|src="https://ok'
+    r"\.example/|start|target)[^<>]*)?>"
+)
+
+
+@pytest.mark.parametrize("render", [render_html, render_markdown])
+@pytest.mark.parametrize("markup", MARKUP)
+def test_no_markup_of_a_document_runs_or_loads(render, markup):
+    settings = {"images": ["https://ok.example"], "card": [{"field": "x", "kind": "html"}]}
+    words = read_query_words("img onerror alert script x 1")
+    for text in (markup, f"a <b>{markup}</b>", f"<p>{markup}", f"<table><tr><td>{markup}"):
+        html = render(text, words, partial(image_address, settings=settings))
+        tags = re.findall(r"<[^>]*>?", html)
+        assert [tag for tag in tags if not HARMLESS.fullmatch(tag)] == [], html
+        assert not re.search(r"<[^>]*(evil|javascript|alert|csrf|grade|query)", html)
+        assert "\u202e" not in html
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from rankgate.workspace.web.pages import (
     result_pages,
     watching_pages,
 )
+from rankgate.workspace.web.pages.document_card import CARD_HELP
+from rankgate.workspace.web.pages.highlighting import LANGUAGES
 from rankgate.workspace.web.pages.verb_routes import VERB_ROUTES
 from rankgate.workspace.web.project_routes import (
     ARCHIVE_ROUTES,
@@ -288,6 +290,22 @@ _PROJECT_ROUTES = (
                 most=2_000,
                 help="Such as https://images.example.org; leave it empty to load no images, so "
                 "that no rater's browser contacts another site.",
+            ),
+            Field(
+                "image_prefix",
+                "Prefix of relative addresses of images",
+                most=500,
+                help="Such as https://images.example.org/products/; its site is one of those "
+                "that images may come from.",
+            ),
+            Field("card", "Card of a document", "long", most=5_000, help=CARD_HELP),
+            Field(
+                "language",
+                "Language of queries and documents",
+                "choice",
+                choices=tuple((code, name) for code, (name, _) in LANGUAGES.items()),
+                help="Word forms of it are marked as words of the query. Left empty, it is that "
+                "of the script, and English for Latin letters.",
             ),
         ),
         scope="manage",

@@ -26,12 +26,9 @@ from rankgate.workspace.web.dashboard.recorded_results import (
     record_title,
 )
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine
-from rankgate.workspace.web.pages.task_view import (
-    document_title,
-    document_view,
-    image_origins,
-    read_titles,
-)
+from rankgate.workspace.web.pages.document_card import image_sources
+from rankgate.workspace.web.pages.document_view import document_title, document_view, read_titles
+from rankgate.workspace.web.pages.highlighting import QueryWords
 from rankgate.workspace.web.replies import PageReply, not_found
 
 if TYPE_CHECKING:
@@ -79,7 +76,7 @@ def query_page(request: WebRequest) -> PageReply:
         query_comments = comment_pages.list_comments(connection, request, "query", query)
     metric_rows = [row for row in values if row["metric"] == metric]
     document_views = {
-        name: document_view(document, set(), request.project.settings)
+        name: document_view(document, QueryWords(), request.project.settings)
         for name, document in fields.items()
     }
     data = {
@@ -119,7 +116,7 @@ def query_page(request: WebRequest) -> PageReply:
             for row in values
         ],
     )
-    images = image_origins(request.project.settings)
+    images = image_sources(request.project.settings)
     return PageReply("query_values.html", data, extra, images=images, rows=rows)
 
 

@@ -40,7 +40,7 @@ from rankgate.workspace.web.dashboard.recorded_results import (
     record_title,
     record_view,
 )
-from rankgate.workspace.web.pages.task_view import read_titles
+from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
 
 if TYPE_CHECKING:

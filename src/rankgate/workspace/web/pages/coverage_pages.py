@@ -25,7 +25,7 @@ from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.material import queries_documents
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rows import now
-from rankgate.workspace.web.pages.task_view import read_titles
+from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.models import model_admissions, model_answers_by_request, model_jobs_table
 from rankgate.store.rating import batches
 from rankgate.store.rows import now
-from rankgate.workspace.web.pages.task_view import read_titles
+from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 from rankgate.workspace.web.web_request import invalid_value
 

@@ -17,8 +17,9 @@ from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.material import queries_documents
 from rankgate.store.rating import batches, preferences, tasks
 from rankgate.store.rating.batches import Side
+from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.pages.rating_pages import COMPARISON_KINDS
-from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table, read_titles
+from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table
 from rankgate.workspace.web.pages.upload_files import upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, not_found
 

@@ -15,11 +15,18 @@ from rankgate.core.errors import InputError
 from rankgate.data.qrels import parse_scale
 from rankgate.store import archive
 from rankgate.store.blobs import stored_runs
-from rankgate.store.material import projects
+from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_jobs_table
 from rankgate.store.people import audit, invitations, users
 from rankgate.store.rating import batches, rating_answers, tasks
 from rankgate.store.rows import now
+from rankgate.workspace.web.pages.document_card import (
+    card_of,
+    card_settings,
+    format_card,
+    parse_card,
+    safe_link,
+)
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 from rankgate.workspace.web.web_request import (
@@ -180,6 +187,7 @@ def setup_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         grades = projects.grades(connection, project.id)
         versions = projects.all_guidelines(connection, project.id)
+        document_fields = queries_documents.field_names(connection, project.id)
     data = {
         "project": project.name,
         "scale": [
@@ -196,6 +204,10 @@ def setup_page(request: WebRequest) -> PageReply:
         ],
         "fields": " ".join(project.settings.get("fields") or ()),
         "images": " ".join(project.settings.get("images") or ()),
+        "document_fields": document_fields,
+        "card": format_card(card_of(project.settings)),
+        "image_prefix": str(project.settings.get("image_prefix") or ""),
+        "language": str(project.settings.get("language") or ""),
         "metric": str(project.settings.get("metric", "")),
     }
     return PageReply("setup.html", data, {"metrics": list_metric_names(request)})
@@ -248,9 +260,27 @@ def add_guideline(request: WebRequest) -> ActionReply:
 
 
 def set_display(request: WebRequest) -> ActionReply:
-    """Set the fields that raters see, and the sites whose images are loaded."""
+    """Set the card of documents, and the sites whose images are loaded.
+
+    Raises:
+        Refused: a card that cannot be read; a prefix that is no address of the web.
+    """
     fields = request.values
+    prefix = (fields["image_prefix"] or "").strip()
+    if prefix and (safe_link(prefix) is None or not prefix.endswith("/")):
+        raise invalid_value(
+            "image_prefix", "is not an address of the web that ends in /: https://example.org/a/"
+        )
+    try:
+        card = parse_card(fields["card"] or "")
+    except InputError as error:
+        raise RequestRefused(400, error.code, str(error), field="card") from None
     display: dict[str, Json] = {name: (fields[name] or "").split() for name in ("fields", "images")}
+    display |= {
+        "card": card_settings(card),
+        "image_prefix": prefix,
+        "language": fields["language"] or "",
+    }
     with request.store.write() as connection:
         projects.change_settings(connection, request.project.id, display)
         request.record(connection, "project.display", "", **display)

@@ -27,12 +27,11 @@ from rankgate.store.rating import (
     tasks,
 )
 from rankgate.store.rows import now
+from rankgate.workspace.web.pages.document_card import image_sources
+from rankgate.workspace.web.pages.document_view import document_title, read_titles
 from rankgate.workspace.web.pages.task_view import (
     REASONS,
-    document_title,
     guideline_html,
-    image_origins,
-    read_titles,
     scale_view,
     swaps_sides,
     task_view,
@@ -181,7 +180,7 @@ def rate_page(request: WebRequest) -> PageReply:
     guideline = guideline_html(request, guideline_version.text) if guideline_version else ""
     data["guideline"] = None if guideline_version is None else guideline_version.version
     extra = {"guideline_html": guideline, "rating_id": str(uuid4())}
-    return PageReply("rate.html", data, extra, images=image_origins(request.project.settings))
+    return PageReply("rate.html", data, extra, images=image_sources(request.project.settings))
 
 
 def make_page_state(
@@ -322,7 +321,7 @@ def query_page(request: WebRequest) -> PageReply:
         query_tasks = [_find_task(connection, request, task_number) for task_number in numbers]
         data["tasks"] = [task_view(connection, request, task, rater) for task in query_tasks]
     extra = {"rating_ids": {task_number: str(uuid4()) for task_number in numbers}}
-    return PageReply("query.html", data, extra, images=image_origins(request.project.settings))
+    return PageReply("query.html", data, extra, images=image_sources(request.project.settings))
 
 
 def record_rating(request: WebRequest) -> ActionReply:

@@ -20,13 +20,9 @@ from rankgate.store.models.model_admissions import admitted_raters, read_countin
 from rankgate.store.people import users
 from rankgate.store.rating import ratings, tasks
 from rankgate.store.rows import unknown_error
+from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
-from rankgate.workspace.web.pages.task_view import (
-    guideline_html,
-    image_origins,
-    scale_view,
-    task_view,
-)
+from rankgate.workspace.web.pages.task_view import guideline_html, scale_view, task_view
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
 
@@ -83,7 +79,7 @@ def disputes_page(request: WebRequest) -> PageReply:
             "after": rows[-1]["task"] if len(rows) == _MAX_DISPUTES else None,
             "total": tasks.progress(connection, request.project.id).disputed,
         }
-    images = image_origins(request.project.settings)
+    images = image_sources(request.project.settings)
     guideline = "" if guideline_version is None else guideline_html(request, guideline_version.text)
     return PageReply("disputes.html", data, {"guideline_html": guideline}, images=images)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from rankgate.core.present.charts.chart_style import GRADES
 from rankgate.judging.rating.rating_session import grade_keys
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
+from rankgate.workspace.web.pages.document_view import brief_view, document_view
+from rankgate.workspace.web.pages.highlighting import QueryWords, read_query_words
 from rankgate.workspace.web.rendering import render_guideline
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.blobs.stored_runs import StoredRun
-    from rankgate.store.material.queries_documents import Document, Query
+    from rankgate.store.material.queries_documents import Query
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.tasks import Task
     from rankgate.workspace.web.rendering import PageValue
@@ -33,17 +32,8 @@ REASONS = (
 )
 """The reasons why raters cannot tell; those of query and document are separate."""
 
-_MAX_FIELD_LENGTH = 20_000
-"""Characters of a field that are shown."""
-
-_BRIEF_LENGTH = 160
-"""Characters of a field in a list."""
-
 LIST_LENGTH = 10
 """Documents of a list that are shown side by side."""
-
-_WORD_PATTERN = re.compile(r"\w+")
-Segments = list[tuple[str, bool]]
 
 
 def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue]]:
@@ -77,9 +67,8 @@ def task_view(
 ) -> dict[str, PageValue]:
     """The task as the page and programs get it."""
     query = task.query
-    query_words = {
-        word.lower() for word in _WORD_PATTERN.findall(query.text or "") if len(word) > 1
-    }
+    language = str(request.project.settings.get("language") or "")
+    query_words = read_query_words(query.text or "", language)
     is_swapped = swaps_sides(task.id, task.batch.kind, rater)
     sides = [
         document_view(document, query_words, request.project.settings)
@@ -131,7 +120,7 @@ def _list_view(
     request: WebRequest,
     run: StoredRun | None,
     query: Query,
-    query_words: set[str],
+    query_words: QueryWords,
 ) -> list[dict[str, PageValue]]:
     """The first documents of a list, each with its first fields."""
     assert run is not None
@@ -142,31 +131,11 @@ def _list_view(
         connection, request.project.id, query.query_id, ids
     )
     return [
-        _brief_view(document_view(documents_by_id[doc_id], query_words, request.project.settings))
+        brief_view(document_view(documents_by_id[doc_id], query_words, request.project.settings))
         if doc_id in documents_by_id
         else {"doc_id": doc_id, "fields": [], "url": None}
         for doc_id in ids
     ]
-
-
-def _brief_view(view: dict[str, Any]) -> dict[str, PageValue]:
-    """The view of a document in a list: its title and the beginning of the next field."""
-    fields = [
-        {"name": field["name"], "segments": _cut_segments(field["segments"], _BRIEF_LENGTH)}
-        for field in view["fields"][:2]
-    ]
-    return {"doc_id": view["doc_id"], "fields": fields, "url": view["url"]}
-
-
-def _cut_segments(segments: Segments, length: int) -> Segments:
-    """The beginning of marked text."""
-    shortened: Segments = []
-    for text, mark in segments:
-        shortened.append((text[:length], mark))
-        length -= len(text)
-        if length < 0:
-            return [*shortened, ("…", False)]
-    return shortened
 
 
 def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
@@ -180,101 +149,3 @@ def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
 def guideline_html(request: WebRequest, text: str) -> str:
     """The guideline as HTML; what is HTML in it is shown as text."""
     return request.cache.get(("guideline", text), lambda: render_guideline(text))
-
-
-def document_view(
-    document: Document, query_words: set[str], settings: Mapping[str, Any]
-) -> dict[str, PageValue]:
-    """The fields of a document that the project shows, with the query's words marked."""
-    field_names: Sequence[str] = settings.get("fields") or ()
-    names = [name for name in field_names if name in document.fields] or list(document.fields)
-    fields = []
-    for name in names:
-        text = str(document.fields[name])
-        fields.append(
-            {
-                "name": name,
-                "segments": mark_words(text[:_MAX_FIELD_LENGTH], query_words),
-                "cut": len(text) > _MAX_FIELD_LENGTH,
-            }
-        )
-    image = safe_link(document.image)
-    return {
-        "doc_id": document.doc_id,
-        "fields": fields,
-        "url": safe_link(document.url),
-        "image": image,
-        "image_shown": image is not None and origin_of(image) in image_origins(settings),
-    }
-
-
-def document_title(document: Document, settings: Mapping[str, Any]) -> str:
-    """The first field of a document that the project shows, cut; empty without fields."""
-    field_names: Sequence[str] = settings.get("fields") or ()
-    names = [name for name in field_names if name in document.fields] or list(document.fields)
-    return str(document.fields[names[0]])[:_BRIEF_LENGTH] if names else ""
-
-
-def read_titles(
-    connection: Connection, request: WebRequest, pairs: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], str]:
-    """The title of each pair's document by query and document; those without one are left out."""
-    documents_by_pair = queries_documents.documents_of_pairs(connection, request.project.id, pairs)
-    titles = {
-        pair: document_title(document, request.project.settings)
-        for pair, document in documents_by_pair.items()
-    }
-    return {pair: title for pair, title in titles.items() if title}
-
-
-def mark_words(text: str, query_words: set[str]) -> Segments:
-    """The text in segments, each with True if it is a word of the query.
-
-    >>> mark_words("A red bike, redder", {"red"})
-    [('A ', False), ('red', True), (' bike, redder', False)]
-    """
-    segments: Segments = []
-    end = 0
-    for match in _WORD_PATTERN.finditer(text):
-        if match.group().lower() in query_words:
-            if match.start() > end:
-                segments.append((text[end : match.start()], False))
-            segments.append((match.group(), True))
-            end = match.end()
-    if end < len(text):
-        segments.append((text[end:], False))
-    return segments
-
-
-def safe_link(address: str | None) -> str | None:
-    """An address of the web that may be linked; None for scripts, files and all else.
-
-    >>> safe_link("javascript:alert(1)"), safe_link("https://example.org/a")
-    (None, 'https://example.org/a')
-    """
-    if not address or len(address) > 2_000 or not address.isprintable() or " " in address:
-        return None
-    return address if origin_of(address) else None
-
-
-def origin_of(address: str) -> str | None:
-    """Scheme, host and port of an address of the web; None of any other.
-
-    >>> origin_of("https://img.example.org:8443/a.png"), origin_of("data:image/png;base64,AA")
-    ('https://img.example.org:8443', None)
-    """
-    try:
-        parts = urlsplit(address)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return None
-    host = parts.hostname or ""
-    if parts.scheme not in {"http", "https"} or not re.fullmatch(r"[a-z0-9.-]+", host):
-        return None
-    return f"{parts.scheme}://{host}{port}"
-
-
-def image_origins(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """The origins from which a project shows images; by default none, so nothing is loaded."""
-    origins = (origin_of(str(address)) for address in settings.get("images") or ())
-    return tuple(origin for origin in origins if origin)

@@ -1,0 +1,211 @@
+"""The card of a document: which fields raters see, where, with which label and of which kind.
+
+The card of a project is a text of a line for each field. Images of documents come from sites
+that the project names, from a prefix for relative addresses, or are within the document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
+PLACES = ("title", "subtitle", "badge", "body")
+"""Places of a field on the card: the first line, below it, small and framed, or the text."""
+
+KINDS = ("text", "html", "markdown", "image")
+"""Kinds of fields: as they are, formatted, or the address of an image."""
+
+CARD_HELP = (
+    "A field of documents a line, in order: name = title; price = badge: Price; text = html. "
+    f"Places: {', '.join(PLACES)}; kinds: {', '.join(KINDS)}. After a colon comes the label. "
+    "Left empty, the fields below are shown as text."
+)
+
+_DATA_IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+", re.ASCII)
+_MAX_DATA = 2_000_000
+"""Characters of an image within a document."""
+
+_MAX_ADDRESS = 2_000
+
+
+@dataclass(frozen=True)
+class CardField:
+    """A field on the card.
+
+    Attributes:
+        field: its name in documents.
+        place: one of `PLACES`.
+        kind: one of `KINDS`.
+        label: as raters see it; empty is the name of the field.
+    """
+
+    field: str
+    place: str = "body"
+    kind: str = "text"
+    label: str = ""
+
+
+def parse_card(text: str) -> list[CardField]:
+    """The card of a text.
+
+    Raises:
+        InputError: a line of another form, a word that is neither place nor kind, a field twice.
+
+    >>> parse_card("price = badge: Price in euros")[0].label
+    'Price in euros'
+    """
+    card = [_parse_line(line) for line in text.splitlines() if line.strip()]
+    names = [card_field.field for card_field in card]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"the field {name!r} has two lines.", code="invalid-value")
+    return card
+
+
+def _parse_line(line: str) -> CardField:
+    name, equals, words_text = line.partition("=")
+    words, _, label = words_text.partition(":")
+    if not equals or not name.strip() or not words.strip():
+        problem = f"{line.strip()[:80]!r} is not a line of a card; write name = title."
+        raise InputError(problem, code="invalid-syntax")
+    place, kind = "body", "text"
+    for word in words.split():
+        if word in PLACES:
+            place = word
+        elif word in KINDS:
+            kind = word
+        else:
+            choices = ", ".join((*PLACES, *KINDS))
+            problem = f"{word[:50]!r} in the line of {name.strip()[:50]!r} is not one of {choices}."
+            raise InputError(problem, code="unknown-choice")
+    return CardField(name.strip(), place, kind, label.strip())
+
+
+def format_card(card: Sequence[CardField]) -> str:
+    """The text of a card, as `parse_card` reads it."""
+    lines = []
+    for card_field in card:
+        words = [
+            *([card_field.place] if card_field.place != "body" else []),
+            *([card_field.kind] if card_field.kind != "text" or card_field.place == "body" else []),
+        ]
+        label = f": {card_field.label}" if card_field.label else ""
+        lines.append(f"{card_field.field} = {' '.join(words)}{label}")
+    return "\n".join(lines)
+
+
+def card_of(settings: Mapping[str, Any]) -> list[CardField]:
+    """The card of a project; empty without one."""
+    return [CardField(**card_field) for card_field in settings.get("card") or ()]
+
+
+def card_settings(card: Sequence[CardField]) -> list[JsonObject]:
+    """The card as the settings of a project keep it."""
+    return [dict(vars(card_field)) for card_field in card]
+
+
+def choose_fields(settings: Mapping[str, Any], names: Sequence[str]) -> list[CardField]:
+    """The fields of a document that are shown, in order: by the card, by the list, or all.
+
+    Args:
+        settings: of the project.
+        names: of the fields that the document has.
+    """
+    on_card = [card_field for card_field in card_of(settings) if card_field.field in names]
+    if on_card:
+        return on_card
+    listed = [name for name in settings.get("fields") or () if name in names] or list(names)
+    return [
+        CardField(name, "title" if number == 0 else "body") for number, name in enumerate(listed)
+    ]
+
+
+def origin_of(address: str) -> str | None:
+    """Scheme, host and port of an address of the web; None of any other.
+
+    >>> origin_of("https://img.example.org:8443/a.png"), origin_of("data:image/png;base64,AA")
+    ('https://img.example.org:8443', None)
+    """
+    try:
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return None
+    host = parts.hostname or ""
+    if parts.scheme not in {"http", "https"} or not re.fullmatch(r"[a-z0-9.-]+", host):
+        return None
+    return f"{parts.scheme}://{host}{port}"
+
+
+def safe_link(address: str | None) -> str | None:
+    """An address of the web that may be linked; None for scripts, files and all else.
+
+    >>> safe_link("javascript:alert(1)"), safe_link("https://example.org/a")
+    (None, 'https://example.org/a')
+    """
+    if not address or len(address) > _MAX_ADDRESS or not address.isprintable() or " " in address:
+        return None
+    return address if origin_of(address) else None
+
+
+def image_origins(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The origins from which a project shows images; by default none, so nothing is loaded."""
+    addresses = [*(settings.get("images") or ()), settings.get("image_prefix") or ""]
+    origins = (origin_of(str(address)) for address in addresses)
+    return tuple(dict.fromkeys(origin for origin in origins if origin))
+
+
+def image_sources(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a page of documents may load images from: the origins, and the documents themselves."""
+    return (*image_origins(settings), *(("data:",) if shows_own_images(settings) else ()))
+
+
+def shows_own_images(settings: Mapping[str, Any]) -> bool:
+    """True if images within documents are shown: where a field of the card is not plain text."""
+    return any(card_field.kind != "text" for card_field in card_of(settings))
+
+
+@dataclass(frozen=True)
+class ImageAddress:
+    """The address of an image, and whether the page shows it or only links to it."""
+
+    address: str
+    shown: bool
+
+
+def image_address(address: str | None, settings: Mapping[str, Any]) -> ImageAddress | None:
+    """The address of an image as a page may use it; None if it may neither show nor link it.
+
+    Args:
+        address: as the document has it: of the web, relative to the prefix, or ``data:``.
+        settings: of the project.
+    """
+    address = (address or "").strip()
+    if address.startswith("data:"):
+        is_image = len(address) <= _MAX_DATA and _DATA_IMAGE.fullmatch(address) is not None
+        return (
+            ImageAddress(address, shown=True) if is_image and shows_own_images(settings) else None
+        )
+    full_address = safe_link(address) or _join_prefix(address, settings)
+    if full_address is None:
+        return None
+    return ImageAddress(full_address, shown=origin_of(full_address) in image_origins(settings))
+
+
+def _join_prefix(address: str, settings: Mapping[str, Any]) -> str | None:
+    """A relative address after the prefix of the project; None if it leads elsewhere."""
+    prefix = str(settings.get("image_prefix") or "")
+    if not prefix or not address or len(address) > _MAX_ADDRESS or not address.isprintable():
+        return None
+    if urlsplit(address).scheme or address.startswith(("//", "\\", "#")):
+        return None
+    joined = urljoin(prefix, address.lstrip("/").replace(" ", "%20"))
+    return safe_link(joined) if joined.startswith(prefix) else None
