@@ -91,7 +91,13 @@ class Buttons:
     def settings(self):
         self.press("scale-set", f"{PATH}/scale", scale="0 = no\n1 = fair: so so\n2 = good\n3 = top")
         self.press("guideline-add", f"{PATH}/guidelines", version="1", text="# Be *fair*")
-        self.press("display-set", f"{PATH}/display", fields="title", images="https://example.org")
+        self.press(
+            "display-set",
+            f"{PATH}/display",
+            fields="title",
+            images="https://example.org",
+            card="title = title\ntext = html",
+        )
 
     def files(self):
         for name, text in RUNS.items():
@@ -120,6 +126,7 @@ class Buttons:
         )
         (first, _) = self.get(".json")["batches"]
         self.press("batch-change", f"{PATH}/batches/{first['id']}", priority=3)
+        self.press("batch-rules", f"{PATH}/batches/{first['id']}/rules", stop_ratings=10_000)
 
     def people(self):
         self.press("grant", f"{PATH}/people", name="rater", role="rater")
@@ -149,6 +156,7 @@ class Buttons:
 
     def final_words(self):
         dispute = self.get("/disputes.json")["disputes"][0]["task"]
+        self.press("discuss", f"{PATH}/discussions/{dispute}", text="why")
         self.press("final", f"{PATH}/disputes/{dispute}", grade=1, comment="settled")
 
     def judgments(self):

@@ -10,7 +10,7 @@ from rankgate.data.streams.journal import Closing
 from rankgate.judging.rating.rating_session import CANNOT_TELL, Screen, grade_keys, grades_of
 from rankgate.store.material import projects
 from rankgate.store.people import users
-from rankgate.store.rating import batches, next_task, ratings, tasks
+from rankgate.store.rating import batch_rules, batches, next_task, ratings, tasks
 
 if TYPE_CHECKING:
     from rankgate.store.rating.tasks import Task
@@ -55,8 +55,15 @@ class StoreRating(Closing):
 
     def _take(self) -> None:
         with self._project.write() as connection:
+            project = self._project.number
+            open_batches = batch_rules.prepare(connection, project, self._rater)
             number = next_task.take(
-                connection, self._project.number, self._rater, batch=self._batch
+                connection,
+                project,
+                self._rater,
+                batch=self._batch,
+                barred=open_batches.barred,
+                kept=open_batches.kept,
             )
             self._task: Task | None = None if number is None else tasks.get_task(connection, number)
             self.done = tasks.count_done(connection, self._project.number, self._batch).get(

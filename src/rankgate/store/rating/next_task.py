@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -34,8 +35,8 @@ _ROOM = f"""(x.gold IS NOT NULL OR b.kind = 'training' OR x.grades + (
 _SHOWN = """NOT EXISTS (SELECT 1 FROM queries q
     WHERE q.id = x.query AND q.archived_at IS NOT NULL)"""
 
-_FREE = f"""x.batch = b.id AND x.state = 'open' AND {_ROOM} AND {_SHOWN} AND NOT EXISTS (
-    SELECT 1 FROM assignments mine WHERE mine.task = x.id AND mine.rater = :rater
+_FREE = f"""b.kept = 0 AND x.batch = b.id AND x.state = 'open' AND {_ROOM} AND {_SHOWN}
+    AND NOT EXISTS (SELECT 1 FROM assignments mine WHERE mine.task = x.id AND mine.rater = :rater
         AND mine.state IN ('answered', 'later'))"""
 
 # In turn: what the rater has on the screen; from where they are, in the order of the batch; from
@@ -61,7 +62,7 @@ SELECT task FROM (
             ORDER BY mine.at LIMIT 1 [lock])
     ) AS task
     FROM (
-        SELECT every.*,
+        SELECT every.*, [kept] AS kept,
             COALESCE(c.place, CASE every.strategy WHEN '1' THEN :start ELSE (
                 SELECT COUNT(*) / {RATERS_PER_START} * 40503 % 65536 * 70368744177664
                 FROM cursors begun WHERE begun.batch = every.id) END) AS here, (
@@ -69,7 +70,7 @@ SELECT task FROM (
             WHERE open.batch = every.id AND open.state = 'open') AS top
         FROM batches every LEFT JOIN cursors c ON c.batch = every.id AND c.rater = :rater
         WHERE every.project = :project AND every.state = 'open'
-            AND every.archived_at IS NULL [only]
+            AND every.archived_at IS NULL [only] [barred]
         ORDER BY CASE every.kind WHEN 'training' THEN 0 ELSE 1 END, every.priority DESC,
             every.deadline IS NULL, every.deadline, every.id
         LIMIT 10000
@@ -101,7 +102,11 @@ ON CONFLICT (batch, rater) DO UPDATE SET place = excluded.place
 @cache
 def _statement(sql: str, *moments: str) -> TextClause:
     """A statement; parsing its names takes longer than running it."""
-    return sa.text(sql).bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
+    lists = (name for name in ("barred", "kept") if f":{name}" in sql)
+    return sa.text(sql).bindparams(
+        *(sa.bindparam(name, type_=Moment) for name in moments),
+        *(sa.bindparam(name, expanding=True) for name in lists),
+    )
 
 
 def take(
@@ -110,6 +115,8 @@ def take(
     rater: int,
     *,
     batch: int | None = None,
+    barred: Collection[int] = (),
+    kept: Collection[int] = (),
     lease: timedelta = LEASE,
     moment: datetime | None = None,
 ) -> int | None:
@@ -124,17 +131,23 @@ def take(
         project: the project of the tasks.
         rater: for whom.
         batch: of one batch only.
+        barred: of none of these batches.
+        kept: of these batches only what is kept for the rater.
         lease: how long the task is kept.
         moment: the time, for tests.
 
     Returns:
         The number of the task.
     """
-    values = {"project": project, "rater": rater, "now": moment or now()}
+    values: dict[str, Any] = {"project": project, "rater": rater, "now": moment or now()}
     values["start"] = batches.start_position(rater)
     if batch is not None:
         values["batch"] = batch
     sql = _NEXT.replace("[only]", "" if batch is None else "AND every.id = :batch")
+    sql = sql.replace("[barred]", "AND every.id NOT IN :barred" if barred else "")
+    sql = sql.replace("[kept]", "CASE WHEN every.id IN :kept THEN 1 ELSE 0 END" if kept else "0")
+    lists = {name: sorted(numbers) for name, numbers in (("barred", barred), ("kept", kept))}
+    values |= {name: numbers for name, numbers in lists.items() if numbers}
     without_locks = sql.replace("[lock]", "")
     postgres = connection.dialect.name == "postgresql"
     unlocked = sql.replace("[lock]", "FOR UPDATE OF x SKIP LOCKED") if postgres else without_locks

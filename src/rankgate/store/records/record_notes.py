@@ -181,6 +181,10 @@ def _find_annotation(
     return None if row is None else value_of(Annotation, row)
 
 
+DISCUSSION_PREFIX = "task/"
+"""The beginning of the subject of comments on a disputed pair, of kind ``document``."""
+
+
 @dataclass(frozen=True)
 class Comment:
     """A comment of a user or a program.

@@ -62,6 +62,7 @@ SECTIONS = (
         (
             MenuPage("rate-page", "Rate", ("query", "rate", "rate-many", "withdraw", "later")),
             MenuPage("history", "Your ratings"),
+            MenuPage("discussions", "Discussion", ("discuss",)),
             MenuPage("disputes", "Disagreements", ("final",)),
             MenuPage("pairs", "Pairs", ("pairs-reset", "ratings-file")),
             MenuPage("coverage", "Coverage", ("next-add",)),
@@ -92,7 +93,7 @@ SECTIONS = (
     MenuSection(
         "Evaluations",
         (
-            MenuPage("project", "Overview", ("batch-change",)),
+            MenuPage("project", "Overview", ("batch-change", "batch", "batch-rules")),
             MenuPage(
                 "steps",
                 "Steps",
@@ -185,6 +186,7 @@ SECTIONS = (
                 ("scale-set", "guideline-add", "display-set", "metric-set"),
             ),
             MenuPage("people", "People", ("invite", "invitation-revoke", "grant")),
+            MenuPage("work", "Working time"),
             MenuPage(
                 "archive",
                 "Archive",

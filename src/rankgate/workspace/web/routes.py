@@ -26,6 +26,7 @@ from rankgate.workspace.web.pages.verb_routes import VERB_ROUTES
 from rankgate.workspace.web.project_routes import (
     ARCHIVE_ROUTES,
     FILE_ROUTES,
+    PEOPLE_ROUTES,
     STRATEGY_FIELD,
     TRANSFORM_FIELD,
     WORK_ROUTES,
@@ -534,6 +535,7 @@ ROUTES: tuple[Route, ...] = (
     *_PROJECT_ROUTES,
     *FILE_ROUTES,
     *WORK_ROUTES,
+    *PEOPLE_ROUTES,
     *ARCHIVE_ROUTES,
     *MODEL_ROUTES,
     *REMOTE_ROUTES,

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from rankgate.store.material import queries_documents
 from rankgate.store.records import record_notes
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused
+from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -47,7 +48,9 @@ def _may_withdraw(request: WebRequest, comment: record_notes.Comment) -> bool:
 def _is_visible(request: WebRequest, comment: record_notes.Comment) -> bool:
     """True unless a rater would read what others say about results."""
     is_author = comment.user is not None and comment.user == request.user.id
-    return request.role != "rater" or comment.subject_kind in _RATER_SUBJECTS or is_author
+    is_discussion = comment.subject.startswith(record_notes.DISCUSSION_PREFIX)
+    is_open_to_raters = comment.subject_kind in _RATER_SUBJECTS and not is_discussion
+    return request.role != "rater" or is_open_to_raters or is_author
 
 
 def page(request: WebRequest) -> PageReply:
@@ -86,8 +89,14 @@ def page(request: WebRequest) -> PageReply:
 
 
 def add(request: WebRequest) -> ActionReply:
-    """Add a comment."""
+    """Add a comment.
+
+    Raises:
+        Refused: on a disputed pair, which has a page of its own for those who rated it.
+    """
     fields = request.values
+    if fields["subject"].startswith(record_notes.DISCUSSION_PREFIX):
+        raise invalid_value("subject", "is discussed under Discussion")
     with request.store.write() as connection:
         comment = record_notes.add_comment(
             connection,

@@ -23,7 +23,7 @@ from rankgate.judging.pooling.pool_sampling import DEPTH, Order, PoolDesign
 from rankgate.store.blobs import stored_results, stored_runs
 from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.material import queries_documents
-from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.rating import batch_rules, batches, ratings, tasks
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
@@ -322,6 +322,7 @@ def agreement_page(request: WebRequest) -> PageReply:
             if rating_batch.kind == "rating"
         ]
         state = ratings.ratings_state(connection, request.project.id)
+        with_self = batch_rules.self_agreement(connection, request.project.id)
     if batch is not None and batch not in {rating_batch["id"] for rating_batch in rating_batches}:
         raise not_found("batch")
     empty: dict[str, PageValue] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
@@ -336,6 +337,7 @@ def agreement_page(request: WebRequest) -> PageReply:
     except InputError:
         data, extra = empty, {}
     data = {"project": request.project.name, "batch": batch, "batches": rating_batches, **data}
+    data["with_self"] = [vars(rater_self) for rater_self in with_self]
     return PageReply("agreement.html", data, extra)
 
 

@@ -19,6 +19,7 @@ from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_jobs_table
 from rankgate.store.people import audit, invitations, users
 from rankgate.store.rating import batches, rating_answers, tasks
+from rankgate.store.rating.batch_rules import rules_of
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_card import (
     card_of,
@@ -106,6 +107,7 @@ def project_overview(request: WebRequest) -> PageReply:
             "batches": [
                 _batch_view(batch, progress_by_batch.get(batch.id, tasks.NO_PROGRESS))
                 for batch in batches.list_batches(connection, project.id)
+                if rules_of(batch.settings).again_of is None
             ],
             "runs": [
                 {"name": run.name, "rows": run.rows, "queries": run.queries}
@@ -121,7 +123,9 @@ def project_overview(request: WebRequest) -> PageReply:
 def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, PageValue]:
     names = ("id", "name", "kind", "strategy", "priority", "deadline", "state", "blind")
     return (
-        {name: getattr(batch, name) for name in names} | vars(progress) | {"total": progress.total}
+        {name: getattr(batch, name) for name in names}
+        | vars(progress)
+        | {"total": progress.total, "stopped": rules_of(batch.settings).stopped}
     )
 
 

@@ -18,6 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.store.material import projects
 from rankgate.store.people import users
 from rankgate.store.rating import (
+    batch_rules,
     batches,
     next_task,
     preferences,
@@ -42,6 +43,7 @@ from rankgate.workspace.web.web_request import invalid_value
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.store.rating.batch_rules import OpenBatches
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.task_state import LockedTask
     from rankgate.store.rating.tasks import Task
@@ -170,12 +172,13 @@ def rate_page(request: WebRequest) -> PageReply:
     number, batch = request.values["task"], request.values["batch"]
     with request.store.write() as connection:
         rater = request.rater(connection)
+        open_batches = batch_rules.prepare(connection, request.project.id, rater)
         if number is None:
-            number = _take_task(connection, request, rater, batch)
+            number = _take_task(connection, request, rater, batch, open_batches)
         else:
             _claim_task(connection, request, number, rater)
     with request.store.read() as connection:
-        data = make_page_state(connection, request, rater, number, batch)
+        data = make_page_state(connection, request, rater, number, batch, open_batches)
         guideline_version = projects.guideline(connection, request.project.id)
     guideline = guideline_html(request, guideline_version.text) if guideline_version else ""
     data["guideline"] = None if guideline_version is None else guideline_version.version
@@ -184,7 +187,12 @@ def rate_page(request: WebRequest) -> PageReply:
 
 
 def make_page_state(
-    connection: Connection, request: WebRequest, rater: int, number: int | None, batch: int | None
+    connection: Connection,
+    request: WebRequest,
+    rater: int,
+    number: int | None,
+    batch: int | None,
+    open_batches: OpenBatches,
 ) -> dict[str, PageValue]:
     """The state of the page: the task, the scale, the progress of the rater."""
     task = None if number is None else _find_task(connection, request, number)
@@ -202,7 +210,10 @@ def make_page_state(
         "batch": batch,
         "scale": request.cached("scale", lambda: scale_view(connection, request.project.id)),
         "reasons": [{"reason": key, "label": label} for key, label in REASONS],
-        "progress": _rater_progress(connection, request, rater, recent_answers, number, batch),
+        "progress": _rater_progress(
+            connection, request, rater, recent_answers, number, batch, open_batches
+        ),
+        "failed": [vars(result) for result in open_batches.failed],
     }
 
 
@@ -220,10 +231,15 @@ def _rater_progress(
     recent_answers: list[Answer],
     number: int | None,
     batch: int | None,
+    open_batches: OpenBatches,
 ) -> dict[str, PageValue]:
     """The work of the rater in the project, or in a batch of it, and what remains for them."""
     project = request.project.id
     counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))
+    counts = {name: n for name, n in counts.items() if name not in open_batches.barred}
+    if open_batches.kept:
+        counts |= dict.fromkeys(open_batches.kept, 0)
+        counts |= batch_rules.count_kept(connection, rater, sorted(open_batches.kept))
     answered_count, still_open = _count_answered(connection, request, rater, batch)
     total = sum(counts.values()) if batch is None else counts.get(batch, 0)
     remaining_count = 0 if number is None else max(total - still_open, 1)
@@ -295,21 +311,35 @@ def _claim_task(connection: Connection, request: WebRequest, number: int, rater:
 
 
 def _take_task(
-    connection: Connection, request: WebRequest, rater: int, batch: int | None
+    connection: Connection,
+    request: WebRequest,
+    rater: int,
+    batch: int | None,
+    open_batches: OpenBatches,
 ) -> int | None:
     if batch is not None and batches.get_batch(connection, batch).project != request.project.id:
         raise not_found("batch")
-    return next_task.take(connection, request.project.id, rater, batch=batch)
+    return next_task.take(
+        connection,
+        request.project.id,
+        rater,
+        batch=batch,
+        barred=open_batches.barred,
+        kept=open_batches.kept,
+    )
 
 
 def query_page(request: WebRequest) -> PageReply:
     """All documents of one query that the rater has yet to grade, on one page."""
     with request.store.write() as connection:
         rater = request.rater(connection)
-        number = _take_task(connection, request, rater, request.values["batch"])
+        open_batches = batch_rules.prepare(connection, request.project.id, rater)
+        number = _take_task(connection, request, rater, request.values["batch"], open_batches)
         first = None if number is None else _find_task(connection, request, number)
         numbers = []
-        if first is not None and first.batch.kind in {"rating", "training"}:
+        if first is not None and first.batch.id in open_batches.kept:
+            numbers = [first.id]
+        elif first is not None and first.batch.kind in {"rating", "training"}:
             numbers = tasks.tasks_of_query(connection, first.batch.id, first.query.id, rater)
             numbers = [
                 task_number
@@ -317,7 +347,9 @@ def query_page(request: WebRequest) -> PageReply:
                 if next_task.claim(connection, task_number, rater)
             ]
     with request.store.read() as connection:
-        data = make_page_state(connection, request, rater, number, request.values["batch"])
+        data = make_page_state(
+            connection, request, rater, number, request.values["batch"], open_batches
+        )
         query_tasks = [_find_task(connection, request, task_number) for task_number in numbers]
         data["tasks"] = [task_view(connection, request, task, rater) for task in query_tasks]
     extra = {"rating_ids": {task_number: str(uuid4()) for task_number in numbers}}
@@ -330,8 +362,11 @@ def record_rating(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         rater = request.rater(connection)
         answered = record_answer(connection, request, rater, fields)
-        number = _take_task(connection, request, rater, fields["batch"])
-        page_state = make_page_state(connection, request, rater, number, fields["batch"])
+        open_batches = batch_rules.prepare(connection, request.project.id, rater)
+        number = _take_task(connection, request, rater, fields["batch"], open_batches)
+        page_state = make_page_state(
+            connection, request, rater, number, fields["batch"], open_batches
+        )
     result = {"rating_id": answered.identity, "new": answered.new}
     return _next_task_reply(
         request, {**result, "feedback": feedback(answered.task, fields["grade"]), **page_state}
@@ -361,7 +396,10 @@ def withdraw_rating(request: WebRequest) -> ActionReply:
             preferences.withdraw(connection, task.id, rater, preference_id=identity)
         else:
             ratings.withdraw(connection, task.id, rater, rating_id=identity)
-        page_state = make_page_state(connection, request, rater, task.id, fields["batch"])
+        open_batches = batch_rules.prepare(connection, request.project.id, rater)
+        page_state = make_page_state(
+            connection, request, rater, task.id, fields["batch"], open_batches
+        )
     return _next_task_reply(request, {"rating_id": identity, "feedback": None, **page_state})
 
 
@@ -372,8 +410,10 @@ def put_off(request: WebRequest) -> ActionReply:
         rater = request.rater(connection)
         task_state.refuse_unassigned(connection, task_state.lock_task(connection, task.id), rater)
         next_task.postpone(connection, task.id, rater)
-        number = _take_task(connection, request, rater, request.values["batch"])
-        page_state = make_page_state(connection, request, rater, number, request.values["batch"])
+        batch = request.values["batch"]
+        open_batches = batch_rules.prepare(connection, request.project.id, rater)
+        number = _take_task(connection, request, rater, batch, open_batches)
+        page_state = make_page_state(connection, request, rater, number, batch, open_batches)
     return _next_task_reply(request, {"feedback": None, **page_state})
 
 

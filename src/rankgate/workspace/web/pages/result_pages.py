@@ -23,6 +23,7 @@ from rankgate.store.rows import unknown_error
 from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
 from rankgate.workspace.web.pages.task_view import guideline_html, scale_view, task_view
+from rankgate.workspace.web.pages.work_pages import list_discussion
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
 
@@ -68,6 +69,7 @@ def disputes_page(request: WebRequest) -> PageReply:
                     "doc_id": dispute.doc_id,
                     "answers": [dict(answer) for answer in dispute.answers],
                     "shown": view,
+                    "comments": list_discussion(connection, request, dispute.task),
                 }
             )
         guideline_version = projects.guideline(connection, request.project.id)

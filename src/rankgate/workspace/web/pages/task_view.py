@@ -9,6 +9,8 @@ from rankgate.core.present.charts.chart_style import GRADES
 from rankgate.judging.rating.rating_session import grade_keys
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
+from rankgate.store.rating.batch_rules import rules_of
+from rankgate.store.rating.batches import get_batch
 from rankgate.workspace.web.pages.document_view import brief_view, document_view
 from rankgate.workspace.web.pages.highlighting import QueryWords, read_query_words
 from rankgate.workspace.web.rendering import render_guideline
@@ -77,13 +79,17 @@ def task_view(
         for document, run in ((task.document, task.run), (task.other_document, task.other_run))
         if document is not None or run is not None
     ]
+    batch, kind = task.batch, task.batch.kind
+    again_of = rules_of(batch.settings).again_of
+    if again_of is not None:  # a pair that comes again looks like any other
+        batch, kind = get_batch(connection, again_of), "rating"
     view: dict[str, PageValue] = {
         "id": task.id,
         "batch": {
-            "id": task.batch.id,
-            "name": task.batch.name,
-            "kind": task.batch.kind,
-            "deadline": task.batch.deadline,
+            "id": batch.id,
+            "name": batch.name,
+            "kind": kind,
+            "deadline": batch.deadline,
         },
         "query": {
             "query_id": query.query_id,

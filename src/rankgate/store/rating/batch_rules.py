@@ -1,0 +1,406 @@
+"""Rules of a batch: who rates it, who is qualified, what comes again, and when it stops.
+
+They are settings of the batch. A batch that stops is paused: nobody is given a new task of it,
+and answers that are under way are still recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rankgate.core.frozen import dataclass
+from rankgate.store.rating import batches as batches_of
+from rankgate.store.rating import tasks as tasks_of
+from rankgate.store.rating.working_time import ACTIVE_SECONDS
+from rankgate.store.rows import insert, now
+from rankgate.store.tables.rating_tables import (
+    QUERY_SHOWN,
+    assignments,
+    batches,
+    raters,
+    ratings,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.core.value_types import JsonObject
+    from rankgate.store.rating.batches import Batch
+
+QUALIFIED_SHARE = 0.8
+"""The share of known grades that a qualification asks for by default."""
+
+AGAIN_HOURS = 24.0
+"""The hours after which pairs come again by default."""
+
+
+@dataclass(frozen=True)
+class BatchRules:
+    """The rules of a batch.
+
+    Attributes:
+        raters: the numbers of the raters who may rate it; empty is all.
+        qualification: the number of the batch that must be passed first.
+        share: of the known grades of that batch that must be right.
+        again: the share of pairs that come again to the same rater.
+        again_hours: after so many hours.
+        again_of: the number of the batch whose pairs come again in this one.
+        stop_ratings: after so many ratings it stops.
+        stop_hours: after so many hours of work.
+        stop_at: from this moment on.
+        stop_agreed: True if it stops when no pair is open or disputed.
+        stopped: why it stopped, in words; empty while it goes on.
+    """
+
+    raters: tuple[int, ...] = ()
+    qualification: int | None = None
+    share: float = QUALIFIED_SHARE
+    again: float = 0.0
+    again_hours: float = AGAIN_HOURS
+    again_of: int | None = None
+    stop_ratings: int | None = None
+    stop_hours: float | None = None
+    stop_at: datetime | None = None
+    stop_agreed: bool = False
+    stopped: str = ""
+
+
+_DEFAULT_RULES = BatchRules()
+
+
+def rules_of(settings: Mapping[str, Any]) -> BatchRules:
+    """The rules among the settings of a batch."""
+    values = dict(settings.get("rules") or {})
+    if values.get("stop_at"):
+        values["stop_at"] = datetime.fromisoformat(values["stop_at"])
+    values["raters"] = tuple(values.get("raters") or ())
+    return BatchRules(**values)
+
+
+def set_rules(connection: Connection, batch: Batch, rules: BatchRules) -> Batch:
+    """Keep rules among the settings of a batch."""
+    values = {
+        name: value for name, value in vars(rules).items() if value != getattr(_DEFAULT_RULES, name)
+    }
+    if rules.raters:
+        values["raters"] = list(rules.raters)
+    if rules.stop_at is not None:
+        values["stop_at"] = rules.stop_at.isoformat()
+    others = {name: value for name, value in batch.settings.items() if name != "rules"}
+    settings: JsonObject = {**others, **({"rules": values} if values else {})}
+    return batches_of.change_batch(connection, batch.id, settings=settings)
+
+
+@dataclass(frozen=True)
+class OpenBatches:
+    """The open batches of a project as they are for one rater.
+
+    Attributes:
+        barred: batches of which the rater gets no task.
+        kept: batches of which the rater gets only what is kept for them.
+        failed: qualifications that the rater answered whole, and did not pass.
+    """
+
+    barred: frozenset[int] = frozenset()
+    kept: frozenset[int] = frozenset()
+    failed: tuple[Qualification, ...] = ()
+
+
+@dataclass(frozen=True)
+class Qualification:
+    """The result of a rater in a batch with known grades.
+
+    Attributes:
+        batch: the number of the batch.
+        name: of the batch.
+        known: the number of known grades.
+        answered: of them by the rater.
+        right: of them with the known grade.
+        share: that must be right.
+    """
+
+    batch: int
+    name: str
+    known: int
+    answered: int
+    right: int
+    share: float
+
+    @property
+    def passed(self) -> bool:
+        """True if all are answered, and enough are right."""
+        return self.answered >= self.known > 0 and self.right >= self.share * self.known
+
+
+_OPEN = (
+    sa.select(batches.c.id, batches.c.name, batches.c.settings)
+    .where(
+        batches.c.project == sa.bindparam("project"),
+        batches.c.state == "open",
+        batches.c.archived_at.is_(None),
+    )
+    .order_by(batches.c.id)
+)
+
+
+def prepare(
+    connection: Connection, project: int, rater: int, moment: datetime | None = None
+) -> OpenBatches:
+    """Apply the rules of a project's open batches before a rater gets a task.
+
+    Batches that are over are paused, and pairs that come again are kept for the rater.
+
+    Args:
+        connection: of a store, to write.
+        project: whose batches.
+        rater: who asks.
+        moment: the time, for tests.
+    """
+    at = moment or now()
+    barred, kept, failed = set(), set(), []
+    for row in connection.execute(_OPEN, {"project": project}).all():
+        rules = rules_of(row.settings)
+        if rules == _DEFAULT_RULES:
+            continue
+        if reason := _stop_reason(connection, project, row.id, rules, at):
+            _stop(connection, row.id, rules, reason)
+            continue
+        if rules.again_of is not None:
+            kept.add(row.id)
+        if rules.raters and rater not in rules.raters:
+            barred.add(row.id)
+        elif rules.qualification is not None:
+            result = qualification(connection, rater, rules.qualification, rules.share)
+            if not result.passed:
+                barred.add(row.id)
+                if result.answered >= result.known:
+                    failed.append(result)
+        if rules.again and row.id not in barred:
+            again = _again_batch(connection, row.id, row.name)
+            _keep_again(connection, row.id, again, rater, rules, at)
+            kept.add(again)
+    return OpenBatches(frozenset(barred), frozenset(kept), tuple(dict.fromkeys(failed)))
+
+
+def qualification(
+    connection: Connection, rater: int, batch: int, share: float = QUALIFIED_SHARE
+) -> Qualification:
+    """The result of a rater in a batch with known grades."""
+    is_answer = sa.and_(
+        assignments.c.task == tasks.c.id,
+        assignments.c.rater == rater,
+        assignments.c.state == "answered",
+    )
+    statement = (
+        sa.select(
+            sa.func.count(tasks.c.id),
+            sa.func.count(assignments.c.task),
+            sa.func.count().filter(assignments.c.grade == tasks.c.gold),
+        )
+        .select_from(tasks.outerjoin(assignments, is_answer))
+        .where(tasks.c.batch == batch, tasks.c.gold.is_not(None), QUERY_SHOWN)
+    )
+    known, answered, right = connection.execute(statement).one()
+    name = connection.scalar(sa.select(batches.c.name).where(batches.c.id == batch)) or ""
+    return Qualification(batch, name, known, answered, right, share)
+
+
+def _stop_reason(
+    connection: Connection, project: int, batch: int, rules: BatchRules, moment: datetime
+) -> str:
+    """Why a batch is over; empty if it is not."""
+    if rules.stop_at is not None and moment >= rules.stop_at:
+        return f"the date {rules.stop_at:%Y-%m-%d %H:%M} UTC is reached"
+    if rules.stop_ratings is not None or rules.stop_hours is not None:
+        count, seconds = _work(connection, batch)
+        if rules.stop_ratings is not None and count >= rules.stop_ratings:
+            return f"{count} ratings are given"
+        if rules.stop_hours is not None and seconds >= rules.stop_hours * 3600:
+            return f"{seconds / 3600:.1f} hours are worked"
+    if rules.stop_agreed:
+        progress = tasks_of.progress(connection, project, batch)
+        if progress.total and not progress.open and not progress.disputed:
+            return "every pair has its grade"
+    return ""
+
+
+def _work(connection: Connection, batch: int) -> tuple[int, float]:
+    """The answers to the tasks of a batch, and the seconds of every rating of it."""
+    of_batch = sa.select(tasks.c.id).where(tasks.c.batch == batch)
+    answered = sa.select(sa.func.count()).where(
+        assignments.c.task.in_(of_batch), assignments.c.state == "answered"
+    )
+    worked = sa.select(sa.func.coalesce(sa.func.sum(ACTIVE_SECONDS), 0.0)).where(
+        ratings.c.task.in_(of_batch)
+    )
+    return connection.scalar(answered) or 0, float(connection.scalar(worked) or 0.0)
+
+
+def _stop(connection: Connection, batch: int, rules: BatchRules, reason: str) -> None:
+    stored_batch = batches_of.change_batch(connection, batch, state="paused")
+    stopped_rules = BatchRules(**(vars(rules) | {"stopped": reason}))
+    set_rules(connection, stored_batch, stopped_rules)
+
+
+def _again_batch(connection: Connection, batch: int, name: str) -> int:
+    """The number of the batch in which pairs of another come again; made when it is needed.
+
+    Its ratings are marked as those of a training: they do not count, and correct nothing.
+    """
+    original = batches_of.get_batch(connection, batch)
+    again_name = f"{name} (again)"
+    number = connection.scalar(
+        sa.select(batches.c.id).where(
+            batches.c.project == original.project, batches.c.name == again_name
+        )
+    )
+    if number is not None:
+        return int(number)
+    new_batch = batches_of.add_batch(
+        connection,
+        original.project,
+        again_name,
+        kind="training",
+        priority=original.priority,
+        blind=original.blind,
+        by_query=original.by_query,
+        seed=original.seed,
+        guideline=original.guideline,
+    )
+    set_rules(connection, new_batch, BatchRules(again_of=batch))
+    return new_batch.id
+
+
+_THOUSAND = 1000
+
+
+def _keep_again(
+    connection: Connection,
+    batch: int,
+    again: int,
+    rater: int,
+    rules: BatchRules,
+    moment: datetime,
+) -> None:
+    """Keep pairs that a rater rated some time ago for them to rate once more."""
+    again_task = tasks.alias()
+    mine = assignments.alias()
+    kept_subjects = (
+        sa.select(again_task.c.id)
+        .join(mine, mine.c.task == again_task.c.id)
+        .where(
+            again_task.c.batch == again,
+            again_task.c.query == tasks.c.query,
+            again_task.c.subject == tasks.c.subject,
+            mine.c.rater == rater,
+        )
+        .exists()
+    )
+    is_chosen = (tasks.c.place + rater * 7919) % _THOUSAND < round(rules.again * _THOUSAND)
+    statement = (
+        sa.select(tasks.c.project, tasks.c.query, tasks.c.document, tasks.c.subject, tasks.c.place)
+        .join(assignments, assignments.c.task == tasks.c.id)
+        .where(
+            tasks.c.batch == batch,
+            tasks.c.document.is_not(None),
+            tasks.c.gold.is_(None),
+            assignments.c.rater == rater,
+            assignments.c.state == "answered",
+            assignments.c.grade.is_not(None),
+            assignments.c.at <= moment - timedelta(hours=rules.again_hours),
+            is_chosen,
+            sa.not_(kept_subjects),
+        )
+        .limit(_THOUSAND)
+    )
+    due = [dict(row._mapping) for row in connection.execute(statement)]  # noqa: SLF001 - public
+    if not due:
+        return
+    connection.execute(
+        insert(connection, tasks).on_conflict_do_nothing(), [{**row, "batch": again} for row in due]
+    )
+    for row in due:
+        is_pair = sa.and_(
+            tasks.c.batch == again,
+            tasks.c.query == row["query"],
+            tasks.c.subject == row["subject"],
+        )
+        number = connection.scalar(sa.select(tasks.c.id).where(is_pair))
+        statement_of_one = insert(connection, assignments).values(
+            task=number, rater=rater, state="later", until=None, at=moment
+        )
+        connection.execute(statement_of_one.on_conflict_do_nothing())
+
+
+def count_kept(connection: Connection, rater: int, kept: Sequence[int]) -> dict[int, int]:
+    """Count the tasks of batches that are kept for a rater, or were answered by them."""
+    statement = (
+        sa.select(tasks.c.batch, sa.func.count())
+        .join(assignments, assignments.c.task == tasks.c.id)
+        .where(tasks.c.batch.in_(kept), assignments.c.rater == rater)
+        .group_by(tasks.c.batch)
+    )
+    return {batch: count for batch, count in connection.execute(statement)}  # noqa: C416 - rows
+
+
+@dataclass(frozen=True)
+class SelfAgreement:
+    """The agreement of a rater with themselves: pairs, the same grade, and the mean distance."""
+
+    rater: str
+    pairs: int
+    same: int
+    distance: float
+
+
+def self_agreement(connection: Connection, project: int) -> list[SelfAgreement]:
+    """How often raters gave a pair that came again the grade of the first time."""
+    first_task, first = tasks.alias(), assignments.alias()
+    original: dict[int, int] = {
+        batch.id: rules.again_of
+        for batch in batches_of.list_batches(connection, project)
+        if (rules := rules_of(batch.settings)).again_of is not None
+    }
+    pairs: dict[str, list[float]] = {}
+    for again, batch in original.items():
+        statement = (
+            sa.select(raters.c.name, assignments.c.grade, first.c.grade.label("first"))
+            .select_from(tasks)
+            .join(assignments, assignments.c.task == tasks.c.id)
+            .join(raters, raters.c.id == assignments.c.rater)
+            .join(
+                first_task,
+                sa.and_(
+                    first_task.c.batch == batch,
+                    first_task.c.query == tasks.c.query,
+                    first_task.c.subject == tasks.c.subject,
+                ),
+            )
+            .join(
+                first,
+                sa.and_(first.c.task == first_task.c.id, first.c.rater == assignments.c.rater),
+            )
+            .where(
+                tasks.c.batch == again,
+                assignments.c.state == "answered",
+                assignments.c.grade.is_not(None),
+                first.c.grade.is_not(None),
+            )
+            .order_by(raters.c.name, tasks.c.id)
+        )
+        for name, grade, first_grade in connection.execute(statement):
+            pairs.setdefault(name, []).append(abs(grade - first_grade))
+    return [
+        SelfAgreement(
+            name,
+            len(distances),
+            sum(distance == 0 for distance in distances),
+            sum(distances) / len(distances),
+        )
+        for name, distances in sorted(pairs.items())
+    ]

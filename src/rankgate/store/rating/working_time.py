@@ -1,0 +1,113 @@
+"""The working time of raters: seconds of each answer, cut where somebody was idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import sqlalchemy as sa
+
+from rankgate.store.rating.ratings import WITHDRAWN
+from rankgate.store.rows import MOMENT, read_table
+from rankgate.store.tables.rating_tables import (
+    batches,
+    preferences,
+    raters,
+    ratings,
+    tasks,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+IDLE_SECONDS = 300.0
+"""Seconds of an answer that count as work at most."""
+
+ACTIVE_SECONDS = sa.case(
+    (ratings.c.seconds > IDLE_SECONDS, IDLE_SECONDS), else_=sa.func.coalesce(ratings.c.seconds, 0.0)
+)
+"""The seconds of a rating that count as work."""
+
+_SCHEMA = pl.Schema(
+    {
+        "rater": pl.String(),
+        "batch": pl.String(),
+        "graded": pl.Boolean(),
+        "seconds": pl.Float64(),
+        "gold": pl.Float64(),
+        "grade": pl.Float64(),
+        "at": MOMENT,
+    }
+)
+
+
+def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
+    """The work of people in a project, by week: a row for each rater and week.
+
+    Every answer counts, also corrections, trainings and pairs that came again; what is taken back
+    and final words do not.
+
+    Returns:
+        ``week`` (its Monday), ``rater``, ``answers``, ``without_grade``, ``hours`` (with idle
+        time cut), ``idle`` (answers that were cut), ``unknown`` (answers without a time),
+        ``known`` (answers to known grades) and ``right`` (of them).
+    """
+    rating_statement = (
+        sa.select(
+            raters.c.name,
+            batches.c.name.label("batch"),
+            ratings.c.grade.is_not(None).label("graded"),
+            ratings.c.seconds,
+            tasks.c.gold,
+            ratings.c.grade,
+            sa.func.coalesce(ratings.c.at, ratings.c.recorded_at).label("at"),
+        )
+        .join(raters, raters.c.id == ratings.c.rater)
+        .join(tasks, tasks.c.id == ratings.c.task)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(
+            ratings.c.project == project,
+            raters.c.kind == "person",
+            ratings.c.final.is_(False),
+            sa.func.coalesce(ratings.c.reason, "") != WITHDRAWN,
+        )
+    )
+    preference_statement = (
+        sa.select(
+            raters.c.name,
+            batches.c.name.label("batch"),
+            (preferences.c.choice != "none").label("graded"),
+            preferences.c.seconds,
+            sa.cast(sa.null(), sa.Double),
+            sa.cast(sa.null(), sa.Double),
+            sa.func.coalesce(preferences.c.at, preferences.c.recorded_at).label("at"),
+        )
+        .join(raters, raters.c.id == preferences.c.rater)
+        .join(tasks, tasks.c.id == preferences.c.task)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .where(
+            preferences.c.project == project,
+            raters.c.kind == "person",
+            sa.func.coalesce(preferences.c.reason, "") != WITHDRAWN,
+        )
+    )
+    answers = pl.concat(
+        [
+            read_table(connection, statement, _SCHEMA)
+            for statement in (rating_statement, preference_statement)
+        ]
+    )
+    return (
+        answers.with_columns(week=pl.col("at").dt.truncate("1w").dt.date())
+        .group_by("week", "rater")
+        .agg(
+            pl.len().alias("answers"),
+            pl.col("graded").not_().sum().alias("without_grade"),
+            (pl.col("seconds").clip(upper_bound=IDLE_SECONDS).sum() / 3600).alias("hours"),
+            (pl.col("seconds") > IDLE_SECONDS).sum().alias("idle"),
+            pl.col("seconds").is_null().sum().alias("unknown"),
+            pl.col("gold").is_not_null().sum().alias("known"),
+            (pl.col("gold") == pl.col("grade")).sum().alias("right"),
+        )
+        .sort(["week", "rater"], descending=[True, False])
+    )
