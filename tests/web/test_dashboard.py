@@ -537,7 +537,9 @@ def test_a_table_as_csv_has_the_rights_of_its_page(team, viewer, made):
     names = {"project": "shop", "record": made["verdict"].sha256, "table": "evidence_0"}
     for route in TABLES:
         path = re.sub(r"\{(\w+)\}", lambda found: names[found[1]], route.path) + ".csv"
-        path += "?query=q03" if route.name == "query-values" else ""
+        run = made["evaluation"].sha256
+        fields = {"query-values": "?query=q03", "change": f"?before={run}&after={run}"}
+        path += fields.get(route.name, "")
         assert viewer.get(path).status == 200, path
         assert rater.get(path).status == 403
         assert stranger.get(path).status == 404

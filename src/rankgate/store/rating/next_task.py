@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LEASE = timedelta(minutes=10)
 """The time that a task is kept for the rater who sees it."""
 
+RESERVATION = timedelta(days=30)
+"""The time that an assigned task is kept for its rater; then anyone may rate it."""
+
 RATERS_PER_START = 16
 """Raters who begin a batch at the same place; more would only look at tasks that others have."""
 
@@ -83,7 +86,9 @@ INSERT INTO assignments (task, rater, state, until, choice, at)
 SELECT x.id, :rater, 'locked', :until, '', :now
 FROM tasks x JOIN batches b ON b.id = x.batch
 WHERE x.id = :task AND x.state = 'open' AND {_ROOM} AND {_SHOWN}
-ON CONFLICT (task, rater) DO UPDATE SET state = 'locked', until = :until, at = CASE
+ON CONFLICT (task, rater) DO UPDATE SET state = 'locked', until = CASE
+    WHEN assignments.state = 'locked' AND assignments.until > :until THEN assignments.until
+    ELSE :until END, at = CASE
     WHEN assignments.state = 'locked' THEN assignments.at ELSE :now END
 WHERE assignments.state <> 'answered'
 RETURNING task
@@ -187,6 +192,41 @@ def _claim_task(
     values = {"task": task, "rater": rater, "now": begin, "until": until}
     row = connection.execute(_statement(_CLAIM, "now", "until"), values).first()
     return row is not None
+
+
+def assign(
+    connection: Connection, batch: int, rater: int, *, moment: datetime | None = None
+) -> int:
+    """Keep the open tasks of a batch for one rater, in place of those who had them before.
+
+    Others who see one of the tasks at the moment may still answer it.
+
+    Returns:
+        The number of tasks that the rater was not assigned before.
+    """
+    begin = moment or now()
+    is_reserved = sa.and_(
+        assignments.c.state == "locked", assignments.c.until > begin + RESERVATION / 2
+    )
+    open_tasks = sa.select(tasks.c.id).where(tasks.c.batch == batch, tasks.c.state == "open")
+    of_others = sa.and_(assignments.c.task.in_(open_tasks), assignments.c.rater != rater)
+    connection.execute(
+        sa.update(assignments).where(of_others, assignments.c.state == "locked").values(until=begin)
+    )
+    settled = sa.select(assignments.c.task).where(
+        assignments.c.rater == rater, sa.or_(is_reserved, assignments.c.state == "answered")
+    )
+    new_tasks = connection.scalars(open_tasks.where(tasks.c.id.not_in(settled))).all()
+    if new_tasks:
+        reservation = {"state": "locked", "until": begin + RESERVATION}
+        rows = [{"task": task, "rater": rater, "at": begin, **reservation} for task in new_tasks]
+        connection.execute(
+            insert(connection, assignments).on_conflict_do_update(
+                index_elements=["task", "rater"], set_=reservation
+            ),
+            rows,
+        )
+    return len(new_tasks)
 
 
 def release(connection: Connection, task: int, rater: int) -> None:

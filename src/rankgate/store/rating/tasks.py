@@ -269,6 +269,20 @@ def count_open(connection: Connection, project: int) -> dict[int, int]:
     return {batch: count for batch, count in connection.execute(statement)}  # noqa: C416 - rows
 
 
+def waiting_pairs(connection: Connection, project: int) -> pl.DataFrame:
+    """The pairs that raters are asked for: ``query_id`` and ``doc_id`` of open tasks."""
+    statement = (
+        sa.select(queries.c.query_id, documents.c.doc_id)
+        .select_from(tasks)
+        .join(batches, batches.c.id == tasks.c.batch)
+        .join(queries, queries.c.id == tasks.c.query)
+        .join(documents, documents.c.id == tasks.c.document)
+        .where(tasks.c.project == project, batches.c.kind == "rating", IS_ASKED)
+        .distinct()
+    )
+    return read_table(connection, statement, {"query_id": pl.String, "doc_id": pl.String})
+
+
 def count_done(connection: Connection, project: int, batch: int | None = None) -> dict[int, int]:
     """Count the tasks that each rater has answered, by the rater's number."""
     condition = tasks.c.project == project

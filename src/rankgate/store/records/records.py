@@ -350,7 +350,7 @@ def find_record(connection: Connection, project: int, reference: str) -> Record:
     Raises:
         UsageError: no such record, or several.
     """
-    if reference.isdigit() and len(reference) < _HASH_LETTERS:
+    if reference.isdecimal() and len(reference) < _HASH_LETTERS:
         condition = records.c.id == int(reference)
     else:
         condition = records.c.sha256.startswith(reference, autoescape=True)

@@ -99,6 +99,7 @@ def list_points(
     branch: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    record: int | None = None,
 ) -> list[Point]:
     """Figures of a project in the order of their evaluation, then of recording.
 
@@ -111,6 +112,7 @@ def list_points(
         branch: only this one.
         since: evaluated at this moment or later.
         until: evaluated before this moment.
+        record: only figures of the record with this number.
     """
     figures = [column for column in record_values.c if column.name != "record"]
     statement = sa.select(
@@ -122,6 +124,7 @@ def list_points(
         (record_values.c.system, system),
         (record_values.c.slice, slice),
         (records.c.branch, branch),
+        (records.c.id, record),
     ):
         if wanted_value is not None:
             statement = statement.where(column == wanted_value)

@@ -140,10 +140,15 @@ def attribute(
     """
     with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
         points = storage.points(metric, system, "", None)
-        before, after = _pair_points(
+        before, after = pair_points(
             _find_points(points, old, metric), _find_points(points, new, metric)
         )
-        rows, warnings = _attribute_rows(storage, before, after)
+        return attribute_points(storage, before, after)
+
+
+def attribute_points(storage: RecordStorage, before: Point, after: Point) -> Attribution:
+    """Say what the difference between two figures of one metric came from, as `attribute`."""
+    rows, warnings = _attribute_rows(storage, before, after)
     assert before.value is not None
     assert after.value is not None
     return Attribution(
@@ -160,7 +165,7 @@ def attribute(
 
 def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -> list[Point]:
     """The points of a record; of several records of one date those of the last."""
-    if record_key.isdigit() and len(record_key) < 8:
+    if record_key.isdecimal() and len(record_key) < 8:
         matches = [point for point in points if point.record == int(record_key)]
     else:
         matches = [
@@ -176,8 +181,12 @@ def _find_points(points: Sequence[Point], record_key: str, metric: str | None) -
     return [point for point in matches if point.record == matches[-1].record]
 
 
-def _pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Point]:
-    """The points of both records of the same system and metric."""
+def pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Point]:
+    """The points of both records of the same system and metric.
+
+    Raises:
+        UsageError: they share none, or those of several systems.
+    """
     new_points = {(point.system, point.metric): point for point in new}
     pairs = [
         (point, new_points[point.system, point.metric])

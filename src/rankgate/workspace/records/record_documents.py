@@ -82,8 +82,8 @@ def history_document(result: History) -> Document:
     """The latest values, the changes and breaks with their reasons, and the latest evaluations."""
     table = result.series
     dated_entries = [
-        *map(_change_entry, result.changes.iter_rows(named=True)),
-        *map(_break_entry, result.breaks.iter_rows(named=True)),
+        *map(change_entry, result.changes.iter_rows(named=True)),
+        *map(break_entry, result.breaks.iter_rows(named=True)),
     ]
     entries = tuple(Entry(label, lines) for _, label, lines in sorted(dated_entries))
     annotation_entries = tuple(map(_annotation_entry, result.annotations.iter_rows(named=True)))
@@ -168,7 +168,8 @@ def _interval_text(row: dict[str, Json]) -> str:
     return "–" if row["low"] is None else f"[{row['low']:.4f}, {row['high']:.4f}]"
 
 
-def _change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
+def change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
+    """When a change-point is, its label, and its lines of text."""
     direction = "better" if row["gain"] > 0 else "worse"
     revision = (
         f", revision {_short_revision(row['revision'], _HISTORY_LENGTH)}" if row["revision"] else ""
@@ -187,7 +188,8 @@ def _change_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
     )
 
 
-def _break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
+def break_entry(row: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
+    """When a break is, its label, and its lines of text."""
     lines = [
         (
             f"{make_printable(row['system'])}: other {row['reasons']}; {row['before']:.4f} "

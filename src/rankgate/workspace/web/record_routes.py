@@ -216,6 +216,7 @@ DASHBOARD_ROUTES = (
             *_SUBJECTS,
             Field("text", "Comment", "long", required=True, most=5_000),
             Field("comment_id", most=100, help="Made by the client, and the same in every retry."),
+            Field("comparison", most=200, help="Two records, whose page then comes."),
         ),
         scope="rate",
     ),

@@ -9,6 +9,7 @@ from rankgate.core.declare import declared_parameter
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.account_routes import ACCOUNT_ROUTES
+from rankgate.workspace.web.change_routes import CHANGE_ROUTES
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
@@ -530,6 +531,7 @@ ROUTES: tuple[Route, ...] = (
     *_OPERATION_ROUTES,
     *ACCOUNT_ROUTES,
     *DASHBOARD_ROUTES,
+    *CHANGE_ROUTES,
     *_RATING_ROUTES,
     *_RESULT_ROUTES,
     *_PROJECT_ROUTES,

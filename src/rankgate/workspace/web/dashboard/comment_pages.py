@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from rankgate.workspace.web.web_request import WebRequest
 
+
+_PAIR_PATTERN = re.compile(r"(?P<before>[0-9a-f]{64})\.\.(?P<after>[0-9a-f]{64})")
+"""The records of two evaluations that are compared."""
 
 _RATER_SUBJECTS = frozenset({"query", "document"})
 """The subjects whose comments raters read; comments on results would reveal the systems."""
@@ -154,6 +158,12 @@ def withdraw(request: WebRequest) -> ActionReply:
 
 def _subject_path(request: WebRequest, kind: str, subject: str) -> str:
     """The page of what is commented on; raters, who see no results, stay with the comments."""
+    compared = subject if kind == "comparison" else request.values.get("comparison") or ""
+    pair = _PAIR_PATTERN.fullmatch(compared)
+    if request.role != "rater" and pair is not None:
+        query = {"query": subject} if kind == "query" else {}
+        path = request.project_path("changes", *query)
+        return f"{path}?{urlencode({**query, **pair.groupdict()})}"
     if request.role == "rater" or kind not in {"query", "record"}:
         return f"{request.project_path('comments')}?{urlencode({'kind': kind, 'subject': subject})}"
     if kind == "record":

@@ -269,7 +269,9 @@ def _evaluated_moves(
     if not earlier_points:
         return None
     baseline = earlier_points[-1]
-    sides = [_side_values(request, point, point.system, last.metric) for point in (baseline, last)]
+    sides = [
+        read_side_values(request, point, point.system, last.metric) for point in (baseline, last)
+    ]
     names = (f"{baseline.evaluated_at:%Y-%m-%d}", f"{last.evaluated_at:%Y-%m-%d}")
     if names[0] == names[1]:
         names = (f"{baseline.evaluated_at:%H:%M}", f"{last.evaluated_at:%H:%M}")
@@ -293,13 +295,13 @@ def _decided_moves(
         return None
     figures = records.read_values(connection, record.id)
     higher = next((figure.higher_is_better for figure in figures if figure.metric == metric), True)
-    sides = [_side_values(request, record, name, metric) for name in names]
+    sides = [read_side_values(request, record, name, metric) for name in names]
     return _make_moves(
         connection, request, record, metric, sides, (names[0], names[1]), higher=higher
     )
 
 
-def _side_values(
+def read_side_values(
     request: WebRequest, record: Record | Point, system: str, metric: str
 ) -> pl.DataFrame | None:
     """The values of a system in a record: ``query_id`` and ``value``; None without any."""
@@ -308,6 +310,16 @@ def _side_values(
         return None
     system_rows = values.table.filter(pl.col("system") == system)
     return system_rows.select("query_id", pl.col(metric).alias("value")).drop_nulls()
+
+
+def join_sides(baseline_values: pl.DataFrame, candidate_values: pl.DataFrame) -> pl.DataFrame:
+    """The queries with a value on both sides: ``baseline``, ``candidate`` and ``delta``."""
+    return baseline_values.join(candidate_values, on="query_id", suffix="_candidate").select(
+        "query_id",
+        baseline="value",
+        candidate="value_candidate",
+        delta=pl.col("value_candidate") - pl.col("value"),
+    )
 
 
 def _make_moves(
@@ -323,12 +335,7 @@ def _make_moves(
     baseline_values, candidate_values = sides
     if baseline_values is None or candidate_values is None:
         return None
-    table = baseline_values.join(candidate_values, on="query_id", suffix="_candidate").select(
-        "query_id",
-        baseline="value",
-        candidate="value_candidate",
-        delta=pl.col("value_candidate") - pl.col("value"),
-    )
+    table = join_sides(baseline_values, candidate_values)
     moved = table.filter(pl.col("delta") != 0)
     if table.is_empty():
         return None

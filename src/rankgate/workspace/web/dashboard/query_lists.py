@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import polars as pl
 
@@ -134,15 +135,15 @@ def find_query_lists(
 ) -> QueryLists:
     """The lists of a query in a record: from the record, or from the runs that the store has."""
     names = list_systems(request, record)
-    run_tables = [_read_run(connection, request, record, name) for name in names]
-    grades_table = _read_judgments(connection, request, record)
+    run_tables = [read_run(connection, request, record, name) for name in names]
+    grades_table = read_judgments(connection, request, record)
     stored_systems = tuple(
         name for name, run in zip(names, run_tables, strict=True) if run is not None
     )
     ranked = _lists_from_record(request, record, query, names)
     systems = names if ranked else stored_systems
     ranked = ranked or [
-        _rank_documents(run, grades_table, query) for run in run_tables if run is not None
+        rank_documents(run, grades_table, query) for run in run_tables if run is not None
     ]
     return QueryLists(
         query,
@@ -169,8 +170,8 @@ def explain_value(
     Raises:
         UsageError: there is no such metric, or the query has no judgments.
     """
-    run = _read_run(connection, request, record, system)
-    grades_table = _read_judgments(connection, request, record)
+    run = read_run(connection, request, record, system)
+    grades_table = read_judgments(connection, request, record)
     convention = _find_convention(request, record)
     if run is None or grades_table is None or convention is None:
         return None
@@ -185,6 +186,14 @@ def explain_value(
     )
 
 
+def explanation_address(
+    request: WebRequest, query: str, metric: str, record: Record, system: str
+) -> str:
+    """The address of the page that shows step by step how a value is computed."""
+    parameters = {"query": query, "metric": metric, "record": record.sha256, "system": system}
+    return f"{request.config.base}{request.project_path('explain')}?{urlencode(parameters)}"
+
+
 def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
     """The systems of a record, of a comparison the baseline first."""
     result = read_result(request, record)
@@ -196,9 +205,10 @@ def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
     return tuple(record.inputs.get("runs", {}))
 
 
-def _read_run(
+def read_run(
     connection: Connection, request: WebRequest, record: Record, system: str
 ) -> pl.DataFrame | None:
+    """The run of a system in a record; None where the store does not have it."""
     run_sha256 = record.inputs.get("runs", {}).get(system)
     for stored_run in stored_runs.list_runs(connection, request.project.id, archived=True):
         if run_sha256 and stored_run.sha256 == run_sha256:
@@ -206,9 +216,10 @@ def _read_run(
     return None
 
 
-def _read_judgments(
+def read_judgments(
     connection: Connection, request: WebRequest, record: Record
 ) -> pl.DataFrame | None:
+    """The judgments of a record; None where the store does not have them."""
     for stored_judgments in stored_runs.list_judgments(
         connection, request.project.id, archived=True
     ):
@@ -250,7 +261,7 @@ def _lists_from_record(
     ]
 
 
-def _rank_documents(
+def rank_documents(
     run: pl.DataFrame, grades_table: pl.DataFrame | None, query: str
 ) -> RankedDocuments:
     """The first documents of a stored run, equal scores by document as trec_eval has them."""

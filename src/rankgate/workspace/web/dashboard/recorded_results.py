@@ -165,3 +165,29 @@ def query_address(
     parameters |= {} if record is None else {"record": record.sha256}
     query_string = urlencode(parameters, quote_via=quote)
     return f"{request.config.base}{request.project_path('query')}?{query_string}"
+
+
+def pair_address(
+    request: WebRequest,
+    before: str,
+    after: str,
+    *,
+    metric: str = "",
+    system: str = "",
+    query: str = "",
+) -> str:
+    """The address of the page on two evaluations, or on a query's lists in them.
+
+    Args:
+        request: the request.
+        before: the hash of the earlier record.
+        after: the hash of the later record.
+        metric: the chosen metric.
+        system: the chosen system.
+        query: the query; empty for all queries.
+    """
+    path = request.project_path("changes", "query") if query else request.project_path("changes")
+    parameters = {"query": query, "before": before, "after": after}
+    parameters |= {"metric": metric, "system": system}
+    filled = {name: value for name, value in parameters.items() if value}
+    return f"{request.config.base}{path}?{urlencode(filled)}"

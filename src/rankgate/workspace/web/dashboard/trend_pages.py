@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,11 @@ from rankgate.store.records import record_notes as noted
 from rankgate.store.records import records, series
 from rankgate.store.rows import now
 from rankgate.workspace.records.history import find_differences, make_history, split_comparable
+from rankgate.workspace.records.record_documents import break_entry, change_entry
 from rankgate.workspace.records.rescoring import split_break
 from rankgate.workspace.records.storages.store_storage import StoreStorage
 from rankgate.workspace.web.dashboard import trend_chart
-from rankgate.workspace.web.dashboard.recorded_results import read_query_values
+from rankgate.workspace.web.dashboard.recorded_results import pair_address, read_query_values
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
 
 if TYPE_CHECKING:
@@ -344,6 +346,7 @@ def _series_page(request: WebRequest) -> PageReply:
         "drawing": drawing,
         "document": html,
         "colours": trend_chart.list_colours(history),
+        "steps": _list_steps(request, history),
         "given": {name: fields[name] for name in ("metric", "system", "slice", "branch")},
         "rows": list(history.series.sort("at", descending=True).iter_rows(named=True)),
         "now": now(),
@@ -413,6 +416,11 @@ def _make_history(
     return history, key
 
 
+def read_history(request: WebRequest, points: list[Point]) -> History:
+    """The history of the points of one system, with its change-points and without annotations."""
+    return _make_history(request, points, [])[0]
+
+
 def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
     """The drawing whose points lead to records, and the rest of the document."""
     drawing = trend_chart.draw_trend(history, lambda sha256: _record_address(request, sha256))
@@ -425,9 +433,36 @@ def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
     return drawing, page_content(remaining_document)
 
 
+def _list_steps(request: WebRequest, history: History) -> list[dict[str, Any]]:
+    """The changes and breaks of a history, each with the page that compares its two sides."""
+    steps = [
+        (*entry(row), row["system"], row["record"])
+        for entry, table in ((change_entry, history.changes), (break_entry, history.breaks))
+        for row in table.iter_rows(named=True)
+    ]
+    rows = history.series.select("system", "record", "sha256").rows()
+    before_of = {
+        (system, record): (before, after)
+        for (before_system, _, before), (system, record, after) in pairwise(rows)
+        if before_system == system
+    }
+    order = {record: number for number, (*_, record) in reversed([*enumerate(sorted(steps))])}
+    return [
+        {
+            "anchor": f"change-{record}" if order[record] == number else "",
+            "label": label,
+            "lines": lines,
+            "address": pair_address(
+                request, *before_of[system, record], metric=history.metric, system=system
+            ),
+        }
+        for number, (_, label, lines, system, record) in enumerate(sorted(steps))
+    ]
+
+
 def _is_on_page(block: Block) -> bool:
     """True if the page itself shows a block: the drawing, and tables with links."""
-    page_headings = ("Evaluations", "Annotations")
+    page_headings = ("Evaluations", "Annotations", "Changes and breaks")
     return isinstance(block, Chart) or (
         isinstance(block, Entries | Table) and block.heading.startswith(page_headings)
     )

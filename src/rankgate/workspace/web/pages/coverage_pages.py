@@ -57,7 +57,8 @@ def coverage_page(request: WebRequest) -> PageReply:
             tuple((stored_run.name, stored_run.blob) for stored_run in project_runs),
         )
         rows = request.cache.get(
-            key, lambda: _coverage_rows(request, project_runs, _graded_pairs(connection, request))
+            key,
+            lambda: _coverage_rows(request, project_runs, read_graded_pairs(connection, request)),
         )
         gold_answers = tasks.gold_answers(connection, project)
     data = {
@@ -69,7 +70,7 @@ def coverage_page(request: WebRequest) -> PageReply:
     return PageReply("coverage.html", data)
 
 
-def _graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFrame:
+def read_graded_pairs(connection: Connection, request: WebRequest) -> pl.DataFrame:
     """The graded pairs of the project, which stay the same until somebody rates."""
     project = request.project.id
     key = ("graded pairs", project, ratings.ratings_state(connection, project))
@@ -259,7 +260,7 @@ def _pool_pairs(
     project, blobs = request.project.id, request.store.blobs
     with request.store.read() as connection:
         rankings = _list_rankings(connection, request, [name for name in first if name])
-        graded_pairs = _graded_pairs(connection, request)
+        graded_pairs = read_graded_pairs(connection, request)
         stored_judgments = stored_runs.list_judgments(connection, project)
         judged = (
             stored_runs.read_judgments(connection, blobs, project, stored_judgments[-1].name)

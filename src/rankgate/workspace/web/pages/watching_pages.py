@@ -8,6 +8,7 @@ runs, and that it can work.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from rankgate.store.material import project_engines
 from rankgate.store.people import users
@@ -20,6 +21,8 @@ from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import is_started_by_hand, read_progress
+from rankgate.workspace.web.dashboard.evaluation_pair import find_alert_pair
+from rankgate.workspace.web.dashboard.recorded_results import pair_address
 from rankgate.workspace.web.monitoring import check_health
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
@@ -55,6 +58,7 @@ def alert_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         alert = alerts.get_alert(connection, request.project.id, request.path["alert"])
         data = _alert_row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
+        cause = _find_cause(connection, request, alert)
         can_manage = request.role in {"admin", "manager"}
         if can_manage:
             data["messages"] = [
@@ -68,7 +72,30 @@ def alert_page(request: WebRequest) -> PageReply:
                 }
                 for notification in alerts.notifications_of_alert(connection, alert.id)
             ]
-    return PageReply("alert.html", data, {"may": can_manage})
+    return PageReply("alert.html", data | {"cause": cause}, {"may": can_manage})
+
+
+def _find_cause(
+    connection: Connection, request: WebRequest, alert: Alert
+) -> dict[str, PageValue] | None:
+    """The evaluations before and after the fall, with the addresses of what shows it."""
+    pair = find_alert_pair(connection, request, alert)
+    if pair is None:
+        return None
+    before, after = pair
+    figures = {
+        name: {"record": point.sha256, "evaluated_at": point.evaluated_at, "value": point.value}
+        for name, point in (("before", before), ("after", after))
+    }
+    series = {"metric": after.metric, "system": after.system, "slice": after.slice}
+    query_string = urlencode({name: value for name, value in series.items() if value})
+    return figures | {
+        "changes": pair_address(
+            request, before.sha256, after.sha256, metric=after.metric, system=after.system
+        ),
+        "trend": f"{request.config.base}{request.project_path('trends')}?{query_string}"
+        f"#change-{after.record}",
+    }
 
 
 def acknowledge_alert(request: WebRequest) -> ActionReply:

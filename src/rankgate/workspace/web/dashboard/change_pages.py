@@ -1,0 +1,283 @@
+"""Pages of what changed between two recorded evaluations: all queries, and the lists of one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankgate.core.present.document_model import PlainRows
+from rankgate.store.material import projects, queries_documents
+from rankgate.store.rating import tasks
+from rankgate.workspace.web.dashboard import comment_pages
+from rankgate.workspace.web.dashboard import query_lists as lists
+from rankgate.workspace.web.dashboard.evaluation_pair import (
+    find_causes,
+    metric_changes,
+    query_changes,
+    read_pair,
+)
+from rankgate.workspace.web.dashboard.missing_documents import (
+    fallen_queries,
+    find_batch,
+    first_documents,
+    judged_shares,
+    list_rater_names,
+    missing_pairs,
+)
+from rankgate.workspace.web.dashboard.recorded_results import (
+    pair_address,
+    query_address,
+    record_address,
+    record_title,
+)
+from rankgate.workspace.web.dashboard.side_lists import make_side_lists
+from rankgate.workspace.web.replies import PageReply, not_found
+from rankgate.workspace.web.web_request import MANAGING_ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy import Connection
+
+    from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.web.dashboard.evaluation_pair import EvaluationPair
+    from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_PAGE_SIZE = 50
+"""Queries on a page."""
+
+_COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "judged_after")
+
+
+def change_page(request: WebRequest) -> PageReply:
+    """The metrics of two evaluations, the cause of their change, and the queries that fell."""
+    start = max(request.values["start"] or 0, 0)
+    with request.store.read() as connection:
+        pair = read_pair(connection, request)
+        changes = query_changes(request, *pair.chosen)
+        ordered = None if changes is None else _worst_first(changes, pair.chosen[1])
+        page_rows = [] if ordered is None else ordered.slice(start, _PAGE_SIZE).to_dicts()
+        query_ids = [row["query_id"] for row in page_rows]
+        texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
+        fallen = fallen_queries(request, pair)
+        documents = first_documents(connection, request, pair, {*query_ids, *fallen})
+        missing = _missing_state(connection, request, pair, fallen, documents)
+        comments = comment_pages.list_comments(connection, request, "comparison", pair.subject)
+    shares = judged_shares(documents)
+    queries = [
+        {
+            "query_id": row["query_id"],
+            "text": texts.get(row["query_id"], ""),
+            "before": row["baseline"],
+            "after": row["candidate"],
+            "change": row["delta"],
+            "better": (row["delta"] > 0) == pair.chosen[1].higher_is_better,
+            "judged_before": shares[0].get(row["query_id"]),
+            "judged_after": shares[1].get(row["query_id"]),
+        }
+        for row in page_rows
+    ]
+    total = 0 if ordered is None else len(ordered)
+    data = {
+        "project": request.project.name,
+        "before": _side_view(request, pair.before, pair.chosen[0]),
+        "after": _side_view(request, pair.after, pair.chosen[1]),
+        "metric": pair.metric,
+        "metrics": [vars(change) for change in metric_changes(request, pair)],
+        "causes": asdict(find_causes(request, pair)),
+        "queries": queries,
+        "fallen": len(fallen),
+        "moved": total,
+        "count": 0 if changes is None else len(changes),
+        "next": start + _PAGE_SIZE if start + _PAGE_SIZE < total else None,
+        "missing": missing,
+        "comments": comments,
+    }
+    addresses = {query_id: _query_page_address(request, pair, query_id) for query_id in query_ids}
+    extra = {
+        "addresses": addresses,
+        "metric_addresses": {
+            name: _pair_page_address(request, pair, metric=name) for name in pair.points
+        },
+        "subject_kind": "comparison",
+        "subject": pair.subject,
+        "hidden": _hidden_fields(request, pair),
+        "raters": list_rater_names(request) if _can_manage(request) else [],
+    }
+    rows = [tuple(query[name] for name in _COLUMNS) for query in queries]
+    return PageReply("change.html", data, extra, rows=PlainRows(_COLUMNS, rows))
+
+
+def query_change_page(request: WebRequest) -> PageReply:
+    """Both lists of a query side by side, with what each document's grade and move is."""
+    query_id = request.values["query"]
+    with request.store.read() as connection:
+        pair = read_pair(connection, request)
+        ranked, missing_text, explained = _ranked_lists(connection, request, pair, query_id)
+        doc_ids = {doc_id for side in ranked for doc_id, _ in side.values()}
+        values = _query_values(query_changes(request, *pair.chosen), query_id)
+        texts = queries_documents.read_query_texts(connection, request.project.id, [query_id])
+        if not doc_ids and values["change"] is None and query_id not in texts:
+            raise not_found("query")
+        documents = queries_documents.documents_of_query(
+            connection, request.project.id, query_id, sorted(doc_ids)
+        )
+        grades = projects.grades(connection, request.project.id)
+        first_rows = first_documents(connection, request, pair, [query_id])
+        missing = _missing_state(connection, request, pair, [query_id], first_rows)
+        fallen = fallen_queries(request, pair)
+        comments = comment_pages.list_comments(connection, request, "query", query_id)
+    listed_grades = [g for side in ranked for _, g in side.values() if g is not None]
+    top = max([*(grade.grade for grade in grades), *listed_grades], default=0.0)
+    text = texts.get(query_id, "")
+    side_lists = make_side_lists(ranked, documents, text, request.project.settings, top)
+    data = {
+        "project": request.project.name,
+        "query": {"query_id": query_id, "text": text},
+        "before": _side_view(request, pair.before, pair.chosen[0]),
+        "after": _side_view(request, pair.after, pair.chosen[1]),
+        "metric": pair.metric,
+        "values": values,
+        "lists": {"before": side_lists.first, "after": side_lists.second},
+        "missing": missing,
+        "comments": comments,
+    }
+    higher = pair.chosen[1].higher_is_better
+    neighbours = {
+        name: _query_page_address(request, pair, other)
+        for name, other in _neighbours(fallen, query_id).items()
+    }
+    extra = {
+        "heading": text or f"Query {query_id}",
+        "better": ((values["change"] or 0.0) > 0) == higher,
+        "lacking": missing_text,
+        "explanations": explained,
+        "pair_address": _pair_page_address(request, pair),
+        "query_address": query_address(request, query_id, pair.after, pair.metric),
+        "position": fallen.index(query_id) + 1 if query_id in fallen else 0,
+        "fallen": len(fallen),
+        "neighbours": neighbours,
+        "subject_kind": "query",
+        "subject": query_id,
+        "comparison": pair.subject,
+        "hidden": _hidden_fields(request, pair) | {"query": query_id},
+        "raters": list_rater_names(request) if _can_manage(request) else [],
+    }
+    return PageReply("query_change.html", data, extra)
+
+
+def _worst_first(changes: pl.DataFrame, point: Point) -> pl.DataFrame:
+    sign = 1 if point.higher_is_better else -1
+    return changes.filter(pl.col("delta") != 0).sort(pl.col("delta") * sign, "query_id")
+
+
+def _side_view(request: WebRequest, record: Record, point: Point) -> dict[str, Any]:
+    return {
+        "record": record.sha256,
+        "title": record_title(record),
+        "address": record_address(request, record),
+        "system": point.system,
+        "evaluated_at": record.evaluated_at,
+        "revision": record.revision,
+        "value": point.value,
+    }
+
+
+def _missing_state(
+    connection: Connection,
+    request: WebRequest,
+    pair: EvaluationPair,
+    query_ids: Collection[str],
+    documents: list[pl.DataFrame],
+) -> dict[str, Any]:
+    """The unjudged documents of queries, and the batch that asks for them."""
+    tables = [table.filter(pl.col("query_id").is_in(list(query_ids))) for table in documents]
+    pairs = missing_pairs(connection, request, tables)
+    waiting = tasks.waiting_pairs(connection, request.project.id)
+    batch = find_batch(connection, request, pair)
+    progress = tasks.progress(connection, request.project.id, batch.id) if batch else None
+    return {
+        "documents": len(pairs),
+        "waiting": len(pairs.join(waiting, on=["query_id", "doc_id"], how="semi")),
+        "batch": None
+        if batch is None or progress is None
+        else {"id": batch.id, "name": batch.name, "done": progress.done, "total": progress.total},
+    }
+
+
+def _ranked_lists(
+    connection: Connection, request: WebRequest, pair: EvaluationPair, query_id: str
+) -> tuple[tuple[RankedDocuments, RankedDocuments], str, dict[str, str]]:
+    """The list of each evaluation's system, why one is missing, and where values are explained."""
+    sides: list[RankedDocuments] = []
+    missing_texts, explained = [], {}
+    for name, record, point in zip(
+        ("before", "after"), (pair.before, pair.after), pair.chosen, strict=True
+    ):
+        query_lists = lists.find_query_lists(connection, request, record, query_id)
+        by_system = dict(zip(query_lists.systems, query_lists.ranked, strict=False))
+        sides.append(by_system.get(point.system, {}))
+        missing_texts.append(query_lists.missing)
+        if point.system in query_lists.explained:
+            explained[name] = lists.explanation_address(
+                request, query_id, pair.metric, record, point.system
+            )
+    return (sides[0], sides[1]), next(filter(None, missing_texts), ""), explained
+
+
+def _query_values(changes: pl.DataFrame | None, query_id: str) -> dict[str, float | None]:
+    """The value of a query before and after, and its change; None where one lacks it."""
+    rows = [] if changes is None else changes.filter(pl.col("query_id") == query_id).to_dicts()
+    columns = {"before": "baseline", "after": "candidate", "change": "delta"}
+    return {name: rows[0][column] if rows else None for name, column in columns.items()}
+
+
+def _neighbours(fallen: list[str], query_id: str) -> dict[str, str]:
+    """The query before and after this one among those that fell."""
+    after = dict(pairwise(fallen))
+    before = {second: first for first, second in after.items()}
+    both = {"previous": before.get(query_id), "next": after.get(query_id)}
+    return {name: other for name, other in both.items() if other is not None}
+
+
+def _hidden_fields(request: WebRequest, pair: EvaluationPair) -> dict[str, str]:
+    """The fields of the form that asks for missing documents."""
+    return {
+        "project": request.project.name,
+        "before": pair.before.sha256,
+        "after": pair.after.sha256,
+        "metric": pair.metric,
+        "system": request.values["system"] or "",
+        "query": "",
+    }
+
+
+def _pair_page_address(request: WebRequest, pair: EvaluationPair, metric: str = "") -> str:
+    return pair_address(
+        request,
+        pair.before.sha256,
+        pair.after.sha256,
+        metric=metric or pair.metric,
+        system=request.values["system"] or "",
+    )
+
+
+def _query_page_address(request: WebRequest, pair: EvaluationPair, query_id: str) -> str:
+    return pair_address(
+        request,
+        pair.before.sha256,
+        pair.after.sha256,
+        metric=pair.metric,
+        system=request.values["system"] or "",
+        query=query_id,
+    )
+
+
+def _can_manage(request: WebRequest) -> bool:
+    return request.role in MANAGING_ROLES

@@ -1,0 +1,302 @@
+"""Two recorded evaluations: the changes of their metrics, and of each query's value.
+
+The pair behind an alert is that of the last change-point of its series; without one, the last
+evaluation before the level changed, and the evaluation that fired the alert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.store.records import series
+from rankgate.workspace.records.attribution import attribute_points
+from rankgate.workspace.records.figures import mean_with_interval
+from rankgate.workspace.records.history import find_differences
+from rankgate.workspace.records.storages.store_storage import StoreStorage
+from rankgate.workspace.web.dashboard.main_metric import join_sides, read_side_values
+from rankgate.workspace.web.dashboard.recorded_results import find_record
+from rankgate.workspace.web.dashboard.trend_pages import find_level, read_history
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.records.alerts import Alert
+    from rankgate.store.records.records import Record
+    from rankgate.store.records.series import Point
+    from rankgate.workspace.records.attribution import Attribution
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+_DEFAULT_METRIC = "nDCG@10"
+
+
+@dataclass(frozen=True)
+class EvaluationPair:
+    """Two recorded evaluations, and the figures that both have.
+
+    Attributes:
+        before, after: the records.
+        points: the figures of both, by metric, the chosen one first.
+    """
+
+    before: Record
+    after: Record
+    points: Mapping[str, tuple[Point, Point]]
+
+    @property
+    def metric(self) -> str:
+        """The chosen metric."""
+        return next(iter(self.points))
+
+    @property
+    def chosen(self) -> tuple[Point, Point]:
+        """The figures of the chosen metric."""
+        return self.points[self.metric]
+
+    @property
+    def subject(self) -> str:
+        """The pair as the subject of comments."""
+        return f"{self.before.sha256}..{self.after.sha256}"
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """The change of a metric between two evaluations.
+
+    Attributes:
+        metric: the metric.
+        before, after: its values.
+        change: the mean difference of queries with a value in both; without values by query the
+            difference of the two values.
+        low, high: the interval of the mean difference; None without values by query.
+        n: the number of these queries.
+        better: True for a gain, False for a loss; None where the interval has 0, or is missing.
+    """
+
+    metric: str
+    before: float
+    after: float
+    change: float
+    low: float | None
+    high: float | None
+    n: int
+    better: bool | None
+
+
+def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
+    """The evaluations that a request names, with the metric and the system that it chooses.
+
+    Raises:
+        Refused: the project has no such record.
+        UsageError: the two share no metric.
+    """
+    fields = request.values
+    before, after = (find_record(connection, request, fields[name]) for name in ("before", "after"))
+    sides = [
+        [
+            point
+            for point in series.list_points(connection, request.project.id, record=record.id)
+            if point.value is not None
+        ]
+        for record in (before, after)
+    ]
+    systems = [_choose_system(points, other, fields["system"]) for points, other in _both(sides)]
+    by_metric = [
+        {point.metric: point for point in points if point.system == system}
+        for points, system in zip(sides, systems, strict=True)
+    ]
+    shared_metrics = [metric for metric in by_metric[0] if metric in by_metric[1]]
+    if not shared_metrics:
+        raise UsageError(
+            "the two evaluations have no metric that both have; choose others.",
+            code="not-comparable",
+        )
+    wanted_metrics = (
+        fields["metric"],
+        str(request.project.settings.get("metric", "")),
+        _DEFAULT_METRIC,
+        *shared_metrics,
+    )
+    metric = next(name for name in wanted_metrics if name in shared_metrics)
+    order = dict.fromkeys((metric, *shared_metrics))
+    points = {name: (by_metric[0][name], by_metric[1][name]) for name in order}
+    return EvaluationPair(before, after, points)
+
+
+def _both(sides: Sequence[list[Point]]) -> list[tuple[list[Point], list[Point]]]:
+    return [(sides[0], sides[1]), (sides[1], sides[0])]
+
+
+def _choose_system(points: Sequence[Point], other: Sequence[Point], wanted: str | None) -> str:
+    """The wanted system; else the last one that both have, or the last one."""
+    systems = list(dict.fromkeys(point.system for point in points))
+    other_systems = {point.system for point in other}
+    shared_systems = [system for system in systems if system in other_systems]
+    if wanted in systems:
+        return str(wanted)
+    return next(reversed(shared_systems or systems), "")
+
+
+def find_alert_pair(
+    connection: Connection, request: WebRequest, alert: Alert
+) -> tuple[Point, Point] | None:
+    """The evaluations before and after the fall that an alert reports; None without a series."""
+    if alert.metric is None:
+        return None
+    points = [
+        point
+        for point in series.list_points(
+            connection,
+            request.project.id,
+            alert.metric,
+            system=alert.system or None,
+            slice=alert.slice,
+        )
+        if point.value is not None
+    ]
+    last = next((point for point in points if point.record == alert.record), None)
+    if last is None:
+        return None
+    points = [
+        point
+        for point in points
+        if point.system == last.system and point.evaluated_at <= last.evaluated_at
+    ]
+    begin = _fall_begin(request, points, str(alert.evidence.get("kind", "")))
+    earlier_points = [point for point in points if point.evaluated_at < begin]
+    comparable = [point for point in earlier_points if not find_differences(point, last)]
+    if not earlier_points:
+        return None
+    after = next(point for point in points if point.evaluated_at >= begin)
+    return (comparable or earlier_points)[-1], after
+
+
+def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime:
+    """The first evaluation of the fall that a rule of a kind reports at the last point."""
+    level = find_level(points)
+    changes = read_history(request, points).changes.filter(pl.col("gain") < 0)
+    moments = [datetime.fromisoformat(at) for at in changes["at"].to_list()]
+    if level is not None and level.clear and kind != "change":
+        moments = [moment for moment in moments if moment >= level.since] or [level.since]
+    elif kind == "relative":  # it compares with evaluations just before
+        moments = []
+    return moments[-1] if moments else points[-1].evaluated_at
+
+
+def metric_changes(request: WebRequest, pair: EvaluationPair) -> list[MetricChange]:
+    """The change of each metric that both evaluations have, the chosen one first."""
+    return [_metric_change(request, *points) for points in pair.points.values()]
+
+
+def _metric_change(request: WebRequest, before: Point, after: Point) -> MetricChange:
+    assert before.value is not None
+    assert after.value is not None
+    table = query_changes(request, before, after)
+    if table is None or table.is_empty():
+        change = after.value - before.value
+        return MetricChange(after.metric, before.value, after.value, change, None, None, 0, None)
+    deltas = table["delta"].to_numpy().astype(np.float64)
+    mean, low, high = mean_with_interval(deltas)
+    assert mean is not None
+    is_clear = low is not None and high is not None and not low <= 0 <= high
+    return MetricChange(
+        after.metric,
+        before.value,
+        after.value,
+        mean,
+        low,
+        high,
+        len(table),
+        (mean > 0) == after.higher_is_better if is_clear else None,
+    )
+
+
+def query_changes(request: WebRequest, before: Point, after: Point) -> pl.DataFrame | None:
+    """``baseline``, ``candidate`` and ``delta`` of each query of both; None without values."""
+    sides = [
+        read_side_values(request, point, point.system, point.metric) for point in (before, after)
+    ]
+    if sides[0] is None or sides[1] is None:
+        return None
+    return join_sides(sides[0], sides[1])
+
+
+_CAUSES = {
+    "system": "the system",
+    "ids": "the ids of documents",
+    "corpus": "the corpus",
+    "judge": "the judge",
+    "judgments": "the judgments",
+    "queries": "the queries",
+    "convention": "the convention",
+}
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The causes of a change.
+
+    Attributes:
+        answer: the main cause, as a sentence.
+        rows: ``cause``, ``changed``, ``part`` and ``sentence`` of each cause.
+        problem: the reason why the causes are not known; empty if they are.
+    """
+
+    answer: str
+    rows: tuple[Mapping[str, str | float | None], ...] = ()
+    problem: str = ""
+
+
+def find_causes(request: WebRequest, pair: EvaluationPair) -> Causes:
+    """The parts of a change that come from system, judge, judgments and queries."""
+    before, after = pair.chosen
+    key = f"causes {before.sha256} {after.sha256} {after.metric} {before.system} {after.system}"
+
+    def make_value() -> Causes:
+        storage = StoreStorage(request.stored_project)
+        try:
+            return _describe_causes(attribute_points(storage, before, after))
+        except RankgateError as error:
+            return Causes("The cause is not known.", problem=str(error))
+
+    return request.cached(key, make_value)
+
+
+_ANSWERS = {
+    "several": "It has several causes.",
+    "none": "Nothing changed the value.",
+    "unknown": "The cause is not known.",
+}
+
+
+def _describe_causes(attribution: Attribution) -> Causes:
+    rows = tuple(
+        {
+            "cause": row["cause"],
+            "changed": row["changed"],
+            "part": row["part"],
+            "sentence": _cause_sentence(row["cause"], row["changed"], row["part"], row["evidence"]),
+        }
+        for row in attribution.parts.iter_rows(named=True)
+    )
+    answer = attribution.answer
+    sentence = _ANSWERS.get(answer) or f"It comes mostly from {_CAUSES[answer]}."
+    return Causes(sentence, rows, " ".join(attribution.warnings))
+
+
+def _cause_sentence(cause: str, changed: str, part: float | None, evidence: str) -> str:
+    name = _CAUSES[cause].capitalize()
+    verb = "is" if cause in {"system", "corpus", "judge", "convention"} else "are"
+    if changed == "no":
+        return f"{name} {verb} the same."
+    reason = f" ({evidence})" if evidence else ""
+    if part is None:
+        return f"{name} may have changed{reason}; the part is not known."
+    return f"{name} changed{reason}: {part:+.4f}."

@@ -1,0 +1,171 @@
+"""The documents of two evaluations' lists that nobody graded, and the batch that asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankgate.store.people import users
+from rankgate.store.rating import batches, next_task, tasks
+from rankgate.workspace.web.dashboard import query_lists as lists
+from rankgate.workspace.web.dashboard.evaluation_pair import query_changes, read_pair
+from rankgate.workspace.web.dashboard.recorded_results import pair_address
+from rankgate.workspace.web.pages.coverage_pages import read_graded_pairs
+from rankgate.workspace.web.replies import ActionReply
+from rankgate.workspace.web.web_request import RATING_ROLES, invalid_value
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from rankgate.store.rating.batches import Batch
+    from rankgate.workspace.web.dashboard.evaluation_pair import EvaluationPair
+    from rankgate.workspace.web.web_request import WebRequest
+
+_PAIR = ["query_id", "doc_id"]
+_HASH_LENGTH = 8
+_PRIORITY = 1
+"""Before other batches: the cause of a fall is not known without these grades."""
+
+
+def first_documents(
+    connection: Connection, request: WebRequest, pair: EvaluationPair, query_ids: Collection[str]
+) -> list[pl.DataFrame]:
+    """The first documents of both evaluations' runs: ``query_id``, ``doc_id`` and ``judged``.
+
+    A run that the store does not have is left out.
+    """
+    tables = []
+    for record, point in zip((pair.before, pair.after), pair.chosen, strict=True):
+        run = lists.read_run(connection, request, record, point.system)
+        if run is None:
+            tables.append(pl.DataFrame(schema=dict.fromkeys(_PAIR, pl.String)))
+        else:
+            rows = run.filter(pl.col("query_id").is_in(list(query_ids)))
+            order = rows.sort("query_id", "score", "doc_id", descending=[False, True, True])
+            first_rows = order.group_by("query_id", maintain_order=True).head(lists.LIST_DEPTH)
+            tables.append(first_rows.select(_PAIR))
+        grades = lists.read_judgments(connection, request, record)
+        judged_pairs = (
+            pl.DataFrame(schema=dict.fromkeys(_PAIR, pl.String))
+            if grades is None
+            else grades.drop_nulls("grade").select(_PAIR)
+        )
+        judged = judged_pairs.unique().with_columns(judged=pl.lit(value=True))
+        tables[-1] = (
+            tables[-1]
+            .join(judged, on=_PAIR, how="left")
+            .with_columns(pl.col("judged").fill_null(value=False))
+        )
+    return tables
+
+
+def judged_shares(tables: Sequence[pl.DataFrame]) -> list[dict[str, float]]:
+    """The share of judged documents by query, of each table of `first_documents`."""
+    return [
+        dict(table.group_by("query_id").agg(pl.col("judged").mean()).iter_rows())
+        for table in tables
+    ]
+
+
+def missing_pairs(
+    connection: Connection, request: WebRequest, tables: Sequence[pl.DataFrame]
+) -> pl.DataFrame:
+    """The unjudged pairs of lists that nobody rated since."""
+    unjudged = pl.concat([table.filter(~pl.col("judged")).select(_PAIR) for table in tables])
+    rated = read_graded_pairs(connection, request)
+    return unjudged.unique(maintain_order=True).join(
+        rated, on=_PAIR, how="anti", maintain_order="left"
+    )
+
+
+def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
+    """The queries whose value of the chosen metric is worse in the later evaluation."""
+    table = query_changes(request, *pair.chosen)
+    if table is None:
+        return []
+    sign = 1 if pair.chosen[1].higher_is_better else -1
+    worse = table.filter(pl.col("delta") * sign < 0)
+    return worse.sort(pl.col("delta") * sign, "query_id")["query_id"].to_list()
+
+
+def add_missing_batch(request: WebRequest) -> ActionReply:
+    """Ask raters for the missing grades of a query, or of all queries that fell.
+
+    The batch of two evaluations has each document once, however often the button is pressed.
+    Documents that wait in another open batch are not asked for again.
+    """
+    fields = request.values
+    with request.store.write() as connection:
+        pair = read_pair(connection, request)
+        query_ids = [fields["query"]] if fields["query"] else fallen_queries(request, pair)
+        tables = first_documents(connection, request, pair, query_ids)
+        pairs = missing_pairs(connection, request, tables)
+        waiting_pairs = tasks.waiting_pairs(connection, request.project.id)
+        pairs = pairs.join(waiting_pairs, on=_PAIR, how="anti", maintain_order="left")
+        batch = find_batch(connection, request, pair)
+        count = 0
+        if len(pairs):
+            batch = batch or batches.add_batch(
+                connection,
+                request.project.id,
+                _batch_name(pair),
+                priority=_PRIORITY,
+                created_by=request.user.id,
+            )
+            batches.change_batch(connection, batch.id, state="open")
+            count = batches.add_pairs(connection, batch, pairs)
+        assigned = 0
+        if batch is not None and fields["rater"]:
+            rater = _find_rater(connection, request, fields["rater"])
+            assigned = next_task.assign(connection, batch.id, rater)
+        if batch is not None and (count or assigned):
+            request.record(
+                connection, "batch.add", batch.name, tasks=count, assigned=fields["rater"] or ""
+            )
+    data = {
+        "batch": batch and batch.id,
+        "name": batch and batch.name,
+        "tasks": count,
+        "assigned": assigned,
+    }
+    return ActionReply(_back_path(request), data)
+
+
+def find_batch(connection: Connection, request: WebRequest, pair: EvaluationPair) -> Batch | None:
+    """The batch that asks for the missing documents of two evaluations; None without one."""
+    name = _batch_name(pair)
+    project_batches = batches.list_batches(connection, request.project.id)
+    return next((batch for batch in project_batches if batch.name == name), None)
+
+
+def _batch_name(pair: EvaluationPair) -> str:
+    days = [f"{record.evaluated_at:%Y-%m-%d}" for record in (pair.before, pair.after)]
+    hashes = [record.sha256[:_HASH_LENGTH] for record in (pair.before, pair.after)]
+    return f"Missing grades of {' and '.join(days)} ({' '.join(hashes)})"
+
+
+def list_rater_names(request: WebRequest) -> list[str]:
+    """The names of those who may rate in the project."""
+    with request.store.read() as connection:
+        members = users.members(connection, request.project.id)
+    return [user.name for user, role in members if role in RATING_ROLES]
+
+
+def _find_rater(connection: Connection, request: WebRequest, name: str) -> int:
+    members = users.members(connection, request.project.id)
+    user = next(
+        (user for user, role in members if user.name == name and role in RATING_ROLES), None
+    )
+    if user is None:
+        raise invalid_value("rater", "nobody with this name may rate here")
+    return users.rater_of_user(connection, user.id).id
+
+
+def _back_path(request: WebRequest) -> str:
+    fields = request.values
+    names = ("before", "after", "metric", "system")
+    values = {name: fields[name] or "" for name in names}
+    address = pair_address(request, query=fields["query"] or "", **values)
+    return address.removeprefix(request.config.base)
