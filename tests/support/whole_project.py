@@ -76,6 +76,7 @@ class Buttons:
             self.comparisons,
             self.next_pairs,
             self.records,
+            self.causes,
             self.metric,
             self.notes,
             self.alerts,
@@ -214,6 +215,14 @@ class Buttons:
             name="kept",
             table=("table.parquet", table),
         )
+
+    def causes(self):
+        after, before = [
+            record["sha256"]
+            for record in self.get("/records.json?kind=runs")["records"]
+            if record["system"] == "shop"
+        ][:2]
+        self.press("missing-add", f"{PATH}/changes/batch", before=before, after=after, query="q03")
 
     def metric(self):
         self.press("metric-set", f"{PATH}/metric", metric="nDCG@10")

@@ -250,7 +250,8 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
         }
         for row in table.iter_rows(named=True)
     ]
-    existing = _documents_by_key(connection, project)
+    few_ids = [str(row["doc_id"]) for row in rows] if len(rows) <= CHUNK_ROWS else None
+    existing = _documents_by_key(connection, project, few_ids)
     new, completed = [], []
     for row in rows:
         existing_document = existing.get((row["doc_id"], row["of_query"]))
@@ -310,8 +311,13 @@ def _content(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"fields": fields, "url": url, "image": image, "sha256": digest}
 
 
-def _documents_by_key(connection: Connection, project: int) -> dict[tuple[str, str], Document]:
+def _documents_by_key(
+    connection: Connection, project: int, doc_ids: list[str] | None = None
+) -> dict[tuple[str, str], Document]:
+    """The documents of a project, or those with some ids."""
     statement = sa.select(documents).where(documents.c.project == project)
+    if doc_ids is not None:
+        statement = statement.where(documents.c.doc_id.in_(doc_ids))
     stored_documents = (value_of(Document, row) for row in connection.execute(statement))
     return {(document.doc_id, document.of_query): document for document in stored_documents}
 

@@ -22,7 +22,14 @@ from rankgate.store.rows import (
     unknown_error,
     value_of,
 )
-from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, tasks
+from rankgate.store.tables.rating_tables import (
+    KINDS,
+    STRATEGIES,
+    batches,
+    documents,
+    queries,
+    tasks,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -225,6 +232,17 @@ def add_pairs(
             }
         )
     return _add(connection, batch, task_rows)
+
+
+def task_of_pair(connection: Connection, batch: int, query_id: str, doc_id: str) -> int:
+    """The number of the task of a pair in a batch that has it."""
+    statement = (
+        sa.select(tasks.c.id)
+        .join(queries, queries.c.id == tasks.c.query)
+        .join(documents, documents.c.id == tasks.c.document)
+        .where(tasks.c.batch == batch, queries.c.query_id == query_id, documents.c.doc_id == doc_id)
+    )
+    return int(connection.execute(statement).scalar_one())
 
 
 @dataclass(frozen=True)

@@ -229,6 +229,13 @@ def assign(
     return len(new_tasks)
 
 
+def give(connection: Connection, task: int, rater: int) -> None:
+    """Give a task to a rater who chose it themselves, whoever else has it or has answered it."""
+    moment = now()
+    row = {"task": task, "rater": rater, "state": "locked", "until": moment + LEASE, "at": moment}
+    connection.execute(insert(connection, assignments).on_conflict_do_nothing(), row)
+
+
 def release(connection: Connection, task: int, rater: int) -> None:
     """Release a task that a rater does not want now."""
     is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)

@@ -106,6 +106,7 @@ SECTIONS = (
                     "step-gate",
                 ),
             ),
+            MenuPage("live", "Live comparison", ("live-rate",)),
             MenuPage(
                 "records",
                 "Records",

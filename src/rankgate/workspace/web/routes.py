@@ -11,6 +11,7 @@ from rankgate.workspace.web import web_request
 from rankgate.workspace.web.account_routes import ACCOUNT_ROUTES
 from rankgate.workspace.web.change_routes import CHANGE_ROUTES
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
+from rankgate.workspace.web.live_routes import LIVE_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
 from rankgate.workspace.web.pages import (
     account_pages,
@@ -532,6 +533,7 @@ ROUTES: tuple[Route, ...] = (
     *ACCOUNT_ROUTES,
     *DASHBOARD_ROUTES,
     *CHANGE_ROUTES,
+    *LIVE_ROUTES,
     *_RATING_ROUTES,
     *_RESULT_ROUTES,
     *_PROJECT_ROUTES,

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankgate.core.frozen import dataclass
 from rankgate.workspace.web.pages.document_view import brief_view, document_view
 from rankgate.workspace.web.pages.highlighting import Segments, read_query_words
+from rankgate.workspace.web.pages.live_engines import EXPLANATION
 
 if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Document
     from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
-
-EXPLANATION = "explanation"
-"""The field of a document that has the engine's own explanation of its score."""
 
 _SHADES = 4
 """The shades of grades above the lowest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -35,6 +36,12 @@ _AT_ONCE = 8
 
 _MAX_CHARACTERS = 300
 """Characters of a field of a document on a page."""
+
+EXPLANATION = "explanation"
+"""The field of a document with the engine's own explanation of its score."""
+
+_MAX_EXPLANATION = 20_000
+"""Characters of an explanation on a page."""
 
 _free_places = Semaphore(_AT_ONCE)
 
@@ -149,7 +156,17 @@ def _documents(answer: Answer) -> tuple[LiveDocument, ...]:
         LiveDocument(
             doc_id,
             score,
-            {name: str(value)[:_MAX_CHARACTERS] for name, value in document_fields.items()},
+            {name: _field_text(name, value) for name, value in document_fields.items()},
         )
         for doc_id, score, document_fields in zip(answer.doc_ids, scores, fields, strict=True)
     )
+
+
+def _field_text(name: str, value: Json) -> str:
+    """A field of a document as text, cut; objects and lists as JSON."""
+    text = (
+        json.dumps(value, indent=1, ensure_ascii=False)
+        if isinstance(value, dict | list)
+        else str(value)
+    )
+    return text[: _MAX_EXPLANATION if name == EXPLANATION else _MAX_CHARACTERS]
