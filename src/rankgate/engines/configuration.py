@@ -158,7 +158,7 @@ class Configuration:
         )
         return hashlib.sha256(hashed_text.encode()).hexdigest()
 
-    def having(
+    def with_parameters(
         self, parameters: Mapping[str, Any] | Sequence[str] = (), depth: int | None = None
     ) -> Configuration:
         """The configuration with other values of the engine's parameters, or another depth.

@@ -212,7 +212,7 @@ def check_engine(
         UsageError: settings that cannot work; a secret that is not set.
         MissingExtraError: the library of the engine is not installed.
     """
-    configuration = configuration_of(engine).having(parameters)
+    configuration = configuration_of(engine).with_parameters(parameters)
     connection = configuration.engine.connect()
     try:
         facts, unknown_fields = connection.facts(), tuple(connection.unknown_fields())

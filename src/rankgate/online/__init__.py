@@ -1,7 +1,7 @@
 """User behaviour: logs as events, their faults, KPIs, judgments from clicks, simulated clicks.
 
-``rankgate.online.doctor("log.ndjson")``, ``ingest``, ``kpi``, ``judgments`` and the others are the
-commands ``rankgate online …``; everything is imported when it is first used.
+``doctor``, ``ingest``, ``kpi``, ``judgments`` and the other functions do what the commands
+``rankgate online …`` do. A name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Open Spark sessions, and turn exceptions of Spark into the errors of rankgate.
-
-Errors are clear where PySpark or Java is missing.
-"""
+"""Open Spark sessions, check PySpark and Java, and translate Spark's exceptions into errors."""
 
 from __future__ import annotations
 
@@ -103,7 +100,7 @@ _FAILURES: tuple[tuple[tuple[str, ...], type[RankgateError], str, str], ...] = (
         ),
     ),
 )
-"""Words in exceptions of Spark, and the errors that they mean; the first that fits counts."""
+"""Texts in Spark's exceptions, and the error for each; the first match counts."""
 
 _VERSIONS = ("rankgate: executors run Python", "PYTHON_VERSION_MISMATCH")
 
@@ -128,7 +125,7 @@ def translate_errors(label: str) -> Iterator[None]:
 
 
 def find_known_failure(text: str, label: str) -> RankgateError | None:
-    """The error that a text of Spark's means; None for unknown texts."""
+    """The error for the text of a Spark exception; None for unknown texts."""
     if any(word in text for word in _VERSIONS):
         match = re.search(r"executors run Python [^\n]*", text)
         statement = match.group(0) if match else "executors run another Python than the driver"

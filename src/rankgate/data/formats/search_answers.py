@@ -1,7 +1,7 @@
 """Saved answers of search engines: one file, JSON Lines, or a folder with a file for each query.
 
-The query of an answer is its field ``query_id``; otherwise, in a folder, the name of the file;
-else the query that the answer repeats, or the number of the answer.
+The query of an answer is its field ``query_id``. Without this field it is the name of the file in a
+folder, the query that the answer repeats, or the number of the answer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _WRAPPER_QUERY_KEYS = (*QUERY_ID_KEYS, "query", "q", "topic")
-"""Keys of an object that has the answer under another key."""
+"""Keys of the query in an object that has the answer under another key."""
 
 _ORDER_LABEL = "the order of the answers"
 _JSON_BEGINS = (b"{", b"[")
@@ -295,9 +295,9 @@ class _AnswerReader:
         )
 
     def _path(self, source: InputFile, value: Json, column: str) -> Path | None:
-        """The path of a document's id or score that the user names; of several the first present.
+        """The path of a document's id or score that the user chose; of several, the first present.
 
-        A name is that of a stored field of the document, as in answers of clients.
+        A name without dots is also looked up among stored fields, where clients have them.
         """
         column_path = source.renamed.get(column)
         if column_path is None:
@@ -315,7 +315,7 @@ class _AnswerReader:
         return None
 
     def _query_ids(self, replies: Sequence[_Reply], source: InputFile) -> tuple[list[str], str]:
-        """The query of each answer, and the source of these names.
+        """The query id of each answer, and the source of the ids.
 
         Raises:
             InputError: some answers name their query and some do not; a query twice.
@@ -325,7 +325,7 @@ class _AnswerReader:
             for reply in replies:
                 if reply.query is None:
                     problem = 'no query_id in this answer, but in others; add "query_id": "…".'
-                    raise self._location_at(problem, reply, "missing-key")
+                    raise self._error_at(problem, reply, "missing-key")
             return self._check_once([str(query) for query in named_queries], replies), "a field"
         file_labels = [reply.file.label for reply in replies]
         if is_folder(source):
@@ -337,7 +337,7 @@ class _AnswerReader:
                     "several answers in one file of a folder, and nothing names their queries; "
                     'add "query_id": "…" to each of them.'
                 )
-                raise self._location_at(problem, repeated_reply, "missing-key")
+                raise self._error_at(problem, repeated_reply, "missing-key")
             return self._check_once([reply.file.stem for reply in replies], replies), "their files"
         path = self.product.echo
         echoed_queries = [
@@ -365,11 +365,11 @@ class _AnswerReader:
                     f"{first_index + 1}); "
                     'keep one, or give each its "query_id": "…".'
                 )
-                raise self._location_at(problem, replies[index], "duplicate-query")
+                raise self._error_at(problem, replies[index], "duplicate-query")
         return query_ids
 
     @staticmethod
-    def _location_at(problem: str, reply: _Reply, code: str) -> InputError:
+    def _error_at(problem: str, reply: _Reply, code: str) -> InputError:
         return InputError(problem, source=reply.file.label, line=reply.line, code=code)
 
 

@@ -1,12 +1,8 @@
-"""The verb ``blindspots``, its result, and the changes of rankings that it tries.
+"""The verb ``blindspots``: find changes of rankings that metrics do not detect.
 
-The result shows which changes each metric notices; the verb finds changes that the metrics do
-not detect. The changes are those that rankings undergo in practice, each a small pure function
-over all lists at once.
-
-A list is rows of ``query_id``, ``rank``, ``doc_id``, ``grade`` (null where unjudged) and
-``relevant``. A change gives the same columns; only the order of ``rank`` within a query
-counts.
+`PERTURBATIONS` are changes that occur in practice, each a small pure function of all lists. Lists
+are a table of ``query_id``, ``rank``, ``doc_id``, ``grade`` (null where unjudged) and ``relevant``;
+a perturbation returns the same columns. Only the order of ``rank`` within a query counts.
 """
 
 from __future__ import annotations
@@ -123,12 +119,12 @@ _RANK, _QUERY = pl.col("rank"), "query_id"
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One change.
+    """One change of rankings.
 
     Attributes:
         name: a short name.
         about: a description of the change.
-        apply: takes lists, and the cutoff of the metrics, gives the changed lists.
+        apply: a function of lists and the cutoff of the metrics that returns the changed lists.
     """
 
     name: str
@@ -246,7 +242,7 @@ PERTURBATIONS = (
 
 
 STANDARD_METRICS = ("nDCG@10", "RR@10", "P@10", "R@100", "AP", "RBP(p=0.8)", "Success@1", "ERR@10")
-"""Metrics from which a set is suggested, in addition to the chosen ones."""
+"""Metrics that may be suggested, in addition to the chosen ones."""
 
 _MAX_DEPTH = 1000
 _CLOSE = 1e-12
@@ -264,12 +260,12 @@ def blindspots(
     depth: Cutoff = 10,
     page: Cutoff = 10,
 ) -> BlindSpots:
-    """Find changes between two runs that the chosen metrics do not see.
+    """Find changes between two runs that the chosen metrics do not detect.
 
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         baseline: the run that is changed, or ``{name: run}``.
-        candidate: the run that it was changed to; without it only the profile is made.
+        candidate: the changed run; without it only the profile is made.
         metrics: names or metrics.
         convention: the rules that the numbers follow.
         depth: the depth to which the lists are compared.
@@ -479,9 +475,9 @@ def _suggest_metrics(
     labels: list[str],
     chosen_labels: list[str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The smallest set of metrics that sees every change that one of them sees.
+    """The smallest set of metrics that detects every detectable change, and undetected changes.
 
-    Among sets of one size, that with most of the chosen metrics, then the first.
+    Among sets of the same size, the one with most of the chosen metrics, then the first.
     """
     changes_seen: dict[str, set[str]] = {label: set(moved.get(label, ())) for label in labels}
     for row in profile.iter_rows(named=True):

@@ -71,7 +71,7 @@ class LivePipeline:
         Raises:
             InputError, UsageError: as of the class.
         """
-        return read_pipeline(self.path).having(self.parameters)
+        return read_pipeline(self.path).with_parameters(self.parameters)
 
     def taken(self, *, refuse: bool = True) -> tuple[StageRun, ...]:
         """The stages with their runs.

@@ -1,4 +1,4 @@
-"""Read a pipeline from TOML: its stages, in an order in which inputs come first."""
+"""Read a pipeline from TOML: its stages, sorted so that inputs come first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankgate.core.errors import InputError
 
 ParametersLike: TypeAlias = "Mapping[str, Any] | Sequence[str]"
-"""Settings of stages: ``{"hybrid.k": 30}``, or as words, ``["hybrid.k=30"]``."""
+"""Settings of stages: ``{"hybrid.k": 30}``, or as texts, ``["hybrid.k=30"]``."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
@@ -28,10 +28,10 @@ class Stage:
     """One stage of a pipeline: its fields are the keys of ``[[stage]]`` in a file.
 
     Attributes:
-        name: Its name.
-        inputs: The stages whose documents it takes.
-        parameters: Of the engine's request, the fusion method or the reranker.
-        depth: The number of documents it takes; an engine is requested to return as many.
+        name: The name of the stage.
+        inputs: The stages that give the documents.
+        parameters: Parameters of the engine's request, the fusion method or the reranker.
+        depth: The number of documents the stage takes, or requests from an engine.
     """
 
     key: ClassVar[str]
@@ -47,7 +47,7 @@ class EngineStage(Stage):
     """A stage that asks an engine.
 
     Attributes:
-        engine: The engine's TOML file, from the folder of the pipeline's file.
+        engine: The engine's TOML file, relative to the folder of the pipeline's file.
     """
 
     key: ClassVar[str] = "engine"
@@ -61,9 +61,9 @@ class FuseStage(Stage):
 
     Attributes:
         fuse: The fusion method.
-        weights: Of the inputs, for a weighted method.
+        weights: The weights of the inputs, for a weighted method.
         norm: The normalisation of scores before fusion.
-        keep: The number of documents of each query it passes on.
+        keep: The number of documents of each query that the stage returns.
     """
 
     key: ClassVar[str] = "fuse"
@@ -79,7 +79,7 @@ class RerankStage(Stage):
     """A stage that puts the first documents of another in a new order.
 
     Attributes:
-        rerank: A function, as in ``"module:function"``, or a command, as a list of texts.
+        rerank: A function, as in ``"module:function"``, or a command as a list of texts.
         timeout: Seconds that one query may take.
         concurrency: Queries that are reranked at the same time.
     """
@@ -101,7 +101,7 @@ class PipelineFile:
 
     Attributes:
         toml: the file, for errors.
-        stages: inputs before the stages that take them; the last one is the pipeline's result.
+        stages: the stages, inputs first; the last one gives the pipeline's result.
         places: the index of each stage in the file, by name.
     """
 
@@ -119,11 +119,11 @@ class PipelineFile:
         index = str(self.places[stage.name])
         return self.toml.error(f"stage {stage.name}: {problem}", "stage", index, *key, code=code)
 
-    def having(self, parameters: ParametersLike) -> PipelineFile:
-        """The pipeline with other settings of stages.
+    def with_parameters(self, parameters: ParametersLike) -> PipelineFile:
+        """The pipeline with changed settings of stages.
 
         Raises:
-            UsageError: no such stage; words that are not a setting.
+            UsageError: an unknown stage; a text that is not a setting.
         """
         stages = {stage.name: stage for stage in self.stages}
         for word, value in _parse_parameters(parameters):
@@ -139,12 +139,12 @@ class PipelineFile:
 
 
 def read_pipeline(path: str | Path) -> PipelineFile:
-    """The pipeline of a file.
+    """Read the pipeline of a file.
 
     Raises:
-        InputError: invalid TOML; an unknown key; a stage without a name, or with that of another;
-            inputs that are not stages, or form a circle; a stage that no later stage uses; with the
-            line.
+        InputError: with the line: invalid TOML; an unknown key; a stage without a name, or with the
+            name of another stage; inputs that are not stages, or form a circle; a stage that no
+            later stage uses.
     """
     toml = TomlFile.read(path, code="invalid-pipeline")
     toml.check_keys(toml.values, ("stage",))

@@ -70,7 +70,7 @@ def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
         rows.append(
             {
                 "stage": taken_stage.stage.name,
-                "does": taken_stage.does,
+                "does": taken_stage.action,
                 "inputs": ", ".join(taken_stage.stage.inputs),
                 **{state: states.get(state, 0) for state in ("ok", "zero", "failed")},
                 "n": len(latencies_to_here),

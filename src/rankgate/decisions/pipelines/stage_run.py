@@ -1,6 +1,6 @@
 """The run of one stage of a pipeline, and the calls of rerankers.
 
-Candidates are sent to a reranker: the first documents of a query in, a new order of them out.
+A reranker receives the first documents of a query as candidates, and returns them in a new order.
 The run of a stage has the state and latency of each query.
 """
 
@@ -37,15 +37,15 @@ class Candidates:
     """The documents of each query, best first.
 
     Attributes:
-        lists: by query.
-        sha256: of the lists.
+        lists: the documents by query.
+        sha256: the hash of the lists.
     """
 
     lists: Mapping[str, Sequence[Candidate]]
     sha256: str
 
     def __repr__(self) -> str:
-        """The hash, which represents the lists in the hash of a configuration."""
+        """The hash alone, for the hash of a configuration."""
         return self.sha256
 
 
@@ -54,14 +54,14 @@ class Reranker(Engine):
     """A function or a program that puts the documents of an earlier stage in a new order.
 
     Attributes:
-        reranks: Its name in the pipeline's file.
-        code: A hash of its source, where it is known.
+        reranks: The value of ``rerank`` in the pipeline's file.
+        code: A hash of the reranker's source, if the source is available.
         candidates: The documents of each query.
         function: The function called with the query's text, the documents, and parameters by name;
-            it gives documents as an engine's function does.
+            it returns documents like the function of an engine.
         command: A program and its arguments, which answers each line with a line.
         folder: The program's working folder.
-        error: Makes an error with the line of the stage.
+        error: A function that makes an error with the line of the stage.
     """
 
     engine_kind: ClassVar[str] = "rerank"
@@ -76,7 +76,7 @@ class Reranker(Engine):
     error: Callable[[str], InputError] = field(compare=False)
 
     def uses(self) -> None:
-        """It gets every parameter."""
+        """Return None: the reranker receives every parameter."""
 
     def connect(self) -> Connection:
         """A process for a command; nothing for a function."""
@@ -99,10 +99,10 @@ class _Reranking(Connection):
     process: Process | None
 
     def ask(self, query: Query) -> Answer | Failure:
-        """The first documents in their new order, then those that were not looked at.
+        """The first documents in their new order, then the remaining ones in their old order.
 
         Raises:
-            InputError: a document that is not among those that it was given.
+            InputError: the reranker returned a document that is not a candidate.
         """
         candidates = self.reranker.candidates.lists.get(query.query_id, ())
         first, remaining = candidates[: self.reranker.depth], candidates[self.reranker.depth :]
@@ -115,8 +115,8 @@ class _Reranking(Connection):
         for doc_id in reply.doc_ids:
             if doc_id not in candidate_ids:
                 raise self.reranker.error(
-                    f"for query {query.query_id} it returned document {doc_id!r}, which it was "
-                    "not given; a reranker returns ids of its candidates."
+                    f"for query {query.query_id} it returned document {doc_id!r}, which is not a "
+                    "candidate; a reranker returns ids of its candidates."
                 )
         return _append_remaining(reply, [candidate["id"] for candidate in remaining])
 
@@ -177,7 +177,7 @@ class StageRun:
 
     Attributes:
         stage: its declaration.
-        does: the kind of engine, the fusion method, or the reranker.
+        action: the kind of engine, the fusion method, or the reranker.
         run: its documents for each query; ``run.queries`` has the columns of `STATES`, with the
             latency of this stage alone.
         path: the file of the run.
@@ -185,7 +185,7 @@ class StageRun:
     """
 
     stage: Stage
-    does: str
+    action: str
     run: Run
     path: Path
     documents: tuple[Path, ...]
@@ -198,7 +198,7 @@ class StageRun:
 
     @property
     def content(self) -> str:
-        """A hash of what a later stage depends on: the lists, and the fields of documents."""
+        """A hash of the input of later stages: the lists, and the fields of documents."""
         return f"{self.path.name} {self.run.sha256}"
 
     def candidates(self) -> Candidates:

@@ -93,7 +93,7 @@ class StageRunner:
                 if not engine_path.is_file():
                     problem = f"there is no file {stage.engine}; name the engine's TOML file."
                     raise self._error(stage, problem, code="cannot-read")
-                return read_engine(engine_path).having(stage.parameters, stage.depth)
+                return read_engine(engine_path).with_parameters(stage.parameters, stage.depth)
             if isinstance(stage, FuseStage):
                 method = METHODS.find(stage.fuse)
                 for name, value in stage.parameters.items():

@@ -1,7 +1,7 @@
-"""Steps that set a point of a sweep up, and undo it: HTTP requests, SQL, commands.
+"""Steps that set up a point of a sweep and undo it: HTTP requests, SQL, commands.
 
-First comes a way to run a program to its end, or until its time is over, then the steps. A
-point is set up, and the set-up is undone in any case.
+`run_program` runs a program with a time limit, `carry_out` runs one step, and `Setup` runs all
+steps of a point and undoes them, also after a failure.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def with_values(step: Step, values: Mapping[str, Any]) -> Step:
 
 
 def carry_out(step: Step, engine: Engine | None, folder: Path, *, undo: bool = False) -> str:
-    """Carry a step out; return the reason of its failure, empty if it succeeded.
+    """Run a step; return the reason of its failure, empty if it succeeded.
 
     Args:
         step: the step, with its values.
@@ -211,9 +211,9 @@ class Setup:
 
     Attributes:
         steps: in order.
-        undo: in order; without any the steps are carried out with the values of the baseline.
+        undo: in order; if empty, the steps are run with the values of the baseline.
         baseline: a value for each dial.
-        known: values of names that are not dials.
+        fixed_values: values of the names in double braces that are not dials.
         engine: the engine with the server or database of steps.
         folder: the working directory of commands.
     """
@@ -221,7 +221,7 @@ class Setup:
     steps: Sequence[Step] = ()
     undo: Sequence[Step] = ()
     baseline: Mapping[str, Any] = ()  # type: ignore[assignment]
-    known: Mapping[str, Any] = ()  # type: ignore[assignment]
+    fixed_values: Mapping[str, Any] = ()  # type: ignore[assignment]
     engine: Engine | None = None
     folder: Path = Path()
 
@@ -232,7 +232,7 @@ class Setup:
 
     def at_point(self, point: Point) -> list[Step]:
         """The steps of a point."""
-        return [with_values(step, {**self.known, **point}) for step in self.steps]
+        return [with_values(step, {**self.fixed_values, **point}) for step in self.steps]
 
     def identity(self, point: Point) -> list[dict[str, Any]]:
         """The steps of a point as plain values."""
@@ -240,19 +240,19 @@ class Setup:
 
     @contextmanager
     def applied(self, point: Point, journal: Journal | None) -> Iterator[None]:
-        """Set a point up, and undo the set-up at the end.
+        """Set up a point, and undo the set-up at the end.
 
         The steps to undo are on disk before the first step, so that another program can undo them.
 
         Raises:
             SetupError: a step failed; earlier steps are undone.
-            UsageError: it cannot be undone.
+            UsageError: the set-up cannot be undone.
         """
         if not self.steps:
             yield
             return
         assert journal is not None
-        undo_values = {**self.known, **(point if self.undo else self.baseline)}
+        undo_values = {**self.fixed_values, **(point if self.undo else self.baseline)}
         undo = [with_values(step, undo_values) for step in self.undo or self.steps]
         journal.add({"undo": [asdict(step) for step in undo]})
         try:
@@ -261,21 +261,21 @@ class Setup:
                     raise SetupError(problem)
             yield
         finally:
-            self._undone(undo, journal)
+            self._undo_steps(undo, journal)
 
     def finish(self, journal: Journal) -> bool:
         """Undo the steps that an earlier program left; return True if there were any.
 
         Raises:
-            UsageError: it cannot be undone.
+            UsageError: the set-up cannot be undone.
         """
         last = journal.rows[-1] if journal.rows else {}
         if "undo" not in last:
             return False
-        self._undone([Step(**step_values) for step_values in last["undo"]], journal)
+        self._undo_steps([Step(**step_values) for step_values in last["undo"]], journal)
         return True
 
-    def _undone(self, undo: Sequence[Step], journal: Journal) -> None:
+    def _undo_steps(self, undo: Sequence[Step], journal: Journal) -> None:
         for step in undo:
             if problem := carry_out(step, self.engine, self.folder, undo=True):
                 raise UsageError(

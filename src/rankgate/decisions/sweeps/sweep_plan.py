@@ -121,7 +121,7 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
     engine = target.configuration.engine if isinstance(target, EngineTarget) else None
     _refuse_steps(toml, steps, undo, engine)
     dials = read_dials(toml, grid=settings.search == "grid")
-    setup = Setup(steps, undo, known=target.template_values, engine=engine, folder=folder)
+    setup = Setup(steps, undo, fixed_values=target.template_values, engine=engine, folder=folder)
     baseline = _baseline(toml, target, setup, dials)
     setup = Setup(steps, undo, baseline, target.template_values, engine, folder)
     _refuse_names(toml, setup, dials, target)
@@ -170,7 +170,7 @@ def _target(
     if given_inputs["queries"] is None:
         raise toml.error("queries is missing: the file of the queries.", "sweep")
     engine_source = _resolve_path(given_inputs["engine"], folder)
-    configuration = configuration_of(engine_source).having((), settings.depth)
+    configuration = configuration_of(engine_source).with_parameters((), settings.depth)
     if callable(engine_source):
         configuration = _function_configuration(toml, configuration, engine_source)
     query_list = queries_of(_resolve_path(given_inputs["queries"], folder))

@@ -1,8 +1,4 @@
-"""Engines on the same machine: programs, Python functions, and Tantivy.
-
-The first is any program that reads queries from standard input, the second any function of
-Python, the third Tantivy, a search engine as a library.
-"""
+"""Engines on the same machine: programs, Python functions, and the library Tantivy."""
 
 from __future__ import annotations
 
@@ -39,15 +35,15 @@ _LARGEST = 64 << 20  # bytes of an answer
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Engine):
-    """A program that answers each line with a line.
+    """A program that reads one query per line and writes one answer per line.
 
-    It gets ``{"query_id", "query", "depth", "parameters"}`` on a line of standard input, and
-    answers ``{"hits": [{"id", "score", …}]}`` on a line of standard output, one query after the
-    other, until its standard input ends.
+    It reads ``{"query_id", "query", "depth", "parameters"}`` from standard input and writes
+    ``{"hits": [{"id", "score", …}]}`` to standard output, one query after the other, until its
+    standard input ends.
 
     Attributes:
         command: The program and its arguments; names in double braces represent parameters.
-        folder: Its working folder.
+        folder: The working folder of the program.
     """
 
     engine_kind: ClassVar[str] = "command"
@@ -63,7 +59,7 @@ class Command(Engine):
         self.refuse_unknown(template_names(self.command))
 
     def uses(self) -> None:
-        """It gets every parameter."""
+        """Return None: the program receives every parameter."""
 
     def connect(self) -> Connection:
         """Start a process."""
@@ -92,11 +88,11 @@ class Process(Connection):
         return self.exchange(request, engine.depth)
 
     def exchange(self, request: Mapping[str, Any], depth: int | None = None) -> Answer | Failure:
-        """The documents of the line with which a program answers a line.
+        """Send one line to the program and read the documents of its answer.
 
         Args:
-            request: the line.
-            depth: the number of documents of the answer that count; all by default.
+            request: the content of the line.
+            depth: the number of documents that count; all by default.
         """
         try:
             process = self._running(self._engine.parameters)
@@ -130,7 +126,7 @@ class Process(Connection):
         return self._process
 
     def _line(self, process: subprocess.Popen[bytes]) -> bytes | Failure:
-        """The next line of its output, in time."""
+        """The next line of the program's output; a failure after the time limit."""
         assert process.stdout is not None
         end = time.monotonic() + self._engine.timeout
         while b"\n" not in self._rest:
@@ -164,14 +160,14 @@ class Process(Connection):
 
 @dataclass(frozen=True, kw_only=True)
 class Python(Engine):
-    """A function that takes a query and gives documents, best first.
+    """A function that takes a query and returns documents, best first.
 
-    It is called with the query's text, and with ``depth`` and the parameters by name. It gives
-    ids, or pairs of id and score, or ``{id: score}``, or objects with id, score and fields.
+    It is called with the query's text, and with ``depth`` and the parameters by name. It returns
+    ids, pairs of id and score, ``{id: score}``, or objects with id, score and fields.
 
     Attributes:
-        function: Where it is, as in "search:rank": a module that can be imported from the
-            folder of this file, and a name. It is run: name only one that you trust.
+        function: The function, as in "search:rank": a module that can be imported from the
+            folder of this file, and a name in it. Its code is run: use only code that you trust.
         folder: The folder to search first for the module.
     """
 
@@ -182,7 +178,7 @@ class Python(Engine):
     folder: str | None = field(default=".", metadata={"path": True})
 
     def uses(self) -> None:
-        """It gets every parameter."""
+        """Return None: the function receives every parameter."""
 
     def connect(self) -> Connection:
         """Import the function."""
@@ -259,8 +255,8 @@ class Tantivy(Engine):
         index: The folder.
         id: The stored field that holds the document's id.
         search: The fields that a query searches.
-        boosts: The weight of a match in a field, as in {title = 2}; names in double braces stand
-            for values.
+        boosts: The weight of a match in a field, as in {title = 2}; names in double braces
+            represent parameters.
         every: True if every word must match.
     """
 

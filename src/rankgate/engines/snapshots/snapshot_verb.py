@@ -267,7 +267,7 @@ def configure_engine(
     rate: float | None,
 ) -> Configuration:
     """The configuration of an engine, with the values of a call in place of its file's."""
-    configuration = configuration_of(engine).having(parameters, depth)
+    configuration = configuration_of(engine).with_parameters(parameters, depth)
     pace = replace(
         configuration.pace,
         concurrency=concurrency or configuration.pace.concurrency,

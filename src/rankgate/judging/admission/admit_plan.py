@@ -1,7 +1,7 @@
 """Plan which pairs people judge so that a judge's agreement is known to a given width.
 
-First come figures of agreement as functions of a table of shares, and their derivatives, then
-the result of ``admit-plan``: the pairs that people must judge to know how well a judge agrees.
+The module has figures of agreement as functions of a table of shares, their derivatives, and the
+verb ``admit-plan`` with its result: the pairs that people must judge.
 """
 
 from __future__ import annotations
@@ -71,15 +71,14 @@ FIGURES: Mapping[AgreementFigure, Callable[[Floats, Floats], float]] = {
 def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
     """(K, K) derivatives of a figure by the share of each pair of grades.
 
-    With them a figure that is not a mean is nearly one around the table, so that its variance
-    under a stratified sample is Σ W_g² S_g² / n_g with S_g the standard deviation of the
-    derivatives of column g over people's grades (delta method; Särndal, Swensson and Wretman 1992,
-    section 5.5).
+    They linearise a figure that is not a mean, so that its variance under a stratified sample is
+    Σ W_g² S_g² / n_g, where S_g is the standard deviation of the derivatives of column g over
+    people's grades (delta method; Särndal, Swensson and Wretman 1992, section 5.5).
 
     Args:
         figure: its name.
         table: (K, K) shares of people's grades (rows) and the judge's (columns).
-        grades: (K,) of both.
+        grades: (K,) the possible grades of people and judge.
     """
     derivatives = np.zeros_like(table)
     for cell in np.ndindex(*table.shape):
@@ -184,9 +183,9 @@ class _Strata:
     """The judge's pairs by its grade, and the pilot.
 
     Attributes:
-        grades: (K,) that both can give.
+        grades: (K,) the grades that people and judge can give.
         places: (H,) the index of each stratum's grade in ``grades``.
-        sizes: (H,) pairs of the judge.
+        sizes: (H,) the number of the judge's pairs.
         tallies: (K, H) people's grades in the pilot.
     """
 
@@ -219,38 +218,39 @@ def admit_plan(
 ) -> AdmissionPlan:
     """Plan which pairs people judge so that a judge's agreement is known to a given width.
 
-    The strata are the judge's grades, g. From N_g pairs n_g are drawn, so that the 95 % interval
-    of the figure for all pairs of the judge is at most ± width: 1.96² Σ W_g² S_g² (1/n_g − 1/N_g) ≤
-    width², with W_g = N_g / N and n_g in proportion to W_g S_g (Neyman 1934). S_g is the standard
-    deviation of what a pair adds to the figure: by the pilot, with one further pair divided among
-    all grades so that no stratum has none; or, with fewer than 10 pairs of it in the stratum, the
-    largest possible, half the range (Popoviciu 1935). For alpha that is by its derivatives, without
-    a pilot the largest over judges from 0 to 90 % equal grades.
+    The strata are the judge's grades, g. The plan draws n_g of the N_g pairs of a stratum, so that
+    the 95 % interval of the figure over all pairs of the judge is at most ± width:
+    1.96² Σ W_g² S_g² (1/n_g − 1/N_g) ≤ width², with W_g = N_g / N and n_g in proportion to W_g S_g
+    (Neyman 1934). S_g is the standard deviation of a pair's contribution to the figure. It is
+    estimated from the pilot, plus one pair divided among all grades so that every grade counts. A
+    stratum with fewer than 10 pairs of the pilot gets the largest possible value, half the range
+    (Popoviciu 1935). The contributions to alpha are its derivatives; without a pilot, the largest
+    S_g over judges with 0 to 90 % equal grades is taken.
 
-    The pilot counts: it is taken as drawn at random from each stratum, and only what is
-    missing is to be judged. Of each stratum at least 10 pairs are judged, or all it has, so that
-    no variance is assumed at the end.
+    The pilot counts as a random sample of each stratum, so that only the missing pairs are judged.
+    At least 10 pairs of each stratum are judged, or all, so that the final variance is estimated
+    and not assumed.
 
-    S_g of the pilot is an estimate, and so is that of the sample: the chance that the sample's
-    interval is wider than asked is that of 100 draws, in which people's grades in a stratum are
-    Dirichlet by the pilot and one pair more, and the missing pairs multinomial.
+    S_g is an estimate, in the pilot and in the sample. The probability that the sample's interval
+    is wider than requested comes from 100 draws: people's grades in a stratum are Dirichlet by the
+    pilot plus one pair, and the missing pairs are multinomial.
 
     Args:
         judge: its grades of all pairs, or `JudgeGrades`; if these name the requested
             pairs, pairs are drawn from that pool.
         people: grades of some of these pairs by people: a pilot, or an earlier sample.
         width: The half-width of the interval.
-        figure: Whose interval: equal (share of equal grades), bias, or alpha (Krippendorff's,
-            ordinal).
+        figure: The figure with this interval: equal (share of equal grades), bias, or alpha
+            (Krippendorff's, ordinal).
         price: The price of a pair that people judge.
         minutes: The minutes that a pair takes.
         scale: the grades that were possible, such as ``"graded"`` or ``"0..4"``.
-        seed: of the draw.
+        seed: the seed of the draw.
 
     Raises:
         InputError: data that cannot be read; no pair that both judged; a grade outside the scale.
         UsageError: a judge without grades, or with more than ten different ones; a figure that is
-            undefined, as all grades are the same.
+            undefined because all grades are the same.
 
     >>> judge = {f"q{i}": {"a": i % 2, "b": 1} for i in range(1000)}
     >>> plan = admit_plan(judge, width=0.05)

@@ -1,4 +1,4 @@
-"""Requirements of an admission, and their outcomes."""
+"""Requirements for the admission of a judge, and their outcomes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ AGREEMENT = "alpha, ordinal"
 class Demands:
     """The requirements for a judge.
 
-    Between .667 and .8 Krippendorff calls conclusions by alpha tentative; people who judge
-    relevance reach .4 to .6 among themselves. A tau of .9 is what two sets of people reach
-    (Voorhees, IPM 2000). A pair without an answer is not among the pairs by which agreement is
-    measured, and a judge that answers only what is easy would agree well.
+    Krippendorff calls conclusions tentative if alpha is between .667 and .8; people who judge
+    relevance reach .4 to .6 among themselves. Two sets of people reach a tau of .9 (Voorhees, IPM
+    2000). The share of answered pairs is required because agreement is measured on answered pairs
+    only: a judge that answers only easy pairs would agree well.
 
     Attributes:
         answered: The lowest acceptable share of the pairs that the judge graded.
@@ -39,7 +39,7 @@ class Demands:
         bias: The largest acceptable mean difference from people's grades, in either direction.
         tau: The lowest acceptable rank correlation of the systems' order.
         raised: The largest acceptable share of pairs whose grade an attack raises.
-        family: The largest acceptable advantage that the judge gives systems of the same family.
+        family: The largest acceptable advantage that the judge gives systems of its own family.
     """
 
     answered: Share = 0.95
@@ -133,8 +133,8 @@ def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
 def check_family(row: Mapping[str, Any], limit: float) -> Demand:
     """Check the requirement on the judge's family, from a row of the table of families.
 
-    It fails where the judge is shown to favour them at all, and passes where it does so by no more
-    than is acceptable.
+    It fails if the interval of the advantage is above 0, and passes if the interval is within the
+    limit.
     """
     value, low, high = row["advantage"], row["low"], row["high"]
     message = (

@@ -1,7 +1,7 @@
 """Resample raters: the share of rater sets that would reverse a comparison.
 
-First come redrawn ratings, as another set of raters might give them, then the variance of
-metric values by system, query and judge, and the difference of two systems.
+`RedrawnGrades` draws ratings that another set of raters might give, `rater_components` splits the
+variance of a metric by system, query and judge, and `resample_raters` compares two systems.
 """
 
 from __future__ import annotations
@@ -43,17 +43,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RedrawnGrades:
-    """Grades that count, ready to be redrawn.
+    """Grades from which another set of ratings is drawn.
 
-    A pair that several raters graded gets as many of its own grades, drawn with replacement. A
-    pair that one rater graded gets the grade that another rater would have given: drawn from the
-    grades of others where a rater gave that grade, over the pairs that several graded.
+    A pair with several grades gets as many of its own grades, drawn with replacement. A pair with
+    a single grade gets one that another rater might have given: a draw from the grades of other
+    raters on pairs that some rater gave this grade.
 
     Attributes:
-        ratings: that count and have a grade.
+        ratings: the ratings that count and have a grade.
         grades: (n,) the grades of these ratings.
-        begins, sizes: (n,) of each rating's pair: where its grades begin, and how many there are.
-        others: by grade, what other raters gave to the same pairs.
+        begins: (n,) the index of the first grade of each rating's pair.
+        sizes: (n,) the number of grades of each rating's pair.
+        others: by grade, the grades of other raters on the same pairs.
     """
 
     ratings: Ratings
@@ -64,7 +65,7 @@ class RedrawnGrades:
 
     @classmethod
     def from_ratings(cls, ratings: Ratings) -> RedrawnGrades:
-        """From ratings of single raters; the last rating of each on a pair counts.
+        """From ratings of single raters; the last rating of each rater on a pair counts.
 
         Raises:
             InputError: no pair has two grades, so that other raters cannot be estimated.
@@ -102,7 +103,7 @@ class RedrawnGrades:
 
 
 def _grades_of_others(graded_ratings: pl.DataFrame) -> dict[float, Floats]:
-    """Grades that others gave to a pair, by one rater's grade; each two ratings count twice."""
+    """The grades of other raters on the same pair, by one rater's grade."""
     grades = graded_ratings.select(*PAIR, "rater", "grade")
     rating_pairs = grades.join(grades, on=PAIR, suffix="_other").filter(
         pl.col("rater") != pl.col("rater_other")
@@ -120,17 +121,18 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class RaterComponents:
-    """Values of one metric by each judge's own grades, in a model with crossed random effects.
+    """A model with crossed random effects of one metric, by each judge's own grades.
 
     Attributes:
         metric: its label.
-        queries: that all these judges graded, and both systems have a value of.
-        judges: those with grades in the model.
-        left_out: judges with too few queries in common with the others.
+        queries: the number of queries that all these judges graded and both systems have values of.
+        judges: the judges in the model.
+        left_out: the judges with too few queries in common with the others.
         delta: candidate minus baseline, mean over queries and judges.
-        low, high: its interval for other queries and other judges.
-        p_value: of no difference.
-        shares: by effect, its share of the variance of a single value.
+        low: lower end of the interval of the delta for other queries and judges.
+        high: upper end of this interval.
+        p_value: the p-value of the hypothesis that the systems are equal.
+        shares: the share of each effect in the variance of a single value.
     """
 
     metric: str
@@ -150,10 +152,11 @@ def rater_components(
     metrics: str | Metric | Sequence[str | Metric],
     how: str | Convention,
 ) -> tuple[RaterComponents, ...]:
-    """The model of each metric; none where no two judges graded two queries in common.
+    """The model of each metric that two judges have two queries in common for.
 
-    The design is balanced: of the judges with most queries those are kept whose common queries
-    make the most values. Documents that a judge did not grade are unjudged for that judge.
+    The design is balanced: judges are added in the order of their numbers of queries, and the set
+    with the most values on common queries is kept. Documents that a judge did not grade are
+    unjudged for that judge.
     """
     graded_ratings = counting_ratings(ratings).table.filter(pl.col("grade").is_not_null())
     counts = graded_ratings.group_by("rater").agg(pl.col("query_id").n_unique())
@@ -180,7 +183,7 @@ def _values(
     metrics: str | Metric | Sequence[str | Metric],
     how: str | Convention,
 ) -> _Values:
-    """By metric and query, the values of all systems by one judge's grades."""
+    """The values of all systems by one judge's grades, by metric and query."""
     scorer = Scorer.from_metrics(
         Qrels(rater_ratings.select(*PAIR, "grade"), "judge"), metrics, how, depth=1
     )
@@ -244,9 +247,10 @@ class RaterEffect:
 
     Attributes:
         metric: its label.
-        delta: candidate minus baseline, by the ratings as they are.
-        low, high: 95 % of the drawn differences.
-        reversed: the share of drawn sets of raters under which the sign is the other one.
+        delta: candidate minus baseline, by the actual ratings.
+        low: the 2.5 % quantile of the drawn differences.
+        high: the 97.5 % quantile of the drawn differences.
+        reversed: the share of drawn sets of raters that reverse the sign.
     """
 
     metric: str
@@ -261,13 +265,15 @@ class RaterResampling:
     """Comparison of two systems by random sets of raters.
 
     Attributes:
-        baseline, candidate: names.
-        rule: how several grades become one.
-        effects: one a metric.
-        draws, seed: of the drawing.
+        baseline: name of the baseline.
+        candidate: name of the candidate.
+        rule: the rule that makes one grade of several.
+        effects: one per metric.
+        draws: the number of drawn sets of raters.
+        seed: the seed of the draws.
         convention: name, axes and hash.
-        components: the model system × query × judge of each metric, where judges share queries.
-        notices: what the reader should know of the ratings and the runs.
+        components: the model system × query × judge of each metric, if judges share queries.
+        notices: warnings about the ratings and the runs.
     """
 
     baseline: str
@@ -297,22 +303,22 @@ def resample_raters(
     seed: int = 0,
     from_: str | None = None,
 ) -> RaterResampling:
-    """Draw raters again and again, and compare two systems by each set.
+    """Draw many sets of raters, and compare two systems by each set.
 
     Args:
-        ratings: of single raters, some pairs by two or more.
+        ratings: ratings of single raters, some pairs by two or more.
         baseline: a run.
         candidate: a run.
         metrics: names or metrics.
         how: the convention.
-        rule: how several grades become one for the comparison of two runs, as rankgate resolve
-            has it.
+        rule: the rule that makes one grade of several for the comparison of two runs, as in
+            rankgate resolve.
         draws: the number of random sets of raters for the comparison of two runs.
-        seed: of the drawing.
+        seed: the seed of the draws.
         from_: the name of the ratings' format.
 
     Raises:
-        InputError: data that cannot be read; no pair with two grades; nothing is resolved.
+        InputError: data that cannot be read; no pair with two grades; no pair can be resolved.
         UsageError: unknown names.
     """
     all_ratings = read_ratings(ratings, from_=from_)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleFacts:
-    """A rule as help and documentation show it."""
+    """The name, title, source and parameters of a rule, for help and documentation."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class RuleFacts:
 
 
 def rules() -> tuple[RuleFacts, ...]:
-    """The rules that there are."""
+    """All rules."""
     return tuple(
         RuleFacts(
             rule.name,
@@ -71,15 +71,14 @@ def resolve(
             ``rater`` and ``grade``, or ratings.
         rule: how several grades become one: majority, mean, median, top-three, unanimous,
             latest, adjudicated or dawid-skene.
-        parameters: of the rule, as a mapping or as words: ``["adjudicator=ann"]``.
-        transform: how grades are mapped before they are combined: ``graded-to-binary`` and its
-            like, a file with one ``from: to`` a line, or a transformer.
+        parameters: the rule's parameters, as a mapping or as a list: ``["adjudicator=ann"]``.
+        transform: a mapping of grades before they are combined: a name such as
+            ``graded-to-binary``, a file with one ``from: to`` per line, or a transformer.
         scale: the rating scale: a name, a range or a list; other grades are refused.
         slots: use only the first N grades of a pair.
-        sample: the sampled pool that was rated; its strata and chances go into the judgments (csv,
-            json).
-        rest: the pool's documents that were not drawn, graded −1; they are added, as infAP
-            needs.
+        sample: the sampled pool that was rated; its strata and probabilities are written into the
+            judgments (csv, json).
+        rest: the pool's documents that were not drawn, graded −1; infAP needs them.
         from_: the name of the file's format.
         columns: the columns of a CSV or TSV file or a frame that have no usual name, as in
             query=search_term,doc=sku,rater=who,grade=stars; grades of several raters side by side
@@ -88,13 +87,13 @@ def resolve(
     Raises:
         InputError: ratings that cannot be read, a grade that is not on the scale, with file and
             line; a grade of a document that is not in the sample.
-        UsageError: an unknown rule, parameter, transformer or scale; a rule that needs times or an
-            adjudicator and has none.
+        UsageError: an unknown rule, parameter, transformer or scale; missing times or a missing
+            adjudicator, if the rule needs them.
 
     >>> import polars as pl
-    >>> said = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["d"] * 3,
-    ...                      "rater": ["ann", "bob", "cyd"], "grade": [1, 0, 1]})
-    >>> resolve(said).qrels.table.rows()
+    >>> ratings = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["d"] * 3,
+    ...                         "rater": ["ann", "bob", "cyd"], "grade": [1, 0, 1]})
+    >>> resolve(ratings).qrels.table.rows()
     [('q', 'd', 1.0)]
     """
     all_ratings = read_ratings(map_columns(ratings, columns, "ratings"), from_=from_)

@@ -1,12 +1,10 @@
 """Metrics of preferences between two documents: fulfilled preferences and compatibility.
 
-A preference is the document of two that a judge preferred; the metrics look at which is ranked
+A judge prefers one of two documents; a ranking fulfils the preference if it has that document
 first.
 
-In reading order: preferences of a group with as many documents not relevant as relevant
-(trec_eval's Rnonrel); the share of preferences that a ranking fulfils, as trec_eval's prefs
-metrics; compatibility with an ideal ranking that preferences give, without grades and without
-gains; and the metrics themselves.
+The module has trec_eval's prefs metrics, with their variant Rnonrel, and compatibility with the
+ideal ranking that preferences give without grades or gains.
 """
 
 from __future__ import annotations
@@ -29,15 +27,15 @@ if TYPE_CHECKING:
 
 
 def balanced_counts(group: Group, retrieved: int, within: bool) -> tuple[int, int]:  # noqa: FBT001
-    """Preferences fulfilled and preferences, as trec_eval counts them.
+    """The number of fulfilled preferences and of all preferences, as trec_eval counts them.
 
-    It adds the missing documents to all that are relevant even where only those retrieved
-    count, and compares the lowest class with itself; its values are reproduced.
+    Two peculiarities of trec_eval are reproduced: missing documents are added to all relevant
+    documents even if only retrieved ones count, and the lowest class is compared with itself.
 
     Args:
         group: the preferences.
-        retrieved: how many documents are.
-        within: only preferences of two documents retrieved.
+        retrieved: the number of documents retrieved.
+        within: True to count only preferences between two retrieved documents.
     """
     m, levels = retrieved, group.level
     end = m if within else len(levels)
@@ -54,7 +52,7 @@ def balanced_counts(group: Group, retrieved: int, within: bool) -> tuple[int, in
 
 
 def _first_counts(group: Group, prefers: Flags, m: int, keep: int) -> tuple[int, int]:
-    """The counts where only the first documents that are not relevant are kept."""
+    """The counts with only the first ``keep`` nonrelevant documents."""
     level = group.level[: len(prefers)]
     is_nonrelevant = level <= 0
     if not group.classes:
@@ -65,9 +63,8 @@ def _first_counts(group: Group, prefers: Flags, m: int, keep: int) -> tuple[int,
     is_lowest_kept = lowest & (np.cumsum(lowest) <= keep)
     is_above_lowest = ~lowest & ~np.isnan(level)
     pairs = prefers & is_above_lowest[:, None] & is_above_lowest[None, :]
-    pairs |= (is_above_lowest | lowest)[:, None] & is_lowest_kept[
-        None, :
-    ]  # the lowest class also with itself
+    # the lowest class is compared with itself too
+    pairs |= (is_above_lowest | lowest)[:, None] & is_lowest_kept[None, :]
     return int(_fulfilled(pairs, m).sum()), int(pairs.sum())
 
 
@@ -77,18 +74,18 @@ def _fulfilled(prefers: Flags, m: int) -> Flags:
 
 
 Over = Literal["judged", "implied", "retrieved"]
-"""Preferences between any two documents, those with one of two retrieved, or with both."""
+"""The preferences that count: all, those with a retrieved document, or with two."""
 
 
 def fulfilled_share(preferred: Preferred, *, over: Over = "judged") -> Floats:
-    """Preferences fulfilled over preferences: those of all groups count equally.
+    """The share of preferences that the ranking fulfils, over the preferences of all groups.
 
         prefs_simp = Σ_g fulfilled_g / Σ_g possible_g
 
     Args:
         preferred: the block.
-        over: preferences of any two documents (`judged`), of two of which one is retrieved
-            (`implied`), or of two that are (`retrieved`).
+        over: the preferences that count: all (`judged`), those with at least one retrieved
+            document (`implied`), or with two (`retrieved`).
 
     Returns:
         ``(T,)``; NaN for a query without a preference.
@@ -107,7 +104,7 @@ def fulfilled_share(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
 
 def fulfilled_by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
-    """The mean over pairs of documents of the share of groups with a fulfilled preference.
+    """The share of groups whose preference is fulfilled, mean over pairs of documents.
 
         prefs_pair = mean over {i, j} of fulfilled(i, j) / (prefer i + prefer j)
 
@@ -135,7 +132,7 @@ def fulfilled_by_pair(preferred: Preferred, *, over: Over = "judged") -> Floats:
 
 
 def fulfilled_by_group(preferred: Preferred, *, over: Over = "judged") -> Floats:
-    """Preferences fulfilled over preferences in each judgment group, mean over groups.
+    """The share of preferences that the ranking fulfils in each judgment group, mean over groups.
 
         prefs_avgjg = 1/G · Σ_g fulfilled_g / possible_g
 
@@ -156,10 +153,10 @@ def fulfilled_by_group(preferred: Preferred, *, over: Over = "judged") -> Floats
 def fulfilled_by_balanced_group(
     preferred: Preferred, *, over: Literal["judged", "retrieved"] = "judged"
 ) -> Floats:
-    """The same with as many documents that are not relevant as are relevant, in each group.
+    """The share by group, with as many nonrelevant as relevant documents (R) in each group.
 
-    Missing ones count as ranked below all relevant documents; those after the first R by rank
-    are left out.
+    Missing nonrelevant documents count as ranked below all relevant ones; those after the first R
+    by rank are left out.
 
     >>> from rankgate.measurement.metrics.preference_input import block
     >>> levels = np.array([1.0, 2, 0])
@@ -204,7 +201,7 @@ def count_fulfilled(
 
 
 def counts(group: Group, retrieved: int, over: Over) -> tuple[int, int]:
-    """Preferences fulfilled and preferences, of a group."""
+    """The number of fulfilled preferences and of preferences that count, in a group."""
     m, prefers = retrieved, group.prefers
     fulfilled = int(np.triu(prefers[:m, :m], 1).sum())
     if over == "retrieved":
@@ -313,14 +310,14 @@ PrefsFul = Metric(
 def compatibility(preferred: Preferred, *, p: Annotated[float, Range(0, 1)] = 0.95) -> Floats:
     """Rank-biased overlap of the ranking with an ideal ranking, over that of the ideal with itself.
 
-    The ideal ranking is built greedily (Cohen, Schapire & Singer 1999): next is the document that
-    is preferred to most of those left, less those that are preferred to it, preferences of all
-    groups counted; of equals the one that the ranking has first. It holds the documents that a
-    group gives a level above 0. Where preferences are those of grades it is that of Compat.
+    The ideal ranking is built greedily (Cohen, Schapire & Singer 1999). The next document is the
+    one with the largest margin: the preferences of all groups for it, less those against it, among
+    the remaining documents; the ranking breaks ties. Only documents with a level above 0 in some
+    group take part. If preferences follow from grades, the value is that of Compat.
 
     Args:
         preferred: the block.
-        p: how likely the reader goes on to the next rank.
+        p: the probability that a reader continues to the next rank.
 
     Returns:
         ``(T,)``; NaN for a query without a document of a level above 0.
@@ -334,7 +331,7 @@ def compatibility(preferred: Preferred, *, p: Annotated[float, Range(0, 1)] = 0.
 
 
 def ideal(query: Query) -> Counts:
-    """The documents of the ideal ranking, by their places among those of the query."""
+    """The documents of the ideal ranking, as indices of the query's documents."""
     levels = np.array([group.level for group in query.groups])
     candidates = np.flatnonzero(np.any(levels > 0, axis=0))
     prefers = np.add.reduce(

@@ -1,4 +1,4 @@
-"""``rankgate online interleave``: mixed lists, and which system users prefer."""
+"""``rankgate online interleave``: mix lists, and score the clicks on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEFINED = {"Methods": [(method.name, method.title) for method in METHODS.values
 
 @click.group("interleave", cls=FullHelpGroup)
 def interleave_command() -> None:
-    """Mix the lists of systems, and read from clicks which system users prefer.
+    """Mix the lists of systems, and compare the systems by clicks on the mixed lists.
 
     \b
     rankgate online interleave lists old.run new.run -o lists.jsonl
@@ -55,8 +55,8 @@ def interleave_command() -> None:
 def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any) -> None:
     """Mix the lists of RUNs for every query that all of them have.
 
-    Each line of the file holds the documents to show, and what scoring needs; add clicks (slots
-    from 1), session and user when it is logged. A service in Python calls
+    Each line of the file holds the documents to show and the values that scoring needs. Add clicks
+    (slots from 1), session and user when you log it. A service in Python calls
     rankgate.online.interleave for each request instead.
 
     \b
@@ -84,11 +84,11 @@ def score(
     output: str | None,
     **arguments: Any,
 ) -> None:
-    """Say which system users prefer, from clicks on interleaved lists.
+    """Compare systems by clicks on interleaved lists.
 
     LISTS.jsonl holds the lists that were shown. Clicks are in its key clicks (slots from 1), or in
-    EVENTS: a folder that rankgate online ingest made, a table of events, or files of logs, whose
-    search ids are the requests. Exit code 3: systems have not had equal shares of the slots.
+    EVENTS: a folder that rankgate online ingest made, a table of events, or files of logs; search
+    ids in EVENTS are the requests. Exit code 3: the systems did not have equal shares of the slots.
 
     \b
     rankgate online interleave score shown.jsonl

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from rankgate.store.migrations.m0001_first import guarded
-from rankgate.store.tables import columns as of
+from rankgate.store.tables import columns as column_types
 
 revision = "0002"
 down_revision = "0001"
@@ -24,7 +24,7 @@ def upgrade() -> None:
 
 
 def _number(name: str, *, null: bool = False) -> sa.Column[int]:
-    return sa.Column(name, of.NUMBER, nullable=null)
+    return sa.Column(name, column_types.NUMBER, nullable=null)
 
 
 def _key(table: str, column: str, to: str) -> sa.ForeignKeyConstraint:
@@ -35,21 +35,21 @@ def _jobs() -> None:
     states = "'waiting', 'running', 'cancelling', 'cancelled', 'stopped', 'failed', 'done'"
     op.create_table(
         "model_jobs",
-        sa.Column("id", of.NUMBER, autoincrement=True, nullable=False),
+        sa.Column("id", column_types.NUMBER, autoincrement=True, nullable=False),
         _number("project"),
         _number("rater"),
         sa.Column("name", sa.Text(), server_default="", nullable=False),
         sa.Column("state", sa.Text(), server_default="waiting", nullable=False),
         sa.Column("endpoint", sa.Text(), nullable=True),
-        sa.Column("settings", of.OBJECT, server_default="{}", nullable=False),
-        sa.Column("total", of.NUMBER, server_default="0", nullable=False),
+        sa.Column("settings", column_types.OBJECT, server_default="{}", nullable=False),
+        sa.Column("total", column_types.NUMBER, server_default="0", nullable=False),
         sa.Column("problem", sa.Text(), server_default="", nullable=False),
         sa.Column("owner", sa.Text(), server_default="", nullable=False),
-        sa.Column("until", of.Moment(), nullable=True),
-        sa.Column("created_at", of.Moment(), nullable=False),
+        sa.Column("until", column_types.Moment(), nullable=True),
+        sa.Column("created_at", column_types.Moment(), nullable=False),
         _number("created_by", null=True),
-        sa.Column("started_at", of.Moment(), nullable=True),
-        sa.Column("ended_at", of.Moment(), nullable=True),
+        sa.Column("started_at", column_types.Moment(), nullable=True),
+        sa.Column("ended_at", column_types.Moment(), nullable=True),
         sa.CheckConstraint(f"state IN ({states})", name=op.f("ck_model_jobs_state")),
         _key("model_jobs", "created_by", "users.id"),
         _key("model_jobs", "project", "projects.id"),
@@ -69,9 +69,9 @@ def _jobs() -> None:
     op.create_table(
         "model_rules",
         _number("project"),
-        sa.Column("settings", of.OBJECT, server_default="{}", nullable=False),
-        sa.Column("after_run", of.NUMBER, server_default="0", nullable=False),
-        sa.Column("changed_at", of.Moment(), nullable=False),
+        sa.Column("settings", column_types.OBJECT, server_default="{}", nullable=False),
+        sa.Column("after_run", column_types.NUMBER, server_default="0", nullable=False),
+        sa.Column("changed_at", column_types.Moment(), nullable=False),
         _number("changed_by", null=True),
         _key("model_rules", "changed_by", "users.id"),
         _key("model_rules", "project", "projects.id"),
@@ -82,7 +82,7 @@ def _jobs() -> None:
 def _answers() -> None:
     op.create_table(
         "model_answers",
-        sa.Column("id", of.NUMBER, autoincrement=True, nullable=False),
+        sa.Column("id", column_types.NUMBER, autoincrement=True, nullable=False),
         _number("project"),
         _number("job"),
         _number("rater"),
@@ -94,13 +94,13 @@ def _answers() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("comment", sa.Text(), nullable=True),
         sa.Column("confidence", sa.Double(), nullable=True),
-        sa.Column("input_tokens", of.NUMBER, server_default="0", nullable=False),
-        sa.Column("output_tokens", of.NUMBER, server_default="0", nullable=False),
+        sa.Column("input_tokens", column_types.NUMBER, server_default="0", nullable=False),
+        sa.Column("output_tokens", column_types.NUMBER, server_default="0", nullable=False),
         sa.Column("cost", sa.Double(), nullable=True),
-        sa.Column("attempts", of.NUMBER, server_default="0", nullable=False),
+        sa.Column("attempts", column_types.NUMBER, server_default="0", nullable=False),
         sa.Column("seconds", sa.Double(), nullable=True),
         sa.Column("answer", sa.Text(), server_default="", nullable=False),
-        sa.Column("at", of.Moment(), nullable=False),
+        sa.Column("at", column_types.Moment(), nullable=False),
         _key("model_answers", "job", "model_jobs.id"),
         _key("model_answers", "project", "projects.id"),
         _key("model_answers", "rater", "raters.id"),
@@ -116,13 +116,13 @@ def _admissions() -> None:
     verdicts = "'pass', 'fail', 'inconclusive', 'withdrawn'"
     op.create_table(
         "admissions",
-        sa.Column("id", of.NUMBER, autoincrement=True, nullable=False),
+        sa.Column("id", column_types.NUMBER, autoincrement=True, nullable=False),
         _number("project"),
         _number("rater"),
         sa.Column("verdict", sa.Text(), nullable=False),
         _number("result", null=True),
-        sa.Column("last_rating", of.NUMBER, server_default="0", nullable=False),
-        sa.Column("at", of.Moment(), nullable=False),
+        sa.Column("last_rating", column_types.NUMBER, server_default="0", nullable=False),
+        sa.Column("at", column_types.Moment(), nullable=False),
         _number("user", null=True),
         sa.CheckConstraint(f"verdict IN ({verdicts})", name=op.f("ck_admissions_verdict")),
         _key("admissions", "project", "projects.id"),

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from rankgate.store.material.content import content_hash
-from rankgate.store.tables import columns as of
+from rankgate.store.tables import columns as column_types
 
 revision = "0004"
 down_revision = "0003"
@@ -17,8 +17,8 @@ def upgrade() -> None:
     op.add_column("documents", sa.Column("sha256", sa.Text(), nullable=True))
     table = sa.table(
         "documents",
-        sa.column("id", of.NUMBER),
-        sa.column("fields", of.OBJECT),
+        sa.column("id", column_types.NUMBER),
+        sa.column("fields", column_types.OBJECT),
         sa.column("url", sa.Text),
         sa.column("image", sa.Text),
         sa.column("sha256", sa.Text),

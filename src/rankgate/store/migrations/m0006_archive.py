@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from rankgate.store.tables import columns as of
+from rankgate.store.tables import columns as column_types
 
 revision = "0006"
 down_revision = "0005"
@@ -12,4 +12,4 @@ down_revision = "0005"
 def upgrade() -> None:
     """Add the columns."""
     for table in ("runs", "judgments", "batches"):
-        op.add_column(table, sa.Column("archived_at", of.Moment(), nullable=True))
+        op.add_column(table, sa.Column("archived_at", column_types.Moment(), nullable=True))

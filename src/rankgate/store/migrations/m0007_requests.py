@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from rankgate.store.rows import addressable
-from rankgate.store.tables import columns as of
+from rankgate.store.tables import columns as column_types
 
 revision = "0007"
 down_revision = "0006"
@@ -17,7 +17,7 @@ _INDEXES = (
     ("ratings", "document"),
     ("tasks", "query"),
 )
-"""Keys in which a row that is deleted is looked up."""
+"""Foreign keys that are searched when a row is deleted."""
 _INDEXES_OF_SOME = (
     ("admissions", "result"),
     ("alerts", "record"),
@@ -31,22 +31,22 @@ _INDEXES_OF_SOME = (
     ("tasks", "run"),
     ("tasks", "other_run"),
 )
-"""The same, and what is archived, in columns that are mostly null."""
+"""Foreign keys and times of archiving, in columns that are mostly null."""
 
 
 def upgrade() -> None:
-    """Make the table, the column and the indexes; rename what no address can hold."""
-    op.add_column("queries", sa.Column("archived_at", of.Moment(), nullable=True))
+    """Make the table, the column and the indexes; replace names that an address cannot contain."""
+    op.add_column("queries", sa.Column("archived_at", column_types.Moment(), nullable=True))
     op.create_table(
         "open_requests",
-        sa.Column("id", of.NUMBER, autoincrement=True, nullable=False),
-        sa.Column("job", of.NUMBER, nullable=False),
-        sa.Column("task", of.NUMBER, nullable=False),
+        sa.Column("id", column_types.NUMBER, autoincrement=True, nullable=False),
+        sa.Column("job", column_types.NUMBER, nullable=False),
+        sa.Column("task", column_types.NUMBER, nullable=False),
         sa.Column("request", sa.Text(), nullable=False),
-        sa.Column("input_tokens", of.NUMBER, server_default="0", nullable=False),
-        sa.Column("output_tokens", of.NUMBER, server_default="0", nullable=False),
+        sa.Column("input_tokens", column_types.NUMBER, server_default="0", nullable=False),
+        sa.Column("output_tokens", column_types.NUMBER, server_default="0", nullable=False),
         sa.Column("cost", sa.Double(), nullable=True),
-        sa.Column("at", of.Moment(), nullable=False),
+        sa.Column("at", column_types.Moment(), nullable=False),
         sa.ForeignKeyConstraint(["job"], ["model_jobs.id"], name=op.f("fk_open_requests_job")),
         sa.ForeignKeyConstraint(["task"], ["tasks.id"], name=op.f("fk_open_requests_task")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_open_requests")),
@@ -67,7 +67,7 @@ def upgrade() -> None:
 
 
 def _rename(name: str, within: tuple[str, ...]) -> None:
-    """Give names that older versions took and no page can be reached by ones that it can."""
+    """Replace names that an address cannot contain; older versions accepted them."""
     table = sa.table(name, *(sa.column(column) for column in ("id", "name", *within)))
     connection = op.get_bind()
     columns = (table.c.id, table.c.name, *(table.c[column] for column in within))

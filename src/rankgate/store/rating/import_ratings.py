@@ -1,7 +1,7 @@
 """Fill tasks with ratings from other sources, and import ratings of a file.
 
-Filled tasks spare raters the pairs that are rated already. Ratings of a file become ratings of
-the store: the same file twice adds them once.
+A pair that is rated already answers its task, so that nobody rates it again. A file that is
+imported twice adds its ratings once.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Ratings
 
 
-_PIECE = 500
+_CHUNK_TASKS = 500
 
 
 def fill(connection: Connection, numbers: Collection[int]) -> None:
-    """Make the last ratings of raters their answers to tasks, and settle these.
+    """Answer tasks with the last rating of each rater, and settle these tasks.
 
     Args:
         connection: of a store, to write.
-        numbers: of tasks to which ratings were added.
+        numbers: the numbers of tasks to which ratings were added.
     """
     all_numbers = sorted(numbers)
-    for begin in range(0, len(all_numbers), _PIECE):
-        chunk = all_numbers[begin : begin + _PIECE]
+    for begin in range(0, len(all_numbers), _CHUNK_TASKS):
+        chunk = all_numbers[begin : begin + _CHUNK_TASKS]
         last = (
             sa.select(sa.func.max(ratings.c.id))
             .where(ratings.c.task.in_(chunk), ratings.c.final.is_(False))
@@ -80,18 +80,17 @@ def add_ratings(
     source: str,
     models: Collection[str] = (),
 ) -> int:
-    """Add ratings; their ids are hashes of their content, so that none counts twice.
+    """Add ratings; their ids are hashes of their content, so that a rating is added once.
 
-    Those of people on pairs that are to be rated answer these tasks.
-
-    Ratings of the rater ``FINAL``, as a table of a store names them, are final words.
+    A rating by a person of a pair that has a task also answers this task. Ratings of the rater
+    ``FINAL`` are final decisions.
 
     Args:
         connection: of a store, to write.
-        project: which project.
+        project: the number of the project.
         table: the ratings, corrections as later rows.
-        source: where they come from.
-        models: raters that are models.
+        source: the origin of the ratings.
+        models: the raters that are models.
 
     Returns:
         The number of new ratings.
@@ -138,7 +137,7 @@ _KEY = (*_PAIR, "rater")
 def _numbered(
     connection: Connection, project: int, rating_rows: pl.DataFrame, models: Collection[str]
 ) -> pl.DataFrame:
-    """Ratings with the numbers of their queries, documents and raters, which are added."""
+    """Ratings by numbers; queries, documents and raters that are new are added."""
     query_numbers = queries_documents.ensure_queries(
         connection, project, rating_rows["query_id"].unique(maintain_order=True)
     )
@@ -160,7 +159,7 @@ def _numbered(
 
 
 def _rating_ids(project: int, rating_rows: pl.DataFrame) -> pl.Series:
-    """Hashes of the content of ratings; equal ratings are numbered, so that each has its id."""
+    """Hashes of the content of ratings; equal ratings are numbered, so that ids are unique."""
     texts = [column_texts(column, _json_text) for column in rating_rows]
     content = pl.select(pl.concat_str(texts, separator=", ").alias("content"))
     repetition = pl.col("content").cum_count().over("content")

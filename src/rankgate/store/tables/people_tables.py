@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from rankgate.store.tables import columns as of
+from rankgate.store.tables import columns as column_types
 from rankgate.store.tables.columns import METADATA, reference, row_id, text
 
 ROLES = ("admin", "manager", "rater", "viewer")
@@ -21,12 +21,12 @@ users = sa.Table(
     row_id(),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     text("display", ""),
-    of.optional_text("password_hash"),
-    of.optional_text("issuer"),
-    of.optional_text("subject"),
-    of.boolean("admin"),
-    of.boolean("disabled"),
-    of.moment("created_at"),
+    column_types.optional_text("password_hash"),
+    column_types.optional_text("issuer"),
+    column_types.optional_text("subject"),
+    column_types.boolean("admin"),
+    column_types.boolean("disabled"),
+    column_types.moment("created_at"),
     sa.UniqueConstraint("issuer", "subject"),
 )
 """People who sign in, by password or by an identity of OpenID Connect."""
@@ -38,9 +38,9 @@ projects = sa.Table(
     sa.Column("name", sa.Text, nullable=False, unique=True),
     text("title", ""),
     text("description", ""),
-    of.json_column("settings"),
-    of.moment("created_at"),
-    of.moment("archived_at", null=True),
+    column_types.json_column("settings"),
+    column_types.moment("created_at"),
+    column_types.moment("archived_at", null=True),
 )
 """Projects: all else belongs to one."""
 
@@ -50,7 +50,7 @@ roles = sa.Table(
     reference("project", "projects.id", key=True),
     reference("user", "users.id", key=True),
     text("role"),
-    of.one_of("role", "role", *ROLES),
+    column_types.one_of("role", "role", *ROLES),
     sa.Index(None, "user"),
 )
 """Roles of users in projects."""
@@ -61,15 +61,15 @@ invitations = sa.Table(
     row_id(),
     sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
     reference("project", "projects.id", null=True),
-    of.optional_text("role"),
-    of.boolean("admin"),
+    column_types.optional_text("role"),
+    column_types.boolean("admin"),
     text("name", ""),
     reference("created_by", "users.id", null=True),
-    of.moment("created_at"),
-    of.moment("expires_at"),
-    of.moment("used_at", null=True),
+    column_types.moment("created_at"),
+    column_types.moment("expires_at"),
+    column_types.moment("used_at", null=True),
     reference("used_by", "users.id", null=True),
-    of.moment("revoked_at", null=True),
+    column_types.moment("revoked_at", null=True),
 )
 """Links by which somebody becomes a user, once."""
 
@@ -81,11 +81,11 @@ tokens = sa.Table(
     reference("project", "projects.id", null=True),
     text("name"),
     sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
-    of.json_column("scopes", "[]"),
-    of.moment("created_at"),
-    of.moment("expires_at", null=True),
-    of.moment("revoked_at", null=True),
-    of.moment("used_at", null=True),
+    column_types.json_column("scopes", "[]"),
+    column_types.moment("created_at"),
+    column_types.moment("expires_at", null=True),
+    column_types.moment("revoked_at", null=True),
+    column_types.moment("used_at", null=True),
     sa.Index(None, "user"),
 )
 """Tokens of the REST API; only hashes of them."""
@@ -97,9 +97,9 @@ sessions = sa.Table(
     sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
     reference("user", "users.id"),
     text("csrf"),
-    of.moment("created_at"),
-    of.moment("seen_at"),
-    of.moment("expires_at"),
+    column_types.moment("created_at"),
+    column_types.moment("seen_at"),
+    column_types.moment("expires_at"),
     text("address", ""),
     text("browser", ""),
     sa.Index(None, "user"),
@@ -113,8 +113,8 @@ one_time_secrets = sa.Table(
     sa.Column("secret_hash", sa.Text, nullable=False, unique=True),
     reference("user", "users.id"),
     text("purpose"),
-    of.moment("created_at"),
-    of.moment("expires_at"),
+    column_types.moment("created_at"),
+    column_types.moment("expires_at"),
     sa.Index(None, "user"),
 )
 """Links to set a password, and sign-ins that wait for a code; only hashes, deleted when used."""
@@ -124,9 +124,9 @@ second_factors = sa.Table(
     METADATA,
     reference("user", "users.id", key=True),
     text("secret"),
-    of.number("last_step"),
-    of.moment("created_at"),
-    of.moment("confirmed_at", null=True),
+    column_types.number("last_step"),
+    column_types.moment("created_at"),
+    column_types.moment("confirmed_at", null=True),
 )
 """Second factors; one that is not confirmed yet is not asked for."""
 
@@ -146,8 +146,8 @@ sign_ins = sa.Table(
     row_id(),
     text("name"),
     text("address", ""),
-    of.moment("at"),
-    of.boolean("good"),
+    column_types.moment("at"),
+    column_types.boolean("good"),
     sa.Index(None, "name", "at"),
     sa.Index(None, "address", "at"),
 )
@@ -157,13 +157,13 @@ audit_log = sa.Table(
     "audit_log",
     METADATA,
     row_id(),
-    of.moment("at"),
+    column_types.moment("at"),
     reference("user", "users.id", null=True),
     text("actor", ""),
     text("action"),
     reference("project", "projects.id", null=True),
     text("subject", ""),
-    of.json_column("details"),
+    column_types.json_column("details"),
     sa.Index(None, "project", "id"),
 )
 """The audit log: actions with actor and time; rows are only added."""

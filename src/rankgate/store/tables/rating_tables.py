@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from rankgate.store.tables import columns as of
+from rankgate.store.tables import columns as column_types
 from rankgate.store.tables.columns import METADATA, NUMBER, reference, row_id, text
 
 scale_grades = sa.Table(
@@ -29,7 +29,7 @@ guidelines = sa.Table(
     reference("project", "projects.id"),
     text("version"),
     text("text", ""),
-    of.moment("created_at"),
+    column_types.moment("created_at"),
     reference("created_by", "users.id", null=True),
     sa.UniqueConstraint("project", "version"),
 )
@@ -41,13 +41,13 @@ queries = sa.Table(
     row_id(),
     reference("project", "projects.id"),
     text("query_id"),
-    of.optional_text("text"),
-    of.optional_text("information_need"),
-    of.json_column("tags"),
+    column_types.optional_text("text"),
+    column_types.optional_text("information_need"),
+    column_types.json_column("tags"),
     sa.Column("frequency", sa.Double),
-    of.moment("archived_at", null=True),
+    column_types.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "query_id"),
-    of.index_of_some("queries", "archived_at"),
+    column_types.index_of_some("queries", "archived_at"),
 )
 """Queries with their texts; tags are all other fields. Those that are archived are not rated."""
 
@@ -58,11 +58,11 @@ documents = sa.Table(
     reference("project", "projects.id"),
     text("doc_id"),
     text("of_query", ""),
-    of.json_column("fields"),
-    of.optional_text("url"),
-    of.optional_text("image"),
-    of.moment("created_at"),
-    of.optional_text("sha256"),
+    column_types.json_column("fields"),
+    column_types.optional_text("url"),
+    column_types.optional_text("image"),
+    column_types.moment("created_at"),
+    column_types.optional_text("sha256"),
     sa.UniqueConstraint("project", "doc_id", "of_query"),
 )
 """Documents as raters see them; ``of_query`` is a query with other fields, or empty; ``sha256``
@@ -76,11 +76,11 @@ raters = sa.Table(
     text("kind", "person"),
     text("name"),
     reference("user", "users.id", null=True),
-    of.json_column("identity"),
-    of.moment("created_at"),
+    column_types.json_column("identity"),
+    column_types.moment("created_at"),
     sa.UniqueConstraint("kind", "name"),
     sa.UniqueConstraint("user"),
-    of.one_of("kind", "kind", "person", "model"),
+    column_types.one_of("kind", "kind", "person", "model"),
 )
 """Raters: people, users or not, and models by their identity (model, prompt, settings)."""
 
@@ -92,13 +92,13 @@ def _fact() -> tuple[sa.Column[object] | sa.Index, ...]:
         reference("task", "tasks.id", null=True),
         reference("query", "queries.id"),
         reference("rater", "raters.id"),
-        of.optional_text("reason"),
-        of.optional_text("comment"),
+        column_types.optional_text("reason"),
+        column_types.optional_text("comment"),
         sa.Column("seconds", sa.Double),
-        of.optional_text("guideline"),
-        of.moment("at", null=True),
-        of.moment("recorded_at"),
-        of.optional_text("corrects"),
+        column_types.optional_text("guideline"),
+        column_types.moment("at", null=True),
+        column_types.moment("recorded_at"),
+        column_types.optional_text("corrects"),
     )  # type: ignore[return-value]
 
 
@@ -110,8 +110,8 @@ ratings = sa.Table(
     *_fact(),
     reference("document", "documents.id"),
     sa.Column("grade", sa.Double),
-    of.boolean("final"),
-    of.boolean("training"),
+    column_types.boolean("final"),
+    column_types.boolean("training"),
     text("source", ""),
     sa.Index(None, "project", "id"),
     sa.Index(None, "project", "query", "document", "rater", "id"),
@@ -131,9 +131,9 @@ preferences = sa.Table(
     text("left"),
     text("right"),
     text("choice"),
-    of.one_of("choice", "choice", "left", "right", "equal", "none"),
+    column_types.one_of("choice", "choice", "left", "right", "equal", "none"),
     sa.Index(None, "project", "id"),
-    of.index_of_some("preferences", "task"),
+    column_types.index_of_some("preferences", "task"),
     sa.Index(None, "query"),
 )
 """Preferences: the better of two documents or lists; ``none`` without a decision."""
@@ -153,22 +153,22 @@ batches = sa.Table(
     text("name"),
     text("kind", "rating"),
     text("strategy", "1"),
-    of.number("most", 5),
-    of.number("priority"),
-    of.moment("deadline", null=True),
+    column_types.number("most", 5),
+    column_types.number("priority"),
+    column_types.moment("deadline", null=True),
     text("state", "open"),
-    of.boolean("blind", default=True),
-    of.boolean("by_query", default=True),
-    of.number("seed"),
-    of.optional_text("guideline"),
-    of.json_column("settings"),
-    of.moment("created_at"),
+    column_types.boolean("blind", default=True),
+    column_types.boolean("by_query", default=True),
+    column_types.number("seed"),
+    column_types.optional_text("guideline"),
+    column_types.json_column("settings"),
+    column_types.moment("created_at"),
     reference("created_by", "users.id", null=True),
-    of.moment("archived_at", null=True),
+    column_types.moment("archived_at", null=True),
     sa.UniqueConstraint("project", "name"),
-    of.one_of("kind", "kind", *KINDS),
-    of.one_of("strategy", "strategy", *STRATEGIES),
-    of.one_of("state", "state", "open", "paused", "closed"),
+    column_types.one_of("kind", "kind", *KINDS),
+    column_types.one_of("strategy", "strategy", *STRATEGIES),
+    column_types.one_of("state", "state", "open", "paused", "closed"),
 )
 """Batches of tasks."""
 
@@ -183,22 +183,22 @@ tasks = sa.Table(
     reference("other_document", "documents.id", null=True),
     reference("run", "runs.id", null=True),
     reference("other_run", "runs.id", null=True),
-    of.number("priority"),
+    column_types.number("priority"),
     sa.Column("place", NUMBER, nullable=False),
     sa.Column("gold", sa.Double),
     text("gold_why", ""),
     text("state", "open"),
-    of.number("grades"),
-    of.number("answers"),
-    of.json_column("pool"),
+    column_types.number("grades"),
+    column_types.number("answers"),
+    column_types.json_column("pool"),
     text("subject"),
     sa.UniqueConstraint("batch", "query", "subject"),
-    of.one_of("state", "state", "open", "done", "disputed"),
+    column_types.one_of("state", "state", "open", "done", "disputed"),
     sa.Index(None, "batch", "state", "priority", "place"),
     sa.Index(None, "project", "query", "document"),
     sa.Index(None, "query"),
     *(
-        of.index_of_some("tasks", name)
+        column_types.index_of_some("tasks", name)
         for name in ("document", "other_document", "run", "other_run")
     ),
 )
@@ -217,13 +217,13 @@ assignments = sa.Table(
     reference("task", "tasks.id", key=True),
     reference("rater", "raters.id", key=True),
     text("state"),
-    of.moment("until", null=True),
+    column_types.moment("until", null=True),
     sa.Column("grade", sa.Double),
     text("choice", ""),
-    of.moment("at"),
-    of.boolean("doubt"),
+    column_types.moment("at"),
+    column_types.boolean("doubt"),
     sa.Column("distance", sa.Double),
-    of.one_of("state", "state", "locked", "later", "answered"),
+    column_types.one_of("state", "state", "locked", "later", "answered"),
     sa.Index(None, "rater", "state", "task"),
 )
 """Assignments of tasks to raters: locks with their expiry, and last answers. Of models: their

@@ -1,9 +1,8 @@
 """Health checks, measurements and logged requests of the server.
 
-Checks look at the database, the version of the schema, and the space on disk. The server's
-measurements about itself are in Prometheus' format; ``/metrics`` is for Prometheus on this
-machine, or with a token; never for all. Every request is numbered, timed, counted and
-logged.
+Health checks cover the database, the version of its schema, and the space on disk. ``/metrics``
+has measurements in Prometheus' format, for clients on this machine or with a token only. Every
+request is numbered, timed, counted and logged.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ _CACHE_SECONDS = 15.0
 
 
 class ServerMetrics:
-    """Requests of this process, or of all processes that share a folder, and what the store holds.
+    """Counts of requests in this process, or in all that share a folder, and of rows of the store.
 
     Args:
         store: an open store.
@@ -134,7 +133,7 @@ class ServerMetrics:
 
 
 class _StoreCollector(Collector):
-    """The figures of the store, read on request and kept for some seconds."""
+    """Figures of the store, which are cached for some seconds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -143,7 +142,7 @@ class _StoreCollector(Collector):
         self._kept: tuple[Metric, ...] = ()
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing, so that nothing is read at the registration."""
+        """Return nothing, so that registration does not read the store."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
@@ -185,7 +184,7 @@ METRICS_PATH = "/metrics"
 def metrics_endpoint(
     config: ServerConfig, buckets: RequestBuckets | SharedRequestBuckets, measures: ServerMetrics
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint: for clients on this machine without a proxy, and for those with the token."""
+    """The endpoint ``/metrics``, for clients on this machine without a proxy or with the token."""
 
     async def answer(request: Request) -> Response:
         client = request.client.host if request.client else ""
@@ -219,17 +218,17 @@ _UNKNOWN_ROUTE = "(no route)"
 
 
 class RequestObserver:
-    """Middleware around all others.
+    """Middleware around all others: numbers, times, counts and logs requests.
 
-    The log and the metrics have the route's path with its parameters in braces, as paths of
-    invitations are secrets; they have no query strings and no bodies.
+    The log and the metrics have the route's path with parameters in braces, because paths of
+    invitations are secrets. They contain neither query strings nor bodies.
     """
 
     def __init__(self, app: ASGIApp, config: ServerConfig, measures: ServerMetrics) -> None:
         self.app, self.config, self.measures = app, config, measures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note its answer."""
+        """Pass a request on, and record its answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -248,7 +247,7 @@ class RequestObserver:
         try:
             await self.app(scope, receive, send_observed)
         finally:
-            self._note(scope, status, time.perf_counter() - begin)
+            self._record(scope, status, time.perf_counter() - begin)
             REQUEST_NUMBER.reset(context_token)
 
     def _number(self, scope: Scope) -> str:
@@ -258,7 +257,7 @@ class RequestObserver:
             return proxy_number
         return secrets.token_hex(8)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route_path(scope)
         method = scope["method"] if route != _UNKNOWN_ROUTE else "other"
         self.measures.request(method, route, status, seconds)

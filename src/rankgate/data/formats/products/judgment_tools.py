@@ -207,7 +207,7 @@ def read_rankquest(source: InputFile) -> FileContents:
         query = read_id(case, "id", json_path, label)
         if query in raw_cases:
             raise InputError(
-                f"{json_path} has id '{query}', as one before has.",
+                f"{json_path} repeats the id '{query}' of an earlier entry; give each its own.",
                 source=label,
                 code="duplicate-query",
             )

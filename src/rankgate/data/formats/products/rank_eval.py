@@ -1,7 +1,4 @@
-"""Elasticsearch's ranking evaluation: the request with its ratings, and the response.
-
-The response has the retrieved documents.
-"""
+"""Elasticsearch's ranking evaluation: the request with ratings, and the response with documents."""
 
 from __future__ import annotations
 
@@ -57,7 +54,7 @@ _METRIC = {"dcg": {"k": 10, "normalize": True}}
 
 
 def sniff_rank_eval(first_bytes: bytes, name: str) -> str | None:
-    """Requests, each with an id, and ratings or a template."""
+    """Recognise requests that have an id, and ratings or a template."""
     if has_keys(first_bytes, "requests[].id") and matches_key(
         first_bytes, r"requests\[\]\.(ratings|template_id|request)"
     ):
@@ -74,7 +71,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
         query = read_id(request, "id", json_path, label)
         if query in raw_requests:
             raise InputError(
-                f"{json_path} has id '{query}', as one before has.",
+                f"{json_path} repeats the id '{query}' of an earlier request; give each its own.",
                 source=label,
                 code="duplicate-query",
             )
@@ -105,7 +102,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
 
 
 def _query_text(query: str, params: Mapping[str, Any]) -> str:
-    """The text of the query: the parameter with such a name, or the only string parameter."""
+    """The query's text: the parameter with a usual name, or the only string parameter."""
     strings = {key: value for key, value in params.items() if isinstance(value, str) and value}
     for name in ("query", "q", "query_string", "text"):
         if name in strings:
@@ -114,7 +111,7 @@ def _query_text(query: str, params: Mapping[str, Any]) -> str:
 
 
 def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write the request; a query without a request of its own uses a template.
+    """Write the request; a query that has no request in the data uses a template.
 
     Raises:
         InputError: there are no judgments; a grade that is not a whole number from 0, which
@@ -177,9 +174,9 @@ RANK_EVAL_FORMAT = Format(
     loses="raters, scales, fractions of grades",
     detail=(
         "The body of a _rank_eval request: requests with their ratings, templates and the metric. "
-        "A query is called by the id of its request; indices, queries and templates come back as "
-        "they were. Queries from elsewhere are written with a template query over query_string, "
-        "to be replaced by your own."
+        "The id of a request is the id of its query; indices, queries and templates are written "
+        "unchanged. Queries from other formats are written with a template over query_string; "
+        "replace it by your own."
     ),
 )
 
@@ -189,7 +186,7 @@ _UNRATED_KEYS = ("unrated_docs", "unknown_docs")
 
 
 def sniff_rank_eval_response(first_bytes: bytes, name: str) -> str | None:
-    """Details by query with hits and ratings."""
+    """Recognise details of each query with hits and ratings."""
     if matches_key(
         first_bytes, r"details\..+\.(hits|metric_score|quality_level|unrated_docs|unknown_docs).*"
     ):
@@ -277,7 +274,7 @@ def _read_fields(hit: Mapping[str, Any], hit_path: str, label: str) -> dict[str,
 def _read_value(
     fields: Mapping[str, Any], query: str | None, json_path: str, source: InputFile
 ) -> list[tuple[str, str | None, str, float, None]]:
-    """The value of a query, or of all of them, under the metric's name if given."""
+    """The metric's value for a query, or for all queries if ``query`` is None."""
     name = next((key for key in _VALUE_KEYS if fields.get(key) is not None), None)
     if name is None:
         return []
@@ -295,9 +292,9 @@ RANK_EVAL_RESPONSE_FORMAT = Format(
     read=read_rank_eval_response,
     holds=("runs", "qrels", "documents", "values"),
     detail=(
-        "The answer to a _rank_eval request: the hits of each query are a run, the values of the "
-        "metric are kept. Judgments are only those of retrieved documents, so that an ideal needs "
-        "the request. The names of version 6 (quality_level, unknown_docs) are read too. It is "
-        "not written."
+        "The answer to a _rank_eval request: the hits of each query become a run, and the values "
+        "of the metric are kept. Only retrieved documents have judgments; ideal rankings need "
+        "those of the request. The names of version 6 (quality_level, unknown_docs) are read too. "
+        "This format is not written."
     ),
 )

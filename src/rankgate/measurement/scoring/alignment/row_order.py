@@ -21,7 +21,7 @@ _BLOCK = 1 << 16  # queries of rows that are moved at one time: they fit the cac
 
 
 class Documents(Protocol):
-    """The documents of rows: a column, or something that finds them."""
+    """The documents of rows: a column, or an object that looks them up."""
 
     def gather(self, rows: NDArray[np.int64], /) -> pl.Series:
         """The documents of some rows."""
@@ -55,9 +55,9 @@ class SortedRows:
             )
         if self.rows is None:
             return rows
-        places = np.empty(self.size, np.int64)
-        places[self.rows] = np.arange(self.size)
-        return places[rows]
+        positions = np.empty(self.size, np.int64)
+        positions[self.rows] = np.arange(self.size)
+        return positions[rows]
 
     def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows at some positions, where there are equal scores."""
@@ -83,8 +83,8 @@ def sort_rows(
         owner: ``(n,)``, the query of each row, 0 to T - 1.
         scores: ``(n,)``, compared in their own precision.
         T: number of queries.
-        counts: ``(T,)``, how many rows each query has, where owners are increasing and each has
-            some; else None.
+        counts: ``(T,)``, the number of rows of each query, if owners are increasing and every
+            query has rows; None otherwise.
     """
     is_contiguous = counts is not None
     if counts is None:
@@ -189,7 +189,7 @@ def rank_rows(
     doc_ids: Documents,
     ties: Ties,
 ) -> TieRanks:
-    """The 1-based ranks of some rows.
+    """The 1-based ranks of some rows; ties are broken here.
 
     Only groups of equal scores that hold one of these rows are ordered by document.
 
@@ -198,7 +198,7 @@ def rank_rows(
         rows: ``(m,)``, the rows whose ranks are wanted.
         owner: ``(m,)``, their queries.
         doc_ids: ``(n,)``, the document of every row.
-        ties: how equal scores are ordered.
+        ties: the order of documents with equal scores.
     """
     position = sorted_rows.position(rows)
     begin = sorted_rows.starts[owner]
@@ -228,13 +228,13 @@ def _order_ties(
     doc_ids: Documents,
     ties: Ties,
 ) -> NDArray[np.int64]:
-    """The positions of some rows once the members of their groups are in order."""
+    """The positions of some rows after their tie groups are ordered by the convention."""
     lengths = np.diff(heads, append=sorted_rows.size)[groups]
     # concatenate the members of all groups, so that one sort orders them all
     label = np.repeat(np.arange(len(groups)), lengths)
     inside = np.arange(len(label)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    places = np.repeat(heads[groups], lengths) + inside
-    members = sorted_rows.rows_at(places)
+    places_of_members = np.repeat(heads[groups], lengths) + inside
+    members = sorted_rows.rows_at(places_of_members)
     if ties == "file_order":
         member_order = np.lexsort((members, label))
     else:
@@ -243,7 +243,7 @@ def _order_ties(
         sort = pl.arg_sort_by("group", "doc_id", descending=[False, down])
         member_order = names.select(sort).to_series().to_numpy().astype(np.intp)
     sorter = np.argsort(members[member_order])
-    positions: NDArray[np.int64] = places[
+    positions: NDArray[np.int64] = places_of_members[
         sorter[np.searchsorted(members[member_order][sorter], rows)]
     ]
     return positions
