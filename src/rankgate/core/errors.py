@@ -7,7 +7,7 @@
     │   └── FunctionError     a user's own function failed or did not return a number
     └── MissingExtraError an optional dependency is not installed
 
-Each message is one sentence: what is wrong, where, and how to fix it. The command line prints
+Each message is one sentence with the problem, its location and the remedy. The command line prints
 it after ``rankgate:`` and exits with status 2.
 
 Each error carries a `code`, such as ``"unknown-metric"``: programs and tests look at the code,
@@ -28,7 +28,7 @@ class RankgateError(Exception):
     """Everything rankgate raises on purpose.
 
     Attributes:
-        code: What is wrong, in kebab case; the same problem has the same code everywhere.
+        code: The kind of problem, in kebab case; the same problem has the same code everywhere.
         problem: The message without the place.
         source: The file or table with the problem; may be empty.
         line: The line of `source`, from 1, or None.
@@ -42,8 +42,8 @@ class RankgateError(Exception):
         """Make the message from the problem and its place.
 
         Args:
-            problem: What is wrong and how to fix it.
-            code: What is wrong, in kebab case; by default the code of the class.
+            problem: The problem and its remedy.
+            code: The kind of problem, in kebab case; by default the code of the class.
             source: The file or table with the problem.
             line: The line of `source`, from 1.
         """
@@ -162,7 +162,8 @@ def require(purpose: str, *modules: str) -> None:
     """Check that optional packages are installed, before they are imported.
 
     Args:
-        purpose: what needs them, as the first half of the message: ``charts need Altair``.
+        purpose: the feature that needs them, as the first half of the message: ``charts need
+            Altair``.
         modules: names of `EXTRAS`.
 
     Raises:

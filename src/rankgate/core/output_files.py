@@ -250,7 +250,7 @@ def find_form(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
 
     Args:
         path: the file.
-        forms: what can be written, by the names of `SUFFIXES`.
+        forms: the forms that can be written, by the names of `SUFFIXES`.
         hint: the end of an error, after the suffixes.
 
     Raises:

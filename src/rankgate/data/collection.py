@@ -147,7 +147,7 @@ def _refuse_spark(**tables: object) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Items(_FieldValue):
-    """What is known of items, documents or passages: a table, and what its columns are.
+    """A table of items, documents or passages, and the role of its columns.
 
     Attributes:
         table: A table of items: item_id and columns.
@@ -155,8 +155,8 @@ class Items(_FieldValue):
         category: The item column with categories; several are separated by bars.
         group: The item column with groups, for fairness of exposure.
         length: The item column with lengths of passages in tokens.
-        document: The item column with the document that each passage is a part of; where
-            judgments are of documents, rankings of passages become rankings of documents.
+        document: The item column with the document that contains each passage; with judgments of
+            documents, rankings of passages become rankings of documents.
         catalogue: The number of items, which are then numbered from 0, or their ids; items of
             training, the table, judgments and matrices belong to the catalogue in any case.
     """
@@ -211,7 +211,7 @@ class Collection(_FieldValue):
             ``{query: {doc, …}}``; a matrix of grades (NumPy, SciPy, torch, jax, DLPack) with a row
             a query, or ``rankgate.Lists`` of items by number; a Spark DataFrame or
             ``rankgate.spark.table``, with which verbs measure on Spark.
-        name: What results call the collection; by default the name of the judgments.
+        name: The name of the collection in results; by default the name of the judgments.
         columns: The columns of CSV and TSV files and frames that have no usual name, as in
             query=search_term,doc=sku,grade=final_rating; runs are read by them too.
         grades: The grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
@@ -220,19 +220,19 @@ class Collection(_FieldValue):
             or ids:PATTERN, a regular expression whose named groups are tags of the ids that fit.
         items: The table of items; `Items` names its columns.
         users: A table of users: user_id and columns.
-        sample: How the judged queries were drawn: random (each had the same chance), or a table
-            with query_id and query_inclusion (its chance), query_stratum or weight (how much it
-            counts), such as a pool's; means are then those of the queries drawn from, with their
-            95% intervals.
-        selection: How the judged documents were chosen: "random", so that unjudged ones are like
+        sample: The sample design of the judged queries: random (equal probabilities), or a table
+            with query_id and query_inclusion (the probability), query_stratum or weight, such as a
+            pool's. Means are then estimates for the queries that were sampled from, with 95%
+            intervals.
+        selection: The selection of the judged documents: "random", so that unjudged ones are like
             them; "pooled" from the lists of other systems, so that unjudged ones are worse;
-            "unknown" (as without it) assumes each in half of the draws.
+            "unknown" (the default) assumes each in half of the draws.
         predicted: A model's judgments of all queries, which people's judgments of a sample of the
             queries correct.
         training: The training log of the systems, or a matrix in which 0 is nothing.
-        sequences: Which rankings belong together (sessions, variations of a topic), so that values
-            are of tasks: a table with query_id, sequence (or session, conversation, topic) and
-            perhaps position; or ids:PATTERN with these names as groups.
+        sequences: The rankings that belong together (sessions, variations of a topic), so that
+            values are of tasks: a table with query_id, sequence (or session, conversation, topic)
+            and optionally position; or ids:PATTERN with these names as groups.
         candidates: The items that may be recommended, as rankgate split writes them.
         reference: The run of a simple system to compare with, such as the most popular items.
         drop_seen: Remove items that the user had in training from the lists.
@@ -325,7 +325,7 @@ class Collection(_FieldValue):
         """The judgments as a table.
 
         Args:
-            subtopics: whether judgments by subtopic are taken; otherwise they are an error.
+            subtopics: True if judgments by subtopic are taken; otherwise they are an error.
 
         Raises:
             InputError, UsageError: as `judgments_source` and ``read_qrels``.
@@ -376,8 +376,8 @@ class Collection(_FieldValue):
         """Check that no field is set that changes values and that a verb does not support.
 
         Args:
-            taker: what the error calls the verb.
-            fields: of the collection, or of its items, as in ``items.document``.
+            taker: the name of the verb in the error.
+            fields: the fields of the collection, or of its items, as in ``items.document``.
 
         Raises:
             UsageError: a field that is stated.

@@ -210,8 +210,8 @@ def json_schema(value: type, parts: Mapping[str, type]) -> JsonObject:
 
     Args:
         value: the class.
-        parts: by kind the classes of values in it, which are objects themselves; their first field
-            may stand for them.
+        parts: the classes of values that are objects themselves, by kind; their first field may
+            represent them.
     """
     help_of = parse_docstring_section(value.__doc__ or "", "Attributes")
     properties: dict[str, JsonObject] = {}

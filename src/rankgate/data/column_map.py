@@ -215,21 +215,20 @@ def map_columns(
 ) -> Any:
     """A path or a frame under our names; several, or by name, each; anything else as it is.
 
-    A file needs every column that is named for its kind: grades and raters of judgments, scores
-    and ranks of runs. Where only queries and documents are named, a run without any of these
-    columns is read as it is; so are runs and judgments of other formats that the map does not
-    mention.
+    A file needs every column that is named for its kind: grades and raters of judgments, scores and
+    ranks of runs. If only queries and documents are named, a run without these columns is read
+    unchanged, as are runs and judgments of other formats that the map does not mention.
 
     Args:
         table: a path, a frame, or several.
         columns: the columns that are named; None for none.
-        kind: what the table is.
+        kind: the kind of the table.
         grades: the grade of each label, where files hold labels.
 
     Raises:
         InputError: a column that is missing, or occurs twice; a grade that is not a number,
             an empty id, in a table of several raters; a label without a grade; with file and line.
-        UsageError: what is wrong with the map.
+        UsageError: an invalid map.
     """
     column_map = ColumnMap.read(columns)
     if table is None or (column_map is None and not grades):

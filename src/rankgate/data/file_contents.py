@@ -30,7 +30,7 @@ class Note:
     """A change that a reader made to a file's content, or a fact that it found.
 
     Attributes:
-        what: words that follow a number: ``rows without a grade, left unrated``.
+        what: text after a number: ``rows without a grade, left unrated``.
         count: the number of times.
         examples: some of them, with their lines if known.
     """
@@ -89,7 +89,7 @@ PART_LABELS = {
 
 @dataclass(frozen=True)
 class FileContents:
-    """Everything a file holds; what it does not hold is None or empty.
+    """Everything a file holds; missing data are None or empty.
 
     Attributes:
         qrels: judgments.
@@ -102,7 +102,7 @@ class FileContents:
         values: values of metrics: ``run``, ``query_id``, ``metric``, ``value``, ``at``.
         extra: fields that only one format has (templates, index names), by the format's name,
             so that a file comes back as it was.
-        notes: what the reader did or saw.
+        notes: notes of the reader about the file.
     """
 
     qrels: Qrels | None = None

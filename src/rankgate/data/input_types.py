@@ -132,8 +132,8 @@ class SparkTable:
     Attributes:
         source: a Spark DataFrame; a path, or a list of paths that are one table, of Parquet, Delta,
             CSV, TSV, JSON lines or TREC files; or ``table:NAME`` of the session's catalogue.
-        format: of the files: parquet, delta, csv, tsv, json or trec; of a log also those that
-            `rankgate.split` reads. By the names of the files without it.
+        format: the format of the files: parquet, delta, csv, tsv, json or trec; of a log also those
+            that `rankgate.split` reads. By default it follows from the names of the files.
 
     Raises:
         UsageError: no source, or one of another type; a format of what is not a file.

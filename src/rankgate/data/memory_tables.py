@@ -77,7 +77,7 @@ def from_arrays(
         query_ids: ``Q`` ids; 0, 1, … if not given.
         doc_ids: ``D`` ids for columns that are one document in all rows; if not given, ids are
             the places 0, 1, … in the row.
-        names: what to call the two.
+        names: the names of the two columns.
 
     Raises:
         InputError: no numbers, other shapes, infinite labels or scores, a wrong number of ids.
@@ -208,8 +208,7 @@ _ROWS_PER_SLICE = 1 << 20
 def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
     """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
 
-    Where there are no grades, in ``{query_id: {doc_id, …}}`` and a frame of nothing but pairs,
-    each is 1.
+    Without grades, in ``{query_id: {doc_id, …}}`` and a frame of pairs alone, each grade is 1.
 
     Args:
         table: the table.

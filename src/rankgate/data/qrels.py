@@ -56,11 +56,11 @@ class Qrels(ByContent):
         table: ``query_id``, ``doc_id`` (strings) and ``grade`` (Float64; a negative grade means
             that the document was in the pool and was not judged); and of the columns in
             ``OPTIONAL`` those that are known.
-        name: what to call the set.
+        name: the name of the set.
         scale: the grades that were possible, where the source gives them.
         unjudged: requested queries that have no judgments at all.
         made_by: rule and parameters, where the grades were resolved from ratings.
-        place: where the rows come from.
+        place: the location of the rows.
 
     Raises:
         InputError: no rows, a missing id or grade, a grade that is not finite, a probability
@@ -281,9 +281,9 @@ class Ratings(ByContent):
     Attributes:
         table: the columns of ``SCHEMA``; those that are missing are added as null. A null
             grade means that the rater gave none, with the ``reason`` where there is one.
-        name: what to call the set.
+        name: the name of the set.
         scale: the grades that were possible, where the source gives them.
-        place: where the rows come from.
+        place: the location of the rows.
 
     Raises:
         InputError: a missing id or rater, a grade that is not finite.

@@ -50,8 +50,8 @@ class Sample:
         table: ``query_id``, ``weight`` (how much a query counts), ``inclusion`` (its chance to be
             drawn, null where it is not known), ``stratum`` (null without strata); None where
             every query had the same chance and counts as much as any other.
-        population: what all queries that could be drawn count, for Horvitz and Thompson's estimate
-            instead of Hájek's; None where it is not given.
+        population: the total weight of all queries that could be drawn, for Horvitz and Thompson's
+            estimate instead of Hájek's; None if not given.
         documents: ``query_id``, ``doc_id`` and ``inclusion`` of the documents drawn to be judged,
             where people judged a part of those of each query; the document is null where none of
             a query was drawn. None where they judged all.
@@ -99,8 +99,8 @@ class Sample:
     ) -> tuple[Floats | None, NDArray[np.int64] | None]:
         """The weight of each query of the sample, divided by its chance; and its stratum.
 
-        Shares of strata are divided among these queries; where they are a part of the sample, such
-        as a slice, among all queries of the table.
+        The share of a stratum is divided among these queries; if they are a part of the sample,
+        such as a slice, among all queries of the table.
 
         Raises:
             InputError: a query that the table lacks.

@@ -129,10 +129,10 @@ def read_qrels(
     """Judgments from a path (``-`` is standard input), a frame, a dict of dicts, or as they are.
 
     Args:
-        table: where they are; a path may be ``NAME:PATH`` to name its format.
-        name: what to call them where they have no name of their own.
+        table: the source of the table; a path may be ``NAME:PATH`` to name its format.
+        name: their name where they have no name of their own.
         from_: the name of the file's format; found by looking into it if not given.
-        subtopics: whether judgments by subtopic are taken; otherwise they are an error.
+        subtopics: True if judgments by subtopic are taken; otherwise they are an error.
         scale: the grades that were possible, such as graded, 0..4 or 0,1,10; those that the source
             states without it.
 
@@ -337,8 +337,8 @@ def read_ratings(
     """The ratings of single raters, from a path (``-`` is standard input) or a frame.
 
     Args:
-        table: where they are; a path may be ``NAME:PATH`` to name its format.
-        name: what to call them where they have no name of their own.
+        table: the source of the table; a path may be ``NAME:PATH`` to name its format.
+        name: their name where they have no name of their own.
         from_: the name of the file's format; found by looking into it if not given.
 
     Raises:

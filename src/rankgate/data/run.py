@@ -160,15 +160,15 @@ class Run:
             there and scores finite; can be called again.
         tag: the name that a TREC file gives the run.
         rankings: the same as a dictionary, where it is one; quicker to score than its rows.
-        queries: what is known of each query: ``query_id``, ``state`` and more.
-        place: where the rows come from.
-        ordered: whether the order of rows is a ranking, as in a file that a system wrote; rows
-            of a matrix, a frame or a dictionary of scores are in any order.
-        by_row: whether rows are those of the judgments' file in its order, as models write their
+        queries: data about each query: ``query_id``, ``state`` and more.
+        place: the location of the rows.
+        ordered: True if the order of rows is a ranking, as in a file that a system wrote; rows of a
+            matrix, a frame or a dictionary of scores are in any order.
+        by_row: True if rows are those of the judgments' file in its order, as models write their
             scores; ids are then numbers of rows until `of_rows` replaces them.
         readings: the rows by the column of ids, where several columns could hold the ids of
             documents; judgments decide which does (`JudgmentIndex.ranked`).
-        cautions: by code what the reader should know of how the rows were read.
+        cautions: warnings about the reading of the rows, by code.
         earlier: a run of the same system at an earlier time, for metrics of stability.
         repeats: other rankings of a system that draws them, for expected exposure.
         noise: other answers of the same system to the same queries, which show its noise.
@@ -234,7 +234,7 @@ class Run:
         """Rows in batches of whole queries, checked, for files with adjacent rows of each query.
 
         Args:
-            duplicates: what a document ranked twice is.
+            duplicates: the treatment of a document that is ranked twice.
 
         Raises:
             ScatteredError: a query comes back after others; use ``whole`` instead.

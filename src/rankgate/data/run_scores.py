@@ -162,10 +162,10 @@ class Counts:
             defines, where scores would rank them otherwise.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
         served_unjudged: users without judgments; their lists count in metrics of lists.
-        catalogue: of metrics of lists, the number of ``items``, whether the user ``stated`` them,
-            and how many are known only from training, judgments or lists (``outside``).
-        states: how many of the queries are ok, zero, failed and not_run, where the run has states.
-        cautions: by code what the reader should know of the judgments and the run.
+        catalogue: for metrics of lists: the number of ``items``, whether the user ``stated`` them,
+            and the number known only from training, judgments or lists (``outside``).
+        states: the number of queries that are ok, zero, failed and not_run, if the run has states.
+        cautions: warnings about the judgments and the run, by code.
     """
 
     queries: int
@@ -196,10 +196,10 @@ class MeanParts:
     """The parts of means over queries: sums, which add up over batches.
 
     Attributes:
-        means: by metric the exact sum (`ExactMean`), and how many queries have a hit.
-        judged_at: by cutoff the mean share of judged documents.
+        means: the exact sum (`ExactMean`) and the number of queries with a hit, by metric.
+        judged_at: the mean share of judged documents, by cutoff.
         lists: for each metric on lists its sums; None where no lists were measured.
-        judged_documents: how many judged documents were retrieved.
+        judged_documents: the number of judged documents retrieved.
     """
 
     means: Mapping[str, Any] = field(default_factory=dict)
@@ -216,10 +216,11 @@ class RunScores(ByContent):
         run: the run's name.
         tag: the name in the run's file.
         query_ids: ``(T,)``, the judged queries that count, in byte order.
-        values: by metric as written, ``(T,)``; NaN where a value is undefined. A metric that is
-            about all lists together has only a mean.
-        why: by metric, why values are undefined or are substituted: ``(T,)`` places in ``REASONS``.
-        means: by metric; NaN for a mean of no values.
+        values: the values by metric as written, ``(T,)``; NaN if a value is undefined. A metric of
+            all lists together has only a mean.
+        why: the reasons for undefined or substituted values, by metric: ``(T,)`` indices into
+            ``REASONS``.
+        means: the means by metric; NaN for a mean without values.
         counts: the counts behind the means.
         convention: name, axes and hash.
         low: no grades of the unjudged documents give lower values, for the metrics that admit
@@ -227,9 +228,9 @@ class RunScores(ByContent):
         high: no grades of them give higher values.
         all_irrelevant: the same with all unjudged documents irrelevant.
         all_best: the same with all of them of the best grade.
-        parts: what the means are made of; empty where they are not made of parts.
-        groups: by metric its sums over groups of queries, where values of single queries are not
-            kept; else empty.
+        parts: the parts of the means; empty if they have no parts.
+        groups: the sums over groups of queries by metric, if values of single queries are not kept;
+            else empty.
     """
 
     run: str
@@ -319,9 +320,9 @@ class ScoredRun(ByContent):
     Attributes:
         name: the name of the run.
         tag: the name in the run's file.
-        sha256: of the run.
+        sha256: the SHA-256 of the run.
         qrels: the name of the judgments.
-        qrels_sha256: of the judgments.
+        qrels_sha256: the SHA-256 of the judgments.
         convention: name, axes and hash.
         metrics: the labels, in order.
         depth: the last rank of the lists, and the cutoff of ``judged``.
@@ -333,7 +334,7 @@ class ScoredRun(ByContent):
             metrics of lists count; None where they are not known.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
         cautions: as of `Counts`.
-        without_seen: whether items that users had in training left their lists.
+        without_seen: True if items that users had in training left their lists.
         concurrency: queries that were sent at the same time, if latencies were measured.
         earlier: as of `Run`.
         repeats: as of `Run`.

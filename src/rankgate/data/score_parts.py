@@ -130,7 +130,7 @@ class Supply:
         """Check that all needs of something are met.
 
         Args:
-            user: what needs them: a metric, a rule, an option.
+            user: the metric, rule or option that needs them.
             needs: the parts.
 
         Raises:

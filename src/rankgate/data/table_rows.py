@@ -94,7 +94,7 @@ class FileRows:
         table: ``query_id``, ``doc_id`` and ``grade`` or ``score`` (Float64; null where the field
             is empty or not a number); ``rank`` (Float64) or ``iteration`` where the file has that
             column; ``written`` where a number is not finite anywhere.
-        place: where rows are.
+        place: the location of the rows.
     """
 
     part: Part
@@ -339,7 +339,7 @@ def refuse_duplicates(
     Args:
         frame: with ``query_id`` and ``doc_id``.
         pairs: their hashes.
-        word: what happens to a document here: ``ranked`` or ``judged``.
+        word: the role of a document here: ``ranked`` or ``judged``.
         place: the location of the rows.
         first_row: the row of the table with which the frame begins.
         starts: the start of each range of rows of one query, if each query has one.

@@ -132,7 +132,7 @@ class Configuration:
     """An engine, with the pace of its requests.
 
     Attributes:
-        name: of the engine and of its run.
+        name: the name of the engine and of its run.
         engine: its declaration.
         pace: the rate, concurrency and retries of requests.
     """

@@ -40,7 +40,7 @@ class Facts:
     """The facts that an engine gives about itself and its index.
 
     Attributes:
-        version: of the engine.
+        version: the version of the engine.
         documents: in the index.
         settings: a hash of the index's settings and fields.
         changes: a count that grows with every change of the index.
@@ -170,7 +170,7 @@ class Engine(ABC):
 
     @abstractmethod
     def connect(self) -> Connection:
-        """A new connection, for one thread; what it gives to others holds no secret.
+        """A new connection, for one thread; its results contain no secrets.
 
         Raises:
             UsageError: an environment variable that is missing; a file or URL that is not valid.

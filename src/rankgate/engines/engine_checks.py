@@ -57,7 +57,7 @@ class KindDetails:
         name: the value of ``kind`` in a file.
         title: a short description.
         source: the URL of its documentation.
-        keys: of its file.
+        keys: the keys of its file.
     """
 
     name: str
@@ -134,7 +134,7 @@ class EngineCheck(Result):
         engine_kind: its kind.
         query: the text of the query.
         facts: the facts that the engine gave about itself.
-        seconds: that the answer took.
+        seconds: the seconds until the answer.
         problem: the reason why there is no answer; empty where there is one.
         returned: documents.
         total: documents that match, as the engine reports.
@@ -204,8 +204,8 @@ def check_engine(
 
     Args:
         engine: an engine's TOML file, a declaration, or a function.
-        query: what is asked.
-        parameters: of the engine's request, as `snapshot` takes them.
+        query: the query.
+        parameters: the parameters of the engine's request, as `snapshot` takes them.
 
     Raises:
         InputError: a file that cannot be read, with its line.

@@ -43,8 +43,8 @@ def counting_ratings(ratings: Ratings, slots: int | None = None) -> CountingRati
 
     Args:
         ratings: all of them.
-        slots: how many grades a pair takes, the first ones given; all without it. SearchTweak's
-            strategies are 1 and 3.
+        slots: the number of grades that count for a pair, the first ones; all by default.
+            SearchTweak's strategies are 1 and 3.
     """
     table = ratings.table.with_row_index("row")
     if table["at"].null_count() < len(table):

@@ -26,7 +26,7 @@ class Transformer:
 
     Attributes:
         steps: every grade with what it becomes.
-        name: what to call it.
+        name: its name.
         scale: the scale that grades are carried to, if known.
     """
 

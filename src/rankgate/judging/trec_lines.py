@@ -19,7 +19,7 @@ def trec_lines(pairs: pl.DataFrame, grades: pl.Series | str, advice: str) -> str
     Args:
         pairs: ``query_id`` and ``doc_id``.
         grades: a text for each pair, or the same for all.
-        advice: what to do where an id cannot be in this form.
+        advice: the remedy if an id cannot be in this form.
 
     Raises:
         UsageError: an id that it cannot hold.

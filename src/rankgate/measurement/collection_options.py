@@ -38,15 +38,15 @@ def of_collection(
     """The options of a collection and of runs; the command gets ``collection``.
 
     QRELS is judgments, a TOML file with ``[collection]``, or a folder with ``collection.toml``;
-    what an option states goes before what the file states. With ``--project`` QRELS, runs and the
-    tables of options are names in a project of a store.
+    options override the file. With ``--project`` QRELS, runs and the tables of options are names in
+    a project of a store.
 
     Args:
         runs: the arguments of the command that are runs; those that an option describes are opened
             and carry it.
         further: other arguments that are runs.
         saved: those of the runs that may be names defined by the command.
-        stored: whether the command gets the project too, as ``stored``; None without one.
+        stored: True if the command gets the project too, as ``stored``; None without one.
         from_flag: the option that names the format of files.
     """
 

@@ -29,7 +29,7 @@ _SHARED = {
         Parameter("convention", "text", "Compute metrics as this tool does, such as trec9", "trec"),
     )
 }
-"""What means the same in all verbs; in Python metrics and conventions may be objects, too."""
+"""Options that all verbs share; in Python metrics and conventions may be objects, too."""
 
 _OWN_CONVENTION = replace(
     _SHARED["convention"], help=f"{_SHARED['convention'].help}, or by your own FILE.toml"
@@ -37,12 +37,12 @@ _OWN_CONVENTION = replace(
 
 
 def verb_parameter(verb: Callable[..., Any], name: str, *, reads_files: bool = True) -> Parameter:
-    """The parameter of a verb as it is stated in words; what verbs share is declared here.
+    """The parameter of a verb as the user writes it; parameters that verbs share are declared here.
 
     Args:
         verb: the function.
-        name: of the parameter.
-        reads_files: whether a convention may be a file.
+        name: the name of the parameter.
+        reads_files: True if a convention may be a file.
     """
     declared = declared_parameter(verb, name)
     if name not in _SHARED:

@@ -47,10 +47,10 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
     the project as ``stored`` (None without them).
 
     Args:
-        kinds: by argument what it names: ``judgments`` (or ratings, for tools that score by
-            them), ``ratings``, ``counted`` (ratings without models that are not admitted),
-            ``run``, ``baseline`` (a run, or what the command knows itself), ``batch`` (left as it
-            is).
+        kinds: the kind of object that each argument names: ``judgments`` (or ratings, for tools
+            that score by them), ``ratings``, ``counted`` (ratings without models that are not
+            admitted), ``run``, ``baseline`` (a run, or a name that the command knows), ``batch``
+            (unchanged).
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

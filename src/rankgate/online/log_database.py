@@ -30,8 +30,8 @@ def exact_sum(column: Any, condition: Any = None) -> Any:  # noqa: ANN401 - colu
     which those from 2⁻⁸ up are, to 2³². Larger ones, infinity and NaN are added as floats.
 
     Args:
-        column: of an expression of Ibis.
-        condition: of the rows that are added; all by default.
+        column: the column of an expression of Ibis.
+        condition: the condition of the rows that are added; all by default.
     """
     import ibis
 
@@ -51,8 +51,8 @@ class Database:
     Attributes:
         connection: DuckDB's own.
         folder: for temporary files; removed with the database.
-        dialect: of its SQL, as Ibis calls it.
-        time_zone: of dates of times.
+        dialect: the dialect of its SQL, as Ibis calls it.
+        time_zone: the time zone of dates.
     """
 
     dialect = "duckdb"
@@ -140,8 +140,8 @@ def open_database(memory: str = MEMORY, threads: int | None = None) -> Iterator[
     """Open a database for a verb.
 
     Args:
-        memory: what it may take, as in ``"3GB"``.
-        threads: how many; by default one for each core.
+        memory: the largest memory, as in ``"3GB"``.
+        threads: the number of threads; by default one for each core.
 
     Raises:
         MissingExtraError: DuckDB is not installed.

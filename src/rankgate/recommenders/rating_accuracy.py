@@ -42,9 +42,9 @@ class RatingAccuracy(Result):
     Attributes:
         qrels: the name of the ratings.
         run: the name of the predictions.
-        values: by metric; NaN where it is undefined.
+        values: the values by metric; NaN if undefined.
         pairs: rated pairs with a prediction, over which values are computed.
-        users: of these pairs.
+        users: the users of these pairs.
         unpredicted: rated pairs without a prediction; they are left out.
     """
 

@@ -175,7 +175,7 @@ def scorecard(
             judgments or a run are on Spark, all is measured there, and intervals are those of a
             bootstrap of groups of users.
         runs: as of `evaluate`; the first is what the others are compared with.
-        metrics: of accuracy and of lists; a choice of both without them.
+        metrics: the metrics of accuracy and of lists; a choice of both without them.
         convention: the tool; accuracy and ties follow its rules.
         slices: distinguish new, light and heavy users (activity), items of head and tail
             (popularity), repeat and new pairs of both (history), or the values of a column of
@@ -183,7 +183,7 @@ def scorecard(
         level: the confidence level of the intervals.
         resamples: the number of resamples of users, for metrics over all lists; on Spark at most
             200 of groups, and the card shows how many.
-        seed: of the drawing.
+        seed: the seed of the random draws.
 
     Raises:
         InputError: data that cannot be read.

@@ -60,9 +60,9 @@ class Card:
 
     Attributes:
         name: the system.
-        values: by label ``(T,)``, NaN where a user has none; absent for metrics that are about
-            all lists together.
-        means: by label, for metrics with their own aggregation.
+        values: the values by label ``(T,)``, NaN if a user has none; absent for metrics that are
+            about all lists together.
+        means: the means by label, for metrics with their own aggregation.
         listed: its lists.
     """
 
@@ -213,12 +213,12 @@ class SliceFigures:
     """Figures of parts of the users and items.
 
     Attributes:
-        cards: of every system, with all users and items.
-        metrics: by label.
+        cards: the scorecards of every system, with all users and items.
+        metrics: the metrics by label.
         rescored: the function that computes the accuracy of every system in a part, as cards.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         resamples: for numbers about all lists together.
-        seed: of the drawing.
+        seed: the seed of the random draws.
     """
 
     cards: Sequence[Card]

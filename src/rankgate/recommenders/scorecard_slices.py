@@ -57,9 +57,9 @@ def slice_segments(
     which may be written as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
 
     Args:
-        name: of the slice.
+        name: the name of the slice.
         catalogue: users and items.
-        tables: of users and items.
+        tables: the tables of users and items.
         repeated: ``(J,)``, the judgments of pairs that training has; None without training.
 
     Raises:
@@ -161,7 +161,7 @@ def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
     """The values of a column, several between bars: rows with one value each, and all values.
 
     Args:
-        name: of the slice.
+        name: the name of the slice.
         rows: with a column ``word``.
 
     Raises:

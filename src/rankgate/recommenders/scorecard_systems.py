@@ -69,10 +69,10 @@ class ScorecardSystems:
         lists: the first documents of each list, of every system.
         catalogue: users and items, with facts about them.
         builder: the reader of lists.
-        unjudged: of every system the users without judgments that it serves; their lists count in
-            metrics of lists, unless only judged users are looked at.
+        unjudged: the users without judgments that each system serves; their lists count in metrics
+            of lists, unless only judged users are looked at.
         catalogue_facts: the number of items, and if the user states them.
-        mark: of figures on sampled candidates, else empty.
+        mark: the mark of figures on sampled candidates, else empty.
         zeros: judgments of grade 0 that the convention's defaults count as relevant.
     """
 
@@ -407,7 +407,7 @@ def catalogue_warnings(
     Args:
         item_ids: the catalogue.
         facts: as of `catalogue_facts`.
-        table: of items, if there is one.
+        table: the table of items, if there is one.
         metrics: the metrics of the card, by label.
     """
     size = len(item_ids)

@@ -187,7 +187,7 @@ class Fold:
     """One split of the log: its figures, and its tables where they are in memory.
 
     Attributes:
-        parts: of each part.
+        parts: the figures of each part.
         leaks: overlaps of the parts, and other facts that may distort figures.
         judged: judgments of the test.
         relevant: those of them above 0.

@@ -45,8 +45,8 @@ def split(
         log: a path (``-`` is standard input) or a frame with columns for user, item and, where
             there are any, time, kind and value; or a log as it is. A table on Spark is split there,
             and its parts stay there, in ``maker`` of the result.
-        plan: how to split: a `SplitPlan`, or the name of a way, such as leave-last.
-        rule: how interactions become judgments; by default each is relevant.
+        plan: the split: a `SplitPlan`, or the name of a method, such as leave-last.
+        rule: the rule that makes judgments of interactions; by default each is relevant.
         candidates: the items that may be recommended: those unseen by the user in training
             (unseen), all, or a sample (sampled). Unless it is all, what a user had in training is
             not ground truth either.

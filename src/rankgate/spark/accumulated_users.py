@@ -31,8 +31,8 @@ class GroupResults:
     """Results that executors send for one run and group of users.
 
     Attributes:
-        states: of all users, and of each part of each slice.
-        sizes: of the parts.
+        states: the states of all users, and of each part of each slice.
+        sizes: the sizes of the parts.
         unknown: the items that the catalogue lacks, packed; empty if it has all.
         topical: True if a judged item has a subtopic, where these are the categories of items.
     """
@@ -61,7 +61,7 @@ class UserAccumulation:
         plan: the plan of the metrics of rankings, which decides on the order of rows.
         runs: the names of the runs.
         labels: the sources of judgments and of each run, for errors.
-        slices: of the users, items and pairs.
+        slices: the slices of the users, items and pairs.
         empty: accumulators without any users: of all, and of each part of each slice.
     """
 

@@ -29,8 +29,8 @@ def on_spark(master: str | None, arguments: Mapping[str, Any]) -> Iterator[dict[
     not have.
 
     Args:
-        master: of Spark; None is that of ``spark-submit``, or this machine.
-        arguments: of the command: a collection and runs, a log, or events.
+        master: the master of Spark; None is that of ``spark-submit``, or this machine.
+        arguments: the arguments of the command: a collection and runs, a log, or events.
 
     Raises:
         UsageError: no session.

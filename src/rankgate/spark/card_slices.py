@@ -45,7 +45,7 @@ class UserSlice:
     """One slice of the users.
 
     Attributes:
-        name: of the slice.
+        name: the name of the slice.
         parts: the values that users have, in order.
         table: ``query_id`` and ``place`` among the parts; a user may be in several parts.
         rest: the place of users who are not in the table.
@@ -85,8 +85,8 @@ def slice_by_column(name: str, ids: pl.Series, value_texts: pl.Series) -> UserSl
     """Users by the values of a column, several between bars; last those without one.
 
     Args:
-        name: of the slice.
-        ids: of the users that a table has.
+        name: the name of the slice.
+        ids: the ids of the users that a table has.
         value_texts: their values.
 
     Raises:
@@ -167,7 +167,7 @@ class ItemSlice:
     """A slice of the items, which are all known in advance.
 
     Attributes:
-        name: of the slice.
+        name: the name of the slice.
         parts: the values that items have, in order.
         masks: for each part ``(I,)``, True for its items.
     """
@@ -239,8 +239,8 @@ class SliceTables:
     """The requested slices, and the tables that have their columns.
 
     Attributes:
-        names: of the slices.
-        tables: of users and items.
+        names: the names of the slices.
+        tables: the tables of users and items.
     """
 
     names: tuple[str, ...]
@@ -293,7 +293,7 @@ class SliceTables:
         Args:
             work: judgments and runs, with their users.
             all_accumulator: the accumulator of all users and items.
-            accuracy: that of the metrics of accuracy only, or None.
+            accuracy: the values of the metrics of accuracy alone, or None.
             drop_seen: True if items of training leave users' lists.
 
         Raises:

@@ -38,7 +38,7 @@ class FilePiece:
     """Some rows of a file.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         place: the index of the file among those of its table.
         begin: the first row.
         rows: the number of rows.
@@ -100,7 +100,7 @@ class TableFiles:
         every: the pieces, in the order of rows.
         number: grade or score.
         known: the columns that the user names, ours -> theirs.
-        size: of the files, in bytes.
+        size: the total size of the files, in bytes.
     """
 
     every: tuple[FilePiece, ...]

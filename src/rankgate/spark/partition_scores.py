@@ -47,7 +47,7 @@ class Scoring:
         pairs: True to compare each run with the first.
         band: differences up to this size count as ties.
         drop: True to leave out queries that only one of two runs has.
-        tags: of queries, where there are slices.
+        tags: the tags of queries, if there are slices.
         slices: the tags whose values are slices.
     """
 

@@ -71,7 +71,7 @@ class QueryRanges:
     Attributes:
         pieces: with the number of their table, in the order of tables and rows.
         tables: the files of each table, by its number.
-        groups: of each piece.
+        groups: the groups of each piece.
         later: the first group of the tables after the first.
     """
 

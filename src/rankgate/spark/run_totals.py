@@ -88,12 +88,12 @@ class RunTotals:
     """The sums of one run over some queries.
 
     Attributes:
-        counts: by name, as of `Counts`.
-        means: by metric the `Moments` of its terms, and the number of queries with a hit.
-        judged_at: by cutoff the share of judged documents.
+        counts: the counts by name, as in `Counts`.
+        means: the `Moments` of its terms, and the number of queries with a hit, by metric.
+        judged_at: the share of judged documents, by cutoff.
         missing: the first judged query that the run does not have; empty if it has all of them.
-        groups: by metric that is a plain mean, the sums of groups of queries.
-        slices: by tag, value and metric the `Moments` of the values of these queries.
+        groups: the sums of groups of queries, by metric that is a plain mean.
+        slices: the `Moments` of the values of the slice's queries, by tag, value and metric.
         cautions: notes for the reader on the judgments and the run.
     """
 
@@ -110,7 +110,7 @@ class RunTotals:
         """The sums of scores that were made with ``exact``.
 
         Args:
-            scores: of some queries.
+            scores: the scores of some queries.
             jobs: the metrics of the scores.
             missing: a judged query that the run does not have.
         """
@@ -132,8 +132,8 @@ class RunTotals:
         """The sums of slices alone.
 
         Args:
-            scores: of some queries.
-            groups: by tag and value, (Q,) True for the queries in it.
+            scores: the scores of some queries.
+            groups: (Q,) True for the queries in it, by tag and value.
         """
         return cls(
             slices={
@@ -312,7 +312,7 @@ class PairTotals:
     """The sums of each metric of two runs, for all queries and for each slice.
 
     Attributes:
-        sums: by slice and metric.
+        sums: the sums by slice and metric.
         lacking: for the baseline and the candidate the number of queries that only the other ran,
             and the first few of them.
     """

@@ -188,13 +188,14 @@ def session(
     Args:
         master: such as ``local[2]`` or ``spark://host:7077``; without it that of ``spark-submit``,
             or all cores of this machine.
-        settings: of Spark, in addition to ours; they have no effect on a session that is active.
-        name: of the application.
-        partitions: how many tasks measure, at most, from now on; 0 is one for 48 MB of input, as
-            in a new session. Without it, as it was.
-        keep_values: whether values of single queries are kept, in memory and on the executors'
-            disks, as `rankgate.evaluate` makes them, from now on; a new session does not
-            have them, and makes them again on first use. Without it, as it was.
+        settings: the settings of Spark, in addition to ours; they have no effect on a session that
+            is active.
+        name: the name of the application.
+        partitions: the largest number of parallel tasks from now on; 0 is one for 48 MB of input,
+            as in a new session. By default unchanged.
+        keep_values: True if values of single queries are kept, in memory and on the executors'
+            disks, as `rankgate.evaluate` makes them, from now on; a new session does not have them,
+            and makes them again on first use. Without it, as it was.
 
     Raises:
         MissingExtraError: PySpark is not installed.

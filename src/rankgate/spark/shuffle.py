@@ -48,7 +48,8 @@ def map_partitions(
         frame: the rows of the record batches.
         task: the work; its ``process_batches`` makes frames, or columns, of record batches.
         columns: the columns of the result, as ``name type, ...``; ``totals string`` is for errors.
-        modules: of functions of the user, which are sent by value where executors lack them.
+        modules: the modules of the user's functions, which are sent by value if executors lack
+            them.
     """
     import pyarrow as pa
     from pyspark import cloudpickle
@@ -112,7 +113,7 @@ class Cells:
     """The cells of queries, by hash; each partition has several.
 
     Attributes:
-        count: of cells.
+        count: the number of cells.
         keys: for each partition a number that Spark assigns to it.
         probe: the hashes of some texts; executors with other hashes have another Polars.
     """
@@ -127,8 +128,8 @@ class Cells:
 
         Args:
             spark: the session, which assigns keys to partitions.
-            partitions: of the shuffle.
-            count: of cells; rounded up to the same number for each partition.
+            partitions: the partitions of the shuffle.
+            count: the number of cells; rounded up to the same number for each partition.
         """
         return cls(
             -(-count // partitions) * partitions, _partition_keys(spark, partitions), probe_hashes()

@@ -103,7 +103,7 @@ def refuse_preparation(events: Events, *, success: bool = True) -> None:
     """Check that events need no mapping or other preparation, which Spark does not do.
 
     Args:
-        events: of a table on Spark.
+        events: the events of a table on Spark.
         success: True if rules of success are accepted.
 
     Raises:
@@ -233,8 +233,8 @@ def click_counts(
         events: a table on Spark with the columns of events (a DataFrame, ``rankgate.spark.table``
             of Parquet, Delta, CSV, TSV or JSON files or of ``table:NAME``); the folder that
             ``rankgate online ingest`` made; or ``Events`` of one of these.
-        ranks: how many ranks of each list count.
-        min_searches: how many searches a query must have.
+        ranks: the number of ranks of each list that count.
+        min_searches: the lowest number of searches of a query.
 
     Returns:
         ``query_id`` (the words), ``list`` (an array of ``rank``, ``doc_id``, ``clicked``) and

@@ -139,7 +139,7 @@ def refuse_others(
         collection: judgments and their descriptions.
         taker: the name of the verb in errors.
         taken_fields: the fields that the verb takes.
-        items: of these the fields of `Items`.
+        items: the items with the fields of `Items`.
 
     Raises:
         UsageError: as `Collection.refuse`; columns of single raters.

@@ -61,12 +61,12 @@ class PooledSystem:
     """The numbers of one system over some users: of all groups, and of resamples of groups.
 
     Attributes:
-        name: of the system.
+        name: the name of the system.
         groups: the accumulator of each group.
-        values: by metric, of all groups.
-        drawn: by metric ``(B,)``, of the resamples.
+        values: the values by metric, of all groups.
+        drawn: the resampled values by metric, ``(B,)``.
         users: the number of judged users.
-        valued: by metric, the number of users with a value, or of lists that it is about.
+        valued: the number of users with a value by metric, or of lists that it is about.
         cautions: as of `Counts`.
     """
 

@@ -119,7 +119,7 @@ class Archivable:
     """Something that can be archived.
 
     Attributes:
-        kind: of ``KINDS``.
+        kind: the kind of ``KINDS``.
         id: the number.
         name: in the project; of a query its id.
         created_at: when it was added; None for a query.

@@ -47,8 +47,8 @@ class TableHash:
     """The content of a table.
 
     Attributes:
-        rows: how many.
-        sha256: of the rows as JSON lines in the order of the primary key, keys sorted.
+        rows: the number of rows.
+        sha256: the SHA-256 of the rows as JSON lines in the order of the primary key, keys sorted.
     """
 
     rows: int
@@ -141,11 +141,11 @@ class Backup:
 
     Attributes:
         path: the file.
-        version: of the store's schema.
+        version: the version of the store's schema.
         created_at: when it was made.
-        rows: by table, how many.
-        blobs: how many.
-        hashes: by table, of its rows; empty in backups of older programs.
+        rows: the number of rows of each table.
+        blobs: the number of blobs.
+        hashes: the hash of each table's rows; empty in backups of older programs.
     """
 
     path: str
@@ -207,8 +207,8 @@ def restore(path: str | Path, url: str | None = None, blobs: str | None = None) 
 
     Args:
         path: the file.
-        url: of the new store.
-        blobs: where its blobs go; as of `Store.create`.
+        url: the url of the new store.
+        blobs: the location of its blobs; as in `Store.create`.
 
     Raises:
         InputError: the file is not a backup, or is damaged.

@@ -88,7 +88,7 @@ def read_table(connection: Connection, statement: sa.Select[Any], schema: Schema
     """The rows of a statement as a table, read column by column.
 
     Args:
-        connection: of a store.
+        connection: a connection to a store.
         statement: its columns are those of the table, in order.
         schema: the names and types; moments are `MOMENT`.
     """
@@ -153,7 +153,7 @@ def has_ended(
     Args:
         column: when it ends.
         moment: now.
-        longest: how long it can be.
+        longest: the largest length.
     """
     return sa.or_(column <= moment, column > moment + longest)
 
@@ -208,10 +208,10 @@ def acquire(connection: Connection, name: str, owner: str, lease: timedelta) -> 
     """Take or keep a lease; False while another owner has it.
 
     Args:
-        connection: of a store, to write.
-        name: of what.
+        connection: a connection to a store, for writing.
+        name: the name of the object.
         owner: the process.
-        lease: how long it stays with the owner without being kept.
+        lease: the duration of the owner's lease.
     """
     key, moment = PREFIX + name, now()
     lease_value = f"{(moment + lease).isoformat()} {owner}"

@@ -66,7 +66,7 @@ def check_version(connection: Connection, *, older: bool = False) -> None:
     """Check that a store is of this program's version.
 
     Args:
-        connection: of the store.
+        connection: a connection to the store.
         older: accept an older version, as for a backup.
 
     Raises:
@@ -100,7 +100,7 @@ def upgrade(engine: Engine, first: Callable[[Connection], None] | None = None) -
     """Bring a store to the newest version, each migration in a transaction.
 
     Args:
-        engine: of the store; an empty database becomes a store.
+        engine: the engine of the store; an empty database becomes a store.
         first: done in the transaction of the first migration, after it.
 
     Returns:
@@ -159,8 +159,8 @@ class Store:
     """An open store.
 
     Attributes:
-        engine: of the database.
-        blobs: where rows of runs and judgments are.
+        engine: the engine of the database.
+        blobs: the blobs with rows of runs and judgments.
         writing: held while this process writes to SQLite, so that its threads take turns.
     """
 

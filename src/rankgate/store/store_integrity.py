@@ -38,7 +38,7 @@ class Finding:
     """A problem that a check found.
 
     Attributes:
-        code: what, for programs.
+        code: the code of the problem, for programs.
         subject: the row or blob.
         problem: one sentence.
     """

@@ -45,8 +45,8 @@ class StoredProject(Closing):
 
     Attributes:
         store: the store.
-        name: of the project.
-        number: of the project.
+        name: the name of the project.
+        number: the number of the project.
     """
 
     store: Store
@@ -138,7 +138,7 @@ class StoredProject(Closing):
             stated: the name of judgments; or a collection whose texts are names: of judgments, of
                 a run (``reference``), ``queries`` (for ``tags``, and for ``sample``, where the
                 frequency of a query is its weight) and ``documents`` (for ``items``).
-            files: whether a text that names nothing in the project may be a file.
+            files: True if a text that names nothing in the project may be a file.
 
         Raises:
             UsageError: a name that the project does not have.
@@ -160,7 +160,7 @@ class StoredProject(Closing):
         """The ratings that judgments are made of: people's, and those of admitted models.
 
         Args:
-            batch: of one batch, or of all.
+            batch: the number of one batch, or None for all.
             models: ``fill``: they grade documents that no person graded; ``equal``: they count as
                 people do; ``none``.
 

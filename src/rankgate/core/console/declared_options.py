@@ -36,7 +36,7 @@ def parse_pairs(texts: Sequence[str], option: str, read: Callable[[str], T]) -> 
 
     Args:
         texts: as they were written.
-        option: what errors call the option.
+        option: the name of the option in errors.
         read: converts the text of a value.
 
     Raises:
@@ -67,7 +67,7 @@ def parse_labelled_numbers(texts: Sequence[str], option: str) -> dict[str, float
 
     Args:
         texts: as they were written.
-        option: what errors call the option.
+        option: the name of the option in errors.
 
     Raises:
         UsageError: as `parse_pairs`.
@@ -172,8 +172,8 @@ def verb_options(
 
     Args:
         verb: the function that the command calls, or the class of a value that it makes.
-        names: its parameters in the order of the help; with words behind a name: how the value is
-            called there, and further flags, as in ``"metric METRIC -m"``.
+        names: its parameters in the order of the help; words after a name are the metavariable and
+            further flags, as in ``"metric METRIC -m"``.
         choices: the allowed texts, where the annotation does not give them; a registry has aliases.
         section: the heading of the help under which they stand.
     """
@@ -252,7 +252,7 @@ def value_options(
         name: the argument of the command that gets the value.
         kind: the value's class.
         fields: its fields that are options, in the words of `verb_options`; all by default.
-        also: by field the argument of the command that holds it, declared above this decorator.
+        also: the argument of the command that holds each field, declared above this decorator.
         choices: as of `verb_options`.
         section: as of `verb_options`.
     """

@@ -23,7 +23,7 @@ class NameType(click.types.StringParamType):
     """A name, such as that of a metric; any text is accepted.
 
     Args:
-        kind: which names a shell offers, a key of the table ``completed_names`` of `ABOVE`.
+        kind: the names that a shell offers, a key of the table ``completed_names`` of `ABOVE`.
         files: True where the value may be a file too.
     """
 
@@ -169,7 +169,7 @@ class DefiningCommand(SectionedCommand):
     """A command that explains choices of its options below them.
 
     Attributes:
-        definitions: by heading, each choice and what it means.
+        definitions: each choice and its meaning, by heading.
     """
 
     def __init__(

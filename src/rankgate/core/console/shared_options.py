@@ -85,7 +85,7 @@ def check_paths(inputs: Sequence[str], output: str | None = None) -> None:
     An input may be ``NAME:PATH``, where the name is of a format.
 
     Raises:
-        UsageError: what conflicts, and how to change it.
+        UsageError: options that conflict, with the remedy.
     """
     paths = [load_upper("path_of_input")(source) for source in inputs]
     if paths.count("-") > 1:
@@ -192,9 +192,9 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
     judgments. Files whose format is named, as in ``FORMAT:PATH``, keep theirs.
 
     Args:
-        inputs: what files hold, and the arguments that name such files, as in ``"runs old new"``;
-            judgments, runs, ratings, queries, documents, or tables, logs, pools and sheets, which
-            are in any format of tables.
+        inputs: the contents of files, and the arguments that name such files, as in ``"runs old
+            new"``; judgments, runs, ratings, queries, documents, or tables, logs, pools and sheets,
+            which are in any format of tables.
         flag: the option, where ``--from`` is another one of the command.
     """
     arguments: dict[str, list[str]] = {}
@@ -364,7 +364,7 @@ def repeat_arguments(context: click.Context, only: Collection[str] = ()) -> list
     """The arguments and options of the running command, without ``--format`` and ``--output``.
 
     Args:
-        context: of the command that runs.
+        context: the context of the command.
         only: names of options; empty is everything.
     """
     arguments: list[str] = []

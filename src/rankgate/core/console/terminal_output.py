@@ -70,7 +70,7 @@ def style_output(text: str, form: str, output: str | None = None) -> str:
     Args:
         text: the rendered text.
         form: its form; only ``text`` is for people.
-        output: where it goes instead, if anywhere; a file stays plain.
+        output: the file for the result, if not the terminal; a file has no colours.
     """
     if form != "text":
         return text
@@ -128,7 +128,7 @@ class TerminalProgress:
     has an estimate of the time that is left, as if all steps took the same time.
 
     Args:
-        total: how many steps there will be; nothing is shown for a single step.
+        total: the number of steps; a single step is not shown.
     """
 
     def __init__(self, total: int) -> None:
@@ -221,7 +221,7 @@ def print_result(result: Result, form: str, output: str | None = None, **options
     """Print a result, or write it to a file in one step.
 
     Args:
-        result: what the verb returned.
+        result: the result of the verb.
         form: one of ``present.write.FORMS``.
         output: a file; None and ``-`` are standard output.
         options: as the result's ``document`` takes them (``to_dict`` for JSON).

@@ -83,8 +83,8 @@ class Range:
     Attributes:
         low: the least number.
         high: the greatest number.
-        finite: whether infinity and NaN are refused.
-        exclusive: whether the ends themselves are refused.
+        finite: True if infinity and NaN are refused.
+        exclusive: True if the ends themselves are refused.
     """
 
     low: float = -math.inf
@@ -116,7 +116,7 @@ class OnlyWith:
     Attributes:
         other: the name of the other parameter.
         values: the values of it under which this one has an effect.
-        mapping: whether it has an effect under any map too.
+        mapping: True if it has an effect under any map too.
     """
 
     other: str
@@ -156,17 +156,17 @@ class Parameter:
     """One parameter.
 
     Attributes:
-        name: how it is written.
-        kind: what it takes.
-        help: what it means, in a sentence.
+        name: its spelling.
+        kind: the type of its values.
+        help: its meaning, in a sentence.
         default: its value where nothing is given; None too if required.
         choices: the words that it may be.
         range: the numbers that it may be.
-        required: whether a value must be given.
-        optional: whether None is a value.
-        only_with: what other parameters must be for this one to have an effect.
-        content: what an input holds, such as qrels, run or path; empty for other values.
-        repeatable: whether several values may be given.
+        required: True if a value must be given.
+        optional: True if None is a value.
+        only_with: the values of other parameters that this one needs to have an effect.
+        content: the content of an input, such as qrels, run or path; empty for other values.
+        repeatable: True if several values may be given.
     """
 
     name: str
@@ -423,7 +423,7 @@ def check_fields(value: Any, *names: str, code: str = "invalid-parameter") -> No
     Args:
         value: an object of the class.
         names: the fields; all by default.
-        code: of the error.
+        code: the code of the error.
 
     Raises:
         UsageError: A field whose value does not fit; the message names it.

@@ -48,10 +48,10 @@ class PluginOrigin:
     """The source of extensions: an entry point of a package, or a file.
 
     Attributes:
-        name: of the package, with its version; of the file, as the user wrote it.
+        name: the name of the package, with its version; of the file, as the user wrote it.
         group: the entry points; empty for a file.
         entry: the entry point, as ``NAME = MODULE:OBJECT``; empty for a file.
-        versions: of the extension points that it declares; empty if it declares none.
+        versions: the versions of the extension points that it declares; empty if it declares none.
     """
 
     name: str
@@ -74,7 +74,7 @@ class LoadedPlugin:
     """The objects of an entry point or a file.
 
     Attributes:
-        origin: where it comes from.
+        origin: the package or file that it comes from.
         values: the objects in it.
         problem: why it could not be loaded; empty if it was.
     """
@@ -90,7 +90,7 @@ class PluginObjects(Generic[T]):
 
     Attributes:
         by_name: the objects.
-        problems: of plug-ins that could not be loaded, a sentence each.
+        problems: the problems of plug-ins that could not be loaded, a sentence each.
     """
 
     by_name: Mapping[str, T]
@@ -277,7 +277,7 @@ class Declared:
 
     Attributes:
         name: the one canonical name.
-        title: what it is, in a sentence.
+        title: a description, in a sentence.
         source: the paper or tool that defines it.
         aliases: other names it is known by.
     """
@@ -303,7 +303,7 @@ class Declared:
         Args:
             name: the parameter.
             value: its value.
-            words: whether the value is a word of the command line or of a file.
+            words: True if the value is a word of the command line or of a file.
 
         Raises:
             UsageError: There is no such parameter, or it does not take the value.
@@ -340,7 +340,7 @@ class Registry(Mapping[str, D], Generic[D]):
 
     Args:
         kind: the class of the objects.
-        noun: what one is called in errors, such as *rule*.
+        noun: the word for one entry in errors, such as *rule*.
         declared: the objects, or a function that finds them when they are first needed.
         group: the entry points under which installed packages declare more.
     """

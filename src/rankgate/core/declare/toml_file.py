@@ -28,7 +28,7 @@ class TomlFile:
     Attributes:
         values: the table that is read, below the prefix.
         source: the file, for errors.
-        lines: by the path of each key and table its line, from 1.
+        lines: the line of each key and table by its path, from 1.
         prefix: the path of the table that is read, as ``("tool", "rankgate")``.
         code: the code of errors in its values.
     """

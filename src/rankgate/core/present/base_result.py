@@ -41,9 +41,9 @@ class Notice:
     """A warning for the reader of a result.
 
     Attributes:
-        code: what it is, for programs: ``few-judged``, ``no-spread``.
+        code: its kind, for programs: ``few-judged``, ``no-spread``.
         text: one sentence for people.
-        subject: what it is about: a run, a metric, a query; empty is the whole result.
+        subject: its run, metric or query; empty for the whole result.
     """
 
     code: str
@@ -62,15 +62,15 @@ def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Options of a report: what a page shows in addition to a result's own figures.
+    """Options of a report: the content of a page in addition to a result's own figures.
 
     Attributes:
-        worst: how many of the queries that lost most are shown with both lists.
+        worst: the number of queries with the largest losses that are shown with both lists.
         queries: texts of queries, by id.
         documents: ``query_id`` (null: for every query), ``doc_id``, ``text``; None without texts.
-        place: of the result among several, for anchors that no other result has.
+        place: the place of the result among several, for anchors that no other result has.
         add: report blocks of plug-ins, by name.
-        two_sided: whether intervals are labelled as two-sided, as one-sided bounds are shown too.
+        two_sided: True if intervals are labelled as two-sided, as one-sided bounds are shown too.
     """
 
     worst: int = 20
@@ -123,7 +123,7 @@ class Result(ByContent):
         """Its document: headline, notices, tables, charts, paragraphs.
 
         Args:
-            options: what the kind's document function takes, such as ``worst=10``.
+            options: arguments of the kind's document function, such as ``worst=10``.
         """
         document: Document = load_name(self.document_from)(self, **options)
         return document
@@ -229,7 +229,7 @@ class Result(ByContent):
 
         Args:
             kind: one of ``charts``; without it the first.
-            options: what the chart's function takes.
+            options: arguments of the chart's function.
 
         Raises:
             UsageError: there is no such picture of this kind, or it has no values to draw.

@@ -17,7 +17,7 @@ def column_texts(column: pl.Series, text_of: Callable[[Any], str]) -> pl.Series:
     """The text of each value of a column, made once for equal values.
 
     Args:
-        column: of texts, numbers, times, or lists of numbers.
+        column: the column of texts, numbers, times, or lists of numbers.
         text_of: makes the text of a value, and of None.
 
     >>> column_texts(pl.Series([0.0, -0.0, None, 0.0]), str).to_list()

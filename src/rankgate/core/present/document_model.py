@@ -28,7 +28,7 @@ class Grid:
         head: the name of each column; a newline is where a narrow medium may break it.
         rows: one word a column.
         left: the columns that hold words, which are flush left; numbers are right.
-        keys: how many first columns identify a row; they stay with every piece.
+        keys: the number of first columns that identify a row; they stay with every piece.
     """
 
     head: tuple[str, ...]
@@ -135,14 +135,14 @@ class Table:
     """A grid with its heading.
 
     Attributes:
-        heading: what it shows; may be empty.
+        heading: the heading; may be empty.
         grid: its words.
-        find: whether it is so long that readers search it; LaTeX leaves it out.
-        folded: whether a page shows it only when asked for; text leaves it out.
+        find: True if it is so long that readers search it; LaTeX leaves it out.
+        folded: True if a page shows it only when asked for; text leaves it out.
         spans: for each row low end, middle and high end of an interval, to be drawn.
         links: for each row the anchor of what it is about; may be empty.
         clear: for each row whether its interval is of a significant difference.
-        prose: whether the last column holds paragraphs, which text wraps.
+        prose: True if the last column holds paragraphs, which text wraps.
         plain: the same for text and LaTeX, where rows may depend on those above them: the widest
             first; text takes the first that fits.
     """
@@ -171,7 +171,7 @@ class Bar:
 
     Attributes:
         name: the query.
-        value: what its bar shows; above 0 is better.
+        value: the value of its bar; above 0 is better.
         link: the anchor of the query's own part of the page; may be empty.
     """
 
@@ -187,8 +187,8 @@ class Bars:
     Attributes:
         bars: the queries.
         words: a description of the bars.
-        axis: what the values are.
-        along: what the bars are.
+        axis: the label of the values.
+        along: the label of the bars.
     """
 
     bars: tuple[Bar, ...]
@@ -203,7 +203,7 @@ class Chart:
 
     Attributes:
         draw: ``module:function`` from `result` to a ``present.charts.picture.Picture``.
-        result: what the function takes.
+        result: the argument of the function.
     """
 
     draw: str
@@ -229,7 +229,7 @@ class ListPair:
         query_id: the query.
         text: its words, where they are known.
         change: its values, in words.
-        names: of both systems.
+        names: the names of both systems.
         ranks: rank, and what each system has there.
         top: the best grade of the report.
     """
@@ -296,8 +296,8 @@ class PlainRows:
     Attributes:
         head: the names of the columns.
         rows: a cell for each column.
-        data: whether the file is read again, so that texts stay as they are; other files are
-            for spreadsheets, which must not take a text for a formula.
+        data: True if the file is read again, so that texts stay as they are; other files are for
+            spreadsheets, which must not take a text for a formula.
     """
 
     head: tuple[str, ...]
@@ -310,11 +310,11 @@ class Document:
     """A result in text and tables, before it becomes text, Markdown or HTML.
 
     Attributes:
-        title: what it is about, in a line.
+        title: a title, in a line.
         status: pass, fail or inconclusive; empty where nothing was decided.
         lead: the most important sentence, then what it is based on.
         sections: the parts, the most important first.
-        rows: what the CSV form holds; None: every cell of every table.
+        rows: the rows of the CSV form; None for every cell of every table.
     """
 
     title: str

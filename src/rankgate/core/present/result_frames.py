@@ -61,7 +61,7 @@ def flat_values(table: pl.DataFrame, kind: str) -> dict[str, float]:
 
     Args:
         table: the rows.
-        kind: what an error calls the result.
+        kind: the name of the result in errors.
 
     Raises:
         UsageError: no texts tell the rows apart.

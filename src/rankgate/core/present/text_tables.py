@@ -122,8 +122,8 @@ def labelled_paragraphs(
 def paragraph_table(grid: Grid, width: int = WIDTH) -> str:
     r"""A grid with paragraphs in its last column, which are wrapped within a width.
 
-    Labels that would take too much room have their own line; where less than 24 columns are left
-    for paragraphs, each row is an entry of a list. Without a head there is no first line.
+    Labels that would take too much room have their own line. If paragraphs have less than 24
+    columns, each row is an entry of a list. Without a header there is no first line.
 
     >>> from rankgate.core.present.document_model import Grid
     >>> paragraph_table(Grid(("", ""), (("ties", "equal scores of documents"),)), 30)

@@ -314,8 +314,9 @@ def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field:
     stay equal.
 
     Args:
-        answers: by query the answer.
-        input_kind: what the answers are read as; results of judgments have grades.
+        answers: the answer, by query.
+        input_kind: the kind of input that the answers are read as; results of judgments have
+            grades.
         doc_field: the stored field that holds the ids of documents, instead of a result's id,
             where results have it.
 

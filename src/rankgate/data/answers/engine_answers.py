@@ -126,7 +126,8 @@ class Answer:
         repeated: documents that it returned again; only their first position counts.
         shared: the same, by the names of the two indices where the first and the later one came
             from different ones.
-        unusable: what the engine sent instead of a valid id, for each document without one.
+        unusable: the value that the engine sent instead of a valid id, for each document without
+            one.
         partial: the reason why the answer may lack documents; empty if none is stated.
     """
 
@@ -331,7 +332,7 @@ def break_ties(scores: Floats) -> Floats:
     are, unless lowered ones reach them.
 
     Args:
-        scores: (n,) of a list, in the order in which it was served.
+        scores: (n,) the scores of a list, in the order in which it was served.
 
     >>> break_ties(np.array([2.0, 1.0, 1.0, 0.5])).round(7).tolist()
     [2.0, 1.0, 0.9999999, 0.5]

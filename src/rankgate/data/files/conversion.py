@@ -132,9 +132,9 @@ class Conversion(Result):
         from_format: the format it was read in.
         reason: why it was taken for that format.
         to_format: the format it was written in.
-        rows: by part the rows that were written.
-        notes: what the reader did or saw.
-        losses: what the new file does not hold.
+        rows: the rows that were written, by part.
+        notes: notes of the reader about the file.
+        losses: the content that the new file cannot hold.
     """
 
     kind: ClassVar[str] = "conversion"

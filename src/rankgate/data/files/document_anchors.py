@@ -37,7 +37,7 @@ class Texts:
     """Documents as words.
 
     Attributes:
-        words: by document its words, in lower case and without punctuation.
+        words: the words of each document, in lower case and without punctuation.
     """
 
     words: Mapping[str, tuple[str, ...]]
@@ -123,8 +123,8 @@ class Overlap:
     as often as the other has it.
 
     Attributes:
-        first: which words of the first document are in the second.
-        second: which words of the second are in the first.
+        first: True for the words of the first document that are in the second.
+        second: True for the words of the second that are in the first.
         texts: the words of the two documents.
     """
 
@@ -235,7 +235,7 @@ class Anchor:
             longer document; split: over several ones; ambiguous: several documents are as near;
             lost: nowhere.
         same: new documents with this text.
-        parts: by new document the words that are shared with it.
+        parts: the words that are shared with each new document.
         why: the reason why a document that is lost or ambiguous was not found.
     """
 

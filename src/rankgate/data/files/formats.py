@@ -23,17 +23,17 @@ class FormatDetails(Result):
 
     Attributes:
         name: as ``--from`` and ``--to`` take it.
-        title: what it is, in a few words.
-        suffixes: how the names of its files end.
-        begins: what its files begin with: ``binary``, ``json``, ``labels``, ``comma``,
+        title: a short description.
+        suffixes: the usual ends of file names.
+        begins: the first bytes of its files: ``binary``, ``json``, ``labels``, ``comma``,
             ``header`` or ``text``.
         holds: the parts that it can hold: qrels, runs, ratings, queries, documents, values.
-        reads: whether it is read; always.
-        writes: whether it is written.
-        streams: whether a run is written while it is read.
-        detection: how a file is known to be of it, in a sentence.
-        loses: what it cannot hold.
-        detail: what it is read from and written to, and its traps.
+        reads: True if it is read; always.
+        writes: True if it is written.
+        streams: True if a run is written while it is read.
+        detection: the rule that recognises a file of this format, in a sentence.
+        loses: the content that it cannot hold.
+        detail: its sources, its targets, and its pitfalls.
     """
 
     kind: ClassVar[str] = "format"

@@ -171,9 +171,9 @@ def reanchor(
         qrels: judgments of the old documents.
         old_documents: a file with the texts of the old documents, or texts by id.
         new_documents: a file with the texts of the new documents, or texts by id.
-        pieces: what pieces of a relevant document get where documents were cut finer or coarser.
-            unjudged: nothing. inherit: a new document that is made up to half of relevant ones, or
-            has half of one, has the highest of their grades, which is an upper bound.
+        pieces: the grade of pieces of a relevant document, if documents were cut finer or coarser.
+            unjudged: none. inherit: a new document that consists of relevant ones up to half, or
+            contains half of one, gets the highest of their grades, which is an upper bound.
         judgments: the file that the judgments of the new documents are written to.
 
     Raises:

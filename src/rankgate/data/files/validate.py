@@ -50,12 +50,12 @@ class Problem:
     Attributes:
         check: the name of the check; `checks` has them all.
         severity: ``error``, ``warning`` or ``note``.
-        file: where.
-        line: of the first place; None where there is no such line.
-        what: what it is, in a sentence with the figures.
-        count: how many rows, queries or ids it is about.
+        file: the file.
+        line: the first line; None if there is no line.
+        what: a sentence with the figures.
+        count: the number of affected rows, queries or ids.
         example: one of them.
-        mend: what to do about it.
+        mend: the remedy.
     """
 
     check: str
@@ -74,10 +74,10 @@ class CheckedFile:
 
     Attributes:
         file: its name.
-        format: what it was read as; ``?`` if that is unknown.
+        format: the format that it was read as; ``?`` if unknown.
         reason: why.
-        judgments: how many rows of judgments it has.
-        ranked: how many rows of runs.
+        judgments: the number of rows of judgments.
+        ranked: the number of rows of runs.
     """
 
     file: str
@@ -93,7 +93,7 @@ class Validation(Result):
 
     Attributes:
         files: those that were looked at, the judgments that they were compared with last.
-        problems: what was found, file by file, errors first.
+        problems: the problems, file by file, errors first.
     """
 
     kind: ClassVar[str] = "validation"
@@ -137,8 +137,8 @@ class CheckDetails:
     Attributes:
         name: as findings name it.
         severity: ``error``, ``warning`` or ``note``.
-        needs: what it looks at.
-        title: what it finds.
+        needs: the data that it reads.
+        title: the problem that it finds.
     """
 
     name: str
@@ -203,8 +203,8 @@ def validate(
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
 
     Raises:
-        UsageError: no file, no such format, part or scale; what is wrong with a file is a problem
-            in the result.
+        UsageError: no file, or an unknown format, part or scale; problems of a file are in the
+            result.
 
     >>> found = validate({"7": {"a": 1.0, "b": 1.0}}, {"7": {"a": 100, "b": 0}}, as_="run")
     >>> [(each.severity, each.check) for each in found.problems], found.valid

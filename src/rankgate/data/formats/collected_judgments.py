@@ -222,10 +222,10 @@ def make_run(
 
     Args:
         name: the name of the run.
-        query_ids: of each row.
-        doc_ids: of each row.
-        scores: of each row.
-        label: what errors call the file.
+        query_ids: the query ids of each row.
+        doc_ids: the document ids of each row.
+        scores: the scores of each row.
+        label: the name of the file in errors.
         states: query and state, or also the error, of queries without rows.
         lines: the line of each row, for errors.
     """

@@ -36,9 +36,9 @@ class Format:
     """One format.
 
     Attributes:
-        name: how the command line and the documentation call it.
-        title: what it is, in a few words.
-        suffixes: how the names of such files end, the usual one first.
+        name: its name on the command line and in the documentation.
+        title: a short description.
+        suffixes: the usual ends of file names, the most common first.
         sniff: from the first bytes of a file (decompressed, 64 KiB at most, a byte order mark
             kept) and its name: the reason why it is of this format, or None.
         read: everything that a file holds.
@@ -51,7 +51,7 @@ class Format:
         table: the rows of a table under its own names, of any type; None where the files are
             not tables with named columns. With it columns can be named, labels read, and guessed.
         holds: the parts of `FileContents` that it can hold, by name.
-        loses: what it cannot hold, in words, for the table of formats.
+        loses: the content that it cannot hold, for the table of formats.
         columns: those columns of judgments that it holds and few formats do, as ``subtopic``.
         streams: True if a run is written while it is read, however long it is.
         folders: True if the format itself reads a folder of such files.

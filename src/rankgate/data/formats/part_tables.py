@@ -29,7 +29,7 @@ def format_of_parts(format_: Format, folder: InputFile) -> Format:
     """The same format, read from a folder of part files.
 
     Args:
-        format_: of each file.
+        format_: the format of each file.
         folder: the folder, for errors.
 
     Raises:

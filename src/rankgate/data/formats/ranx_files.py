@@ -41,7 +41,7 @@ def decode(data: bytes, label: str) -> Any:
 
     Args:
         data: the bytes.
-        label: what errors call their origin.
+        label: the name of the source in errors.
 
     Raises:
         InputError: cut off, damaged, too deep, too many values, a key twice, or kinds of values

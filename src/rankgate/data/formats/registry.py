@@ -427,8 +427,8 @@ def in_format(name: str, inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
     Args:
         name: the name of the format.
-        inputs: by what files hold (judgments, runs, ratings, queries, documents, tables), the paths
-            by argument, one or several; a collection's file or folder keeps its own formats.
+        inputs: the paths by content (judgments, runs, ratings, queries, documents, tables) and by
+            argument, one or several; a collection's file or folder keeps its own formats.
 
     Raises:
         UsageError: no such format, or it holds no input of the command.

@@ -247,7 +247,7 @@ def map_columns(
     Args:
         log_columns: the log's columns.
         chosen_columns: ours -> theirs, from the user; the others are found by their names.
-        label: what errors call the log.
+        label: the name of the log in errors.
         line: the line that names its columns.
 
     Raises:
@@ -313,10 +313,10 @@ class Interactions:
             since 1970, or a bare number in millionths, or null where the log has no time),
             ``kind`` and ``value`` (1 where the log has none); by ``query_id`` and ``at``, rows of
             one time in the order of the file.
-        unit: what times were written in.
-        name: what to call the log.
+        unit: the unit of times in the file.
+        name: the name of the log.
         repeated: rows that were the same as another in every column, and were left out.
-        place: where the rows come from.
+        place: the location of the rows.
     """
 
     table: pl.DataFrame
@@ -347,10 +347,10 @@ def make_interactions(
 
     Args:
         raw: ``query_id``, ``doc_id`` and, where there are any, ``at``, ``kind``, ``value``.
-        name: what to call the log.
+        name: the name of the log.
         location: the location of the rows, for errors.
         unit: the unit of times that are numbers, if it is known.
-        same: what rows are that are equal in every column: counted ``once``, or ``each``.
+        same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
 
     Raises:
         InputError: no rows, an id or a time that is missing, a value that is not finite, times in

@@ -55,7 +55,7 @@ class SortedLog:
     """A log on disk: users in byte order, each user's rows as in `Interactions`.
 
     Attributes:
-        name: what to call the log.
+        name: the name of the log.
         place: the location of the rows.
         unit: the unit of times.
         repeated: rows that were left out because they equal another.
@@ -113,7 +113,7 @@ def sort_log(
     Args:
         raw: the log; it is read once.
         folder: a folder with space for twice the log.
-        same: what rows are that are equal in every column: counted ``once``, or ``each``.
+        same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
         rows: the number of rows of a range.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Make judgments from interactions: which interactions make an item relevant to a user."""
+"""Make judgments from interactions, by rules that make an item relevant to a user."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
 
     Args:
         log: the interactions, in order of time for each user.
-        rule: how they become grades.
-        name: what to call the judgments; as the log if not given.
+        rule: the rule that makes grades of interactions.
+        name: the name of the judgments; as the log if not given.
 
     Raises:
         InputError: no interaction is of a kind that counts.

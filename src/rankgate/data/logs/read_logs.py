@@ -226,7 +226,7 @@ class LogFormat:
     """One format of logs.
 
     Attributes:
-        name: what ``--from`` calls it.
+        name: the name in ``--from``.
         title: its description.
         fits: True if a file begins like one: takes its first bytes and its first line.
         read: its rows under our column names, in pieces, and their location.
@@ -300,13 +300,13 @@ def read_interactions(
     """A log from a path (``-`` is standard input), a frame, or as it is.
 
     Args:
-        log: where it is.
+        log: the location of the log.
         columns: our column (``query_id``, ``doc_id``, ``at``, ``kind``, ``value``) -> the log's;
             those that are not named are found by their usual names.
         from_: the name of the format; found by looking into the file if not given.
         unit: the unit of times that are numbers; inferred from their size if not given.
-        same: what rows are that are equal in every column: counted ``once``, or ``each``.
-        timed: whether times matter; if not, they are not looked at.
+        same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
+        timed: True if times matter; if not, they are not looked at.
 
     Raises:
         InputError: a file cannot be read, with its name and line; times in mixed units.
@@ -325,7 +325,7 @@ class RawLog:
     """An open log; it is not read or checked yet.
 
     Attributes:
-        name: what to call the log.
+        name: the name of the log.
         place: the location of its rows.
         pieces: the rows under our column names, once.
         unit: the unit of times that are numbers, if it is known.

@@ -66,7 +66,7 @@ class Sample:
         table: ``query_id`` and ``doc_id``.
         negatives: the number of items to draw for each user.
         short: users with fewer items to draw from, who got all of them.
-        seed: of the draw.
+        seed: the seed of the draw.
     """
 
     table: pl.DataFrame
@@ -102,12 +102,12 @@ def sample(
     """Draw items that a user never had, without replacement, each as likely as any other.
 
     Args:
-        judged: what is predicted; each user's judged items are candidates.
+        judged: the interactions to predict; each user's judged items are candidates.
         log: all interactions, of training and of the test: an item that the user had in any part
             is not drawn.
-        negatives: how many to draw for each user.
-        seed: of the draw.
-        items: what to draw from, in byte order; the items of the log if not given.
+        negatives: the number of items to draw for each user.
+        seed: the seed of the draw.
+        items: the items to draw from, in byte order; by default those of the log.
         random: goes on drawing where another call stopped, for the next users.
     """
     items = log["doc_id"].unique().sort() if items is None else items
@@ -266,7 +266,7 @@ def make_masks(log: Interactions, plan: SplitPlan) -> Masks:
 
     Args:
         log: the interactions, by user and time.
-        plan: how to split.
+        plan: the method of the split.
 
     Raises:
         UsageError: the way needs times that the log does not have.

@@ -60,7 +60,8 @@ def lists_by_user(collection: Any, input_kind: Part) -> dict[str, Any]:
 
     Args:
         collection: the item lists.
-        input_kind: what they are read as: item lists with ratings have grades if read as judgments.
+        input_kind: the kind of input to read: item lists with ratings have grades if read as
+            judgments.
 
     Raises:
         InputError: item lists by several keys, or without the scores or the order of items.

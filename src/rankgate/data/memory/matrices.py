@@ -1,8 +1,7 @@
 """Matrices and padded lists, as models give them: a row a user, items by number.
 
-What a user hands over (`Matrix`, `Lists`, or a plain array) becomes a source: `Dense`,
-`Sparse` or `Padded`. Rows and items are looked up by their ids, and these are numbers unless
-names are given.
+A user's input (`Matrix`, `Lists`, or a plain array) becomes a source: `Dense`, `Sparse` or
+`Padded`. Rows and items are looked up by their ids, which are numbers unless names are given.
 
 The top of each row is selected on the array's own device, then copied to the CPU: NumPy, torch
 and jax by their own names, others by the array API standard, or whole by DLPack. None of these

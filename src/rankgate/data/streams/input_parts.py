@@ -34,7 +34,7 @@ def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
     Names that begin with ``_`` or ``.``, such as ``_SUCCESS``, are not part files.
 
     Args:
-        folder: where they are.
+        folder: the folder of the files.
 
     Raises:
         InputError: no such files, folders in the folder, a table with a log of its valid

@@ -43,7 +43,7 @@ class Journal(Closing):
 
     Attributes:
         path: the file.
-        rows: what it holds, in order.
+        rows: its rows, in order.
         cut: bytes of an incomplete last line that were cut off.
     """
 

@@ -138,7 +138,7 @@ class InputFile:
         content: bytes that are read in place of those of the file.
         most: bytes that are read at most.
         renamed: our names of columns that its table has in place of theirs.
-        table: of a database, or the sheet of a workbook; empty for the only one.
+        table: the table of a database, or the sheet of a workbook; empty if there is only one.
     """
 
     path: Path | None

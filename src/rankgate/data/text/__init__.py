@@ -1,1 +1,1 @@
-"""Lines, records, cells and JSON: what file formats are made of."""
+"""Lines, records, cells and JSON: the parts of file formats."""

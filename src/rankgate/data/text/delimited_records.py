@@ -45,8 +45,8 @@ class Header:
         separator: between the fields.
         names: the name of each column, without blanks around it.
         size: its bytes, with the line's end and a byte order mark.
-        doubled: whether two separators in a row are between fields, so that every other field
-            holds nothing.
+        doubled: True if two separators in a row are between fields, so that every other field holds
+            nothing.
     """
 
     separator: str
@@ -334,7 +334,7 @@ class CsvSheet:
         rows: the wanted columns under our names, then all others under theirs.
         others: the names of all other columns.
         absent: those of our names without a column in the file; they are null.
-        place: where the rows are.
+        place: the location of the rows.
     """
 
     rows: pl.DataFrame
@@ -438,7 +438,7 @@ def write_sheet(
 
     Args:
         table: the columns, under the names they are to have; null is an empty field.
-        out: where to.
+        out: the output stream.
         crlf: end lines with ``\\r\\n``.
         last: end the last line too.
     """

@@ -105,7 +105,7 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Any:
 
     Args:
         data: the bytes.
-        label: what errors call their origin.
+        label: the name of the source in errors.
         line: the number of their first line.
 
     Raises:
@@ -200,7 +200,7 @@ def member(table: JsonObject, key: str, type_: type, object_path: str, label: st
         table: the object.
         key: the key.
         type_: ``str``, ``list``, ``dict``, ``int``, ``float`` (any number) or ``bool``.
-        object_path: what the object is, for the error: ``queries[3]``.
+        object_path: the path of the object, for the error: ``queries[3]``.
         label: the file.
 
     Raises:
@@ -223,8 +223,8 @@ def number(value: Json, name: str, label: str, line: int | None = None) -> float
     """A finite number from a number or a string that writes one.
 
     Args:
-        value: what is there.
-        name: what it is, for the error: ``grade``.
+        value: the value in the file.
+        name: its name for the error: ``grade``.
         label: the file.
         line: its line, if known.
 
@@ -376,7 +376,7 @@ def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str
     """The objects of a list, each with its JSON path.
 
     Args:
-        values: what should be the list.
+        values: the value that should be a list.
         list_path: its JSON path, such as ``queries``; empty for the document itself.
         label: the file.
 

@@ -167,7 +167,7 @@ def write_xlsx(
     Args:
         header: the names of the columns.
         rows: their cells.
-        out: where to.
+        out: the output stream.
         choices: columns with cells that are chosen from a list.
 
     Texts that are longer than a cell may be are cut, with a sign at their end.

@@ -93,7 +93,7 @@ def parse_time(text: str, name: str, label: str, line: int | None = None) -> dat
     """A point in time from ISO 8601 or Rails' ``2026-01-31 12:00:00 UTC``; without a zone, UTC.
 
     Args:
-        text: what is written.
+        text: the text to write.
         name: its name, for the error.
         label: the file.
         line: its line, if known.

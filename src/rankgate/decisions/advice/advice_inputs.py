@@ -71,8 +71,8 @@ class Answers:
     Attributes:
         task: one of `TASKS`.
         stage: one of `STAGES`.
-        page: how many documents people see.
-        depth: how many candidates are passed on or looked through.
+        page: the number of documents that users see.
+        depth: the number of candidates that are passed on or looked through.
         margin: the loss that a gate shall allow, in a metric's units.
         alpha: the chance of a false pass that is allowed.
         power: the chance with which a candidate that is as good shall pass.
@@ -113,7 +113,7 @@ class DataFacts:
     Attributes:
         task, stage, page, depth: the answers.
         queries: with judgments.
-        judgments: of documents, with a grade of 0 or more.
+        judgments: judgments with a grade of 0 or more.
         grades: every grade there is, lowest first.
         graded: relevant documents have more than one grade.
         irrelevant: some documents are judged irrelevant.
@@ -121,9 +121,9 @@ class DataFacts:
         single: the share of these queries that have exactly one.
         without: the share of all queries without a relevant document.
         over_page, over_depth: the share of queries that have more relevant documents than that.
-        runs: how many.
+        runs: the number of runs.
         judged: the mean share of judged documents on the page, by run.
-        latency: whether a run has the latencies of its queries.
+        latency: True if a run has the latencies of its queries.
     """
 
     task: str
@@ -173,7 +173,7 @@ def read_facts(
 
     Args:
         qrels: the judgments.
-        queries: how many have judgments.
+        queries: the number of queries with judgments.
         systems: the runs, with lists of a page or more.
         answers: the user's answers.
     """
@@ -254,7 +254,7 @@ class MetricPower:
     """Differences that the queries can detect with one metric.
 
     Attributes:
-        means: of each run, with its name.
+        means: the means of each run, with its name.
         n: queries on which both runs of the widest pair have a value.
         sd: the standard deviation of the differences to the first run, that of the run that
             differs most unevenly; None with fewer than two runs, or where none differs.

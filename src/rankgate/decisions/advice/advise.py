@@ -68,10 +68,10 @@ class AdvisedMetric:
         metric: its name.
         role: ``gate``, ``watch``, ``report`` or ``avoid``.
         reasons: the rules for this.
-        sees: what can change its value.
-        blind_to: what cannot.
-        carrying: what the given runs let these queries show; None without runs, for what is to
-            be avoided, and for Judged.
+        sees: the data that can change its value.
+        blind_to: the data that cannot change its value.
+        carrying: the comparisons that these queries support with the given runs; None without runs,
+            for metrics to avoid, and for Judged.
     """
 
     metric: str
@@ -88,15 +88,15 @@ class Advice(Result):
 
     Attributes:
         answers: the answers of the user.
-        facts: what judgments and runs show.
+        facts: facts about judgments and runs.
         qrels, qrels_sha256: the judgments; may be empty.
         runs: names.
         convention: name, axes and hash; empty as well.
         choices: metrics to gate on, to watch and to report, in this order.
         avoided: metrics not to decide by.
-        cautions: what no choice of metrics repairs.
+        cautions: problems that a choice of metrics cannot repair.
         sources: the cited ones, by key.
-        input_notices: what the reader should know of the judgments and the runs.
+        input_notices: warnings about the judgments and the runs.
     """
 
     kind: ClassVar[str] = "advice"
@@ -166,7 +166,7 @@ def advise(
     convention: str | Convention = "trec",
     test: Test | None = None,
 ) -> Advice:
-    """Recommend metrics for your data: which should decide, which to monitor, which to report.
+    """Recommend metrics for your data: for decisions, for monitoring and for reports.
 
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them; `PlannedJudgments`,
@@ -175,11 +175,11 @@ def advise(
             the queries can carry.
         task: navigational, find-one, explore, recall or recommend.
         stage: retrieval, reranking or final.
-        page: how many documents people see.
-        depth: how many candidates are passed on or looked through.
+        page: the number of documents that users see.
+        depth: the number of candidates that are passed on or looked through.
         convention: the rules that the numbers follow.
-        test: what the gate shall decide: the loss that it allows (margin, 0.02 without one), the
-            level (1 minus the chance of a false pass), and the power (the chance of a correct
+        test: the test of the gate: the loss that it allows (margin, 0.02 without one), the level (1
+            minus the probability of a false pass), and the power (the probability of a correct
             pass).
 
     Raises:

@@ -65,8 +65,8 @@ class Estimate:
 
     Attributes:
         values: (n,) with the difference as mean and its standard error as spread.
-        stages: of the variance.
-        correlation: of people's and the model's differences; None where it is not known.
+        stages: the stages of the variance.
+        correlation: the correlation of people's and the model's differences; None if unknown.
     """
 
     values: Floats
@@ -153,8 +153,8 @@ def _correct_correlation(correlation: float, times: float) -> float:
     """Remove from a correlation the variance that drawing documents adds to people's values.
 
     Args:
-        correlation: of estimates by query.
-        times: how many times their variance is that of whole queries (Spearman 1904).
+        correlation: the correlation of estimates by query.
+        times: the factor from the variance of whole queries to theirs (Spearman 1904).
     """
     corrected_correlation = 0.0 if np.isnan(correlation) else correlation * float(np.sqrt(times))
     return min(max(corrected_correlation, 0.0), _MAX_CORRELATION)
@@ -219,10 +219,10 @@ def settle(
     numbers). Prices and people's judgments show which of the three is worth most.
 
     Args:
-        collection: what is judged so far. Its judgments are those by people of all documents drawn
-            so far, its sample the one that was drawn before, with its chances; neither for the
-            first batch. Its predicted judgments are a model's of all documents that either run
-            shows, for all queries or the first of them; none where the model did not judge yet.
+        collection: the judgments so far: people's grades of all documents drawn so far, and the
+            previous sample with its probabilities; neither for the first batch. Its predicted
+            judgments are a model's grades of all documents that either run shows, for all queries
+            or the first of them; none if the model did not judge yet.
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
         metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
@@ -233,10 +233,10 @@ def settle(
             looks settles that they do with a chance of at most 1 − level. Its power is the chance
             that a batch settles it if the difference is as it looks; its seed that of the drawing,
             the same for all batches.
-        looks: how often the interval may be looked at, the last time with all documents.
-        prices: what a document costs that people judge (human=1) or a model judges (model=0.01),
-            and a query that people begin with (query=0); and the most documents in a batch that
-            people judge (budget).
+        looks: the number of looks at the interval, the last one with all documents.
+        prices: the price of a document that people judge (human=1) or a model judges (model=0.01),
+            of a query that people begin with (query=0), and the largest number of documents in a
+            batch for people (budget).
 
     Raises:
         InputError: data that cannot be read; drawn documents that people did not judge.
@@ -337,11 +337,11 @@ class _SettlingStep:
     """One step of a comparison that is judged in batches.
 
     Attributes:
-        systems: by the model's judgments.
+        systems: the scored systems by the model's judgments.
         metric: its label.
         terms, prices: as of `settle`.
         waiting: queries that the model did not judge.
-        notices: of the model's judgments and the runs.
+        notices: warnings about the model's judgments and the runs.
     """
 
     systems: Sequence[ScoredRun]

@@ -192,11 +192,11 @@ class SamplingFrame:
         """Collect the first documents of both systems, and all others that change the metric.
 
         Args:
-            scorer: of the model's judgments.
+            scorer: the scorer of the model's judgments.
             model: the model's judgments.
             systems: scored by them.
             runs: the runs of the systems.
-            seed: of the permanent random numbers.
+            seed: the seed of the permanent random numbers.
 
         Raises:
             UsageError: a metric that is not a sum over documents, systems that show the same.
@@ -352,9 +352,9 @@ class Unpredicted:
         Args:
             runs: baseline and candidate.
             predicted_queries: queries that the model judged.
-            how: the convention, which orders ties.
+            how: the convention, which breaks ties.
             depth: the last rank that is shown.
-            seed: of the drawing.
+            seed: the seed of the random draws.
         """
         baseline_queries, candidate_queries = (
             set(run.table["query_id"].unique().to_list()) for run in runs

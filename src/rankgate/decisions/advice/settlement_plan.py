@@ -29,9 +29,9 @@ class Prices:
     """Prices in one currency, and the largest batch.
 
     Attributes:
-        human: of a document that people judge.
-        model: of a document that a model judges.
-        query: of a query that people begin to judge, in addition to its documents.
+        human: the price of a document that people judge.
+        model: the price of a document that a model judges.
+        query: the price of a query that people begin to judge, in addition to its documents.
         budget: the most documents in a batch that people judge; None sets no limit.
     """
 
@@ -110,7 +110,7 @@ def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     among queries is in all looks, and makes them more similar, which keeps the chance below that.
 
     Args:
-        level: of all of them together.
+        level: the confidence level of all looks together.
         looks: K.
         linear: each look has as many more documents; else as many times more.
 
@@ -189,10 +189,10 @@ class Plan:
 
     Attributes:
         stages: the parts of the variance.
-        prices: of each kind.
+        prices: the prices of each kind.
         bought: queries and documents that people judged.
-        judged: how many documents these are.
-        distance: of the difference from the margin.
+        judged: the number of these documents.
+        distance: the distance of the difference from the margin.
         reach: standard errors that the distance must exceed, by the level of the next look.
         power: the chance that a batch settles it if the difference is as it looks.
         waiting: queries that the model did not judge.
@@ -284,7 +284,7 @@ class Plan:
 
         Args:
             look: the number of the last look.
-            looks: that there may be.
+            looks: the largest number of looks.
             budget: the most documents of a batch.
         """
         total = self._planned(look, looks)

@@ -79,9 +79,9 @@ class DesignedSystems:
     """Systems scored by people's judgments, with the designs of the comparison.
 
     Attributes:
-        scorer: of the judgments that count.
+        scorer: the scorer of the judgments that count.
         systems: the baseline and the candidates.
-        designs: of each candidate; none without a sample.
+        designs: the sample design of each candidate; none without a sample.
         saw: the judgments that the model saw; None without a model.
     """
 
@@ -106,7 +106,7 @@ def design_systems(
     """Make the designs with a model's judgments, if any, and keep the sampled queries of systems.
 
     Args:
-        scorer: of people's judgments.
+        scorer: the scorer of people's judgments.
         predicted: the model's judgments, and the judgments that it saw.
         sample: the sample that people judged.
         systems: the baseline and the candidates, by people's judgments.
@@ -158,10 +158,11 @@ class ComparedSystems:
     Attributes:
         systems: the baseline and the candidates, with their values by metrics of lists too.
         supply: the parts that they have or can make.
-        designs: by candidate, the population of the queries; none if every query counts equally.
-        lists: of all systems, for metrics of lists.
+        designs: the design of each candidate: the population of the queries; none if every query
+            counts equally.
+        lists: the lists of all systems, for metrics of lists.
         groups: the groups of queries that the values are sums of; else None.
-        ranges: by metric, its lowest and highest value, where it has both and was reported.
+        ranges: the lowest and highest value of each metric, if it has both and was reported.
     """
 
     systems: tuple[ScoredRun, ...]
@@ -184,7 +185,7 @@ class ComparedSystems:
         """Make them from systems scored by judgments, with the sample and model of the collection.
 
         Args:
-            scorer: of judgments, metrics and convention.
+            scorer: the scorer of judgments, metrics and convention.
             systems: the baseline and the candidates, scored.
             runs: the runs of the systems.
             unequal: the rule for queries that only one system ran.
@@ -222,7 +223,7 @@ class ComparedSystems:
 
         Args:
             tables: their values.
-            names: of the baseline and the candidates; without any, all systems.
+            names: the names of the baseline and the candidates; without any, all systems.
             metrics: to compare.
             unequal: as of `of_runs`.
             slices: tags with values that are compared separately.
@@ -266,8 +267,8 @@ class ComparedSystems:
         """Add a row for each metric of all lists together to a comparison.
 
         Args:
-            result: of the baseline and a candidate.
-            resamples: of users, for the interval.
+            result: the result of the baseline and a candidate.
+            resamples: the number of resamples of users, for the interval.
             candidate: the index of the candidate among the systems.
         """
         if not self.lists.metrics:
@@ -312,8 +313,8 @@ def compare(
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
             of lists too, in addition to some of rankings.
         convention: the rules that the numbers follow.
-        test: how differences are tested: a `Test`, or its method: t, randomization, wilcoxon, sign
-            or bootstrap.
+        test: the test of differences: a `Test`, or its method: t, randomization, wilcoxon, sign or
+            bootstrap.
         slices: show results for each value of these tags, too.
         depth: the depth to which lists are compared.
 

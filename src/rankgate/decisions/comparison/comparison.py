@@ -95,9 +95,9 @@ class ManySystems:
             needed for .95 of each, and the tau and tau-AP to expect of another set of queries;
             ``split_half``: the correlation of two random halves of the queries, stepped up to all
             of them, with 95 % of the splits, and ``split_half_tau`` of the halves' orders.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         resamples: of the randomised Tukey test.
-        seed: of the drawing.
+        seed: the seed of the random draws.
         friedman: the columns of `FRIEDMAN`.
     """
 

@@ -50,9 +50,9 @@ def cautions(
 
     Args:
         result: the figures of the values.
-        values: of a pair of systems.
-        test: how they are tested.
-        randomized_p: of `randomized_p_values`.
+        values: the values of a pair of systems.
+        test: the test of the differences.
+        randomized_p: the result of `randomized_p_values`.
     """
     sentences: list[str] = []
     if test.method in SECONDARY:

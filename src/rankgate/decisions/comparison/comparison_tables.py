@@ -335,7 +335,7 @@ def ranks(
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         runs: runs, as ``compare`` takes candidates.
-        how: the convention; it orders ties.
+        how: the convention, which breaks ties.
         depth: the last rank.
         labels: the names of grades, besides those that the judgments bring.
 

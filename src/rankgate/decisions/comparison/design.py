@@ -56,11 +56,11 @@ class Design:
 
     Attributes:
         sample: the sample that they were drawn in.
-        predicted: of every query that the model judged ``query_id``, ``metric``, ``baseline``,
-            ``candidate`` and tags; None where no model did.
-        documents: of every drawn document ``query_id``, ``metric``, ``inclusion`` and what it adds
-            to the values of ``baseline`` and ``candidate``; None where people judged all.
-        clusters: of queries, by id; a query without one is its own.
+        predicted: for every query that the model judged: ``query_id``, ``metric``, ``baseline``,
+            ``candidate`` and tags; None without a model.
+        documents: for every drawn document: ``query_id``, ``metric``, ``inclusion`` and its
+            contribution to the values of ``baseline`` and ``candidate``; None if people judged all.
+        clusters: the cluster of each query, by id; a query without one is its own cluster.
         saw: the judgments of people that the model saw; None without a model.
     """
 
@@ -143,10 +143,11 @@ class Design:
         """Estimate the mean of a contrast of both systems over the population.
 
         Args:
-            queries: that people judged.
+            queries: the queries that people judged.
             values: (n,) the contrast of their values.
             metric: its label.
-            contrast: of the values of the baseline and of the candidate, such as their difference.
+            contrast: a function of the values of the baseline and of the candidate, such as their
+                difference.
             slice_: a tag and its value; None for all queries.
         """
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
@@ -457,7 +458,7 @@ class _Column:
     """The queries with a value of one metric for both systems.
 
     Attributes:
-        number, metric: of the column.
+        number, metric: the number and metric of the column.
         rows: (n,) the indices of these queries.
         queries: (n,) their ids.
         delta: (n,) their differences.

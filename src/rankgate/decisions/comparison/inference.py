@@ -152,7 +152,7 @@ def describe_method(
         interval: its method.
         test: behind p.
         resamples: drawn for the test, or for the interval if the test draws nothing.
-        seed: of the drawing.
+        seed: the seed of the random draws.
         errors: the Monte-Carlo error of each p; 0 if every flip of signs was counted.
 
     >>> describe_method("t", "randomization", 1000, 0, [0.0])

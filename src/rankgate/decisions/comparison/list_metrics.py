@@ -98,9 +98,9 @@ class ComparedLists:
     """The lists of several systems, prepared for metrics of lists.
 
     Attributes:
-        metrics: of lists, by label.
+        metrics: the metrics of lists, by label.
         users: ``(T,)``, the users of the lists.
-        lists: of each system.
+        lists: the lists of each system.
         warnings: sentences.
         asked: as of the scorer.
         tags: ``query_id`` and the tags of users, judged or not.
@@ -131,7 +131,7 @@ class ComparedLists:
 
         Args:
             scorer: it has the metrics of lists.
-            runs: that were scored.
+            runs: the runs that were scored.
             supply: the parts of the first run, if it was saved.
 
         Raises:
@@ -236,7 +236,7 @@ class ComparedLists:
 
         Args:
             result: the comparison of the first system with a candidate.
-            resamples: of the users.
+            resamples: the number of resamples of users.
             candidate: the index of the candidate among the systems.
             slices: as ``tag=value``.
         """

@@ -68,8 +68,8 @@ def pair_intervals(
     Args:
         first_values: (n, S), larger is better; queries with a NaN in either table are left out.
         second_values: (n, S), of the same queries.
-        level: of the intervals.
-        seed: of the resampling.
+        level: the confidence level of the intervals.
+        seed: the seed of the resampling.
     """
     is_complete = ~(np.isnan(first_values) | np.isnan(second_values)).any(axis=1)
     if is_complete.sum() < 2:

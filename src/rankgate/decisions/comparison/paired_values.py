@@ -167,7 +167,7 @@ def refuse_unequal(
     """Check that systems ran the same queries.
 
     Args:
-        missing_by_system: by system, the number and the first of the queries that it lacks.
+        missing_by_system: the number and the first of the queries that it lacks, by system.
         failed: true if a system failed at some of them, which is not a value of 0.
 
     Raises:
@@ -227,16 +227,16 @@ class PairedFigures:
         baseline, candidate, delta: means over these.
         gain: delta, its sign turned for a metric that is better when lower.
         low, high: interval of delta; NaN where all differences are equal, and show no spread.
-        p_raw: of the test.
+        p_raw: the p-value of the test.
         p_max: corrected over the columns by max-T; NaN unless the test is randomization.
-        mc_error: of p, where it was drawn.
+        mc_error: the Monte Carlo error of a drawn p-value.
         gz: Hedges' standardised difference.
-        sd: of the differences.
+        sd: the standard deviation of the differences.
         wins, ties, losses: queries with a gain above the band, within it, below it.
         mde: smallest true difference these queries show in one uncorrected test; NaN where no two
             of them differ.
         needed: queries that show a difference as large as delta in such a test.
-        warnings: of the intervals.
+        warnings: warnings about the intervals.
     """
 
     n: NDArray[np.int64]

@@ -251,7 +251,7 @@ class _Pair:
         baseline, candidate: the systems.
         values: as measured.
         weighed: the values of clusters, or as adjusted by the design of the sample.
-        figures: of the weighed values.
+        figures: the figures of the weighted values.
         design: the population of the queries; None if every query counts equally.
     """
 

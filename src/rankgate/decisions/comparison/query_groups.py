@@ -53,7 +53,7 @@ class MetricNames:
     """Names of metrics, as tools spell them.
 
     Attributes:
-        directions: by name, of metrics that rankgate does not know.
+        directions: the directions of metrics that rankgate does not know, by name.
         asked: names that the user gave, which are always metrics.
         extra: user-defined metrics.
     """
@@ -107,7 +107,7 @@ class GroupedRun:
     """One run of a saved evaluation.
 
     Attributes:
-        metrics: by label, its sums.
+        metrics: the sums of each metric, by label.
         convention: name, hash and axes.
     """
 
@@ -120,8 +120,8 @@ class QueryGroups:
     """The groups of queries that values are computed from.
 
     Attributes:
-        queries: by metric, the number of queries with a value.
-        count: by metric, the number of groups.
+        queries: the number of queries with a value, by metric.
+        count: the number of groups, by metric.
     """
 
     queries: Mapping[str, int]
@@ -219,7 +219,7 @@ def query_groups(
     """Check the groups of systems against each other; None if no system has groups.
 
     Args:
-        runs: by name of the system.
+        runs: the runs by name of the system.
         all_names: the names of all systems, also of those with values of queries.
         labels: the metrics.
         names: the metrics by spelling.

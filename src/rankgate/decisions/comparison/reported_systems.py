@@ -70,8 +70,8 @@ class ReportedSystems:
     """The systems of score tables.
 
     Attributes:
-        systems: by name, in the order of the files.
-        ranges: by metric, its lowest and highest value, where it has both.
+        systems: the systems by name, in the order of the files.
+        ranges: the lowest and highest value of each metric, if it has both.
         groups: the groups of queries that the values are sums of; else None.
     """
 
@@ -120,8 +120,7 @@ class ReportedTables:
     Attributes:
         tables: files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark
             too), frames with a column for each system, or nested dicts.
-        directions: by the name of a metric that rankgate does not know, which of its values are
-            better: higher or lower.
+        directions: higher or lower, by the name of a metric that rankgate does not know.
         tags: as of `Collection`.
         sample: as of `Collection`.
 
@@ -264,7 +263,7 @@ def reported_systems(
     Args:
         scores: one table or several.
         metrics: those to compare; without any, the usual ones that all tables have, else all.
-        directions: by name, higher or lower, for metrics that rankgate does not know.
+        directions: higher or lower, by name, for metrics that rankgate does not know.
         unequal: refuse, zero or drop.
         extra: user-defined metrics.
         tags: ``query_id`` and columns of tags, or where they are.

@@ -58,7 +58,7 @@ class ScoreFile:
     Attributes:
         label, stem: its names for errors and for systems.
         cells: its values.
-        groups: by system, where cells are of groups of queries.
+        groups: the groups of each system, if cells are groups of queries.
     """
 
     label: str

@@ -287,7 +287,7 @@ class BoundCheck:
         mde: the smallest true difference that so many queries show, one-sided.
         more: queries that would settle it if the mean stays, None where none would.
         why: why nothing can be inferred at all; empty where it can.
-        code: of the reason, where weights are one.
+        code: the code of the reason, if weights prevent an inference.
         unseen: the loss that a pass by normal theory cannot exclude, or None.
     """
 
@@ -332,8 +332,8 @@ def check_bound(
     does, the others where n is large for the skew of the values.
 
     Args:
-        values: of each query.
-        bound: that the mean is compared with.
+        values: the values of each query.
+        bound: the bound that the mean is compared with.
         terms: the options of inference.
         limits: the range that each possible value lies in, or None.
 
@@ -457,7 +457,7 @@ def _detectable_difference(sd: float, n: int, terms: Terms, below: float) -> flo
     """The smallest true difference that these queries show with the required power.
 
     Args:
-        sd: of the values.
+        sd: the standard deviation of the values.
         n: queries.
         terms: the options of inference.
         below: the distance of the guaranteed bound below the mean.

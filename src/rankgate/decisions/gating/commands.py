@@ -123,7 +123,7 @@ def save(
 @shared_options.runs
 @of_collection("runs")
 def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
-    """Measure noise: how repeated RUNs differ from the baseline NAME."""
+    """Measure noise: the differences of repeated RUNs from the baseline NAME."""
     print_result(
         service.SavedBaselines.from_baselines(service.measure_noise(name, collection, runs)), "text"
     )

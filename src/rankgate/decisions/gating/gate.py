@@ -96,7 +96,7 @@ def gate(
         log: add this evaluation to the log next to the saved baseline.
         redraws: the number of resampled sets of queries on which the rules are evaluated again, to
             show how often the verdict would be another one; 0 leaves it out.
-        folder: where the project is, its policy, and its saved baselines below it.
+        folder: the folder of the project, with its policy and its saved baselines.
         today: the day, for exceptions that expire; as 2026-01-31.
 
     Raises:

@@ -24,7 +24,7 @@ class KpiCheck:
     Attributes:
         status: pass if the bound is exceeded, fail if it is not, else inconclusive.
         effect: the difference; its interval is two-sided at 1 − 2 alpha.
-        low, high: of the gain: relative, or in the KPI's unit.
+        low, high: the ends of the interval of the gain: relative, or in the KPI's unit.
         gain: the measured gain.
         mde: the smallest gain that one look at so many units shows.
     """

@@ -24,9 +24,9 @@ class KpiEvidence:
         treatment: the arm of the candidate.
         alpha: the allowed probability of a false pass of a rule.
         tests: rules that share it for a false fail.
-        power: of detectable differences.
+        power: the power of detectable differences.
         tuned_to: the units at which intervals are narrowest; they hold at every look.
-        why: by KPI the reason why it cannot be used.
+        why: the reason why it cannot be used, by KPI.
         invalid: the reason why no KPI can be used; empty where they can.
     """
 

@@ -142,8 +142,8 @@ def unmoved_outcome(
 ) -> Outcome | None:
     """The outcome of a rule where nothing moved; None where something did.
 
-    If the lists are the same, the candidate cannot be worse. Where they are not, the metric is
-    blind to the change, and equal values are not evidence.
+    If the lists are the same, the candidate cannot be worse. If they differ, the metric is blind to
+    the change, and equal values are not evidence.
     """
     metric, gains = rule["metric"], evidence.gains(rule["metric"], rule.slice)
     is_whole = isinstance(gains, ResampledValue)

@@ -43,8 +43,8 @@ class Launch:
     Attributes:
         experiment: whose KPIs rules look at; empty without an experiment.
         ramp: the steps.
-        budget: by stage the alpha that it may spend; empty without a budget.
-        earlier: by stage the file of its result, and the margins of stages.
+        budget: the alpha that it may spend, by stage; empty without a budget.
+        earlier: the file of the result and the margins of stages, by stage.
         spending: the stages whose share of the budget is written in the policy and above 0.
     """
 
@@ -166,15 +166,15 @@ class Policy(Result):
         settings: every setting, defaults filled in.
         rules: the rules, in order.
         source: the file; a sentence where the default policy is used.
-        sha256: of its content.
+        sha256: the SHA-256 of its content.
         folder: the folder of the file, for files that it names.
         lists: inputs of metrics of lists besides judgments and runs, defaults filled in.
         collection: the values that a call's collection does not state.
         experiment: whose KPIs rules look at; empty without an experiment.
         ramp: the steps of a launch.
-        budget: by stage the alpha that it may spend; empty without a budget.
-        earlier: by stage the file of its result, and the margins of stages.
-        stages: of a launch that the policy declares, in order: each must pass.
+        budget: the alpha that it may spend, by stage; empty without a budget.
+        earlier: the file of the result and the margins of stages, by stage.
+        stages: the stages of a launch that the policy declares, in order: each must pass.
     """
 
     kind: ClassVar[str] = "policy"

@@ -148,7 +148,7 @@ class Outcome:
         n, delta, low, high, margin, mde: the figures, None where a rule has none.
         caution: the losses that a pass cannot exclude; may be empty.
         queries: those that the rule is about, worst first.
-        code: of the reason, for programs, where nothing could be inferred because of weights:
+        code: the code of the reason, for programs, if weights prevent an inference:
             few-effective-queries or heavy-weights.
     """
 
@@ -214,7 +214,7 @@ class Admission:
     Attributes:
         verdict: pass, fail or inconclusive.
         judge: its name.
-        sha256: of its judgments.
+        sha256: the SHA-256 of its judgments.
     """
 
     verdict: str
@@ -241,15 +241,15 @@ class Terms:
     Attributes:
         alpha: the chance of a false pass that is allowed.
         tests: the number of rules that infer; they share the chance of a false fail.
-        power: that figures of detectable differences are for.
+        power: the power of the detectable differences.
         interval: the method of intervals: t, guaranteed, bca or percentile.
         flip: the probability of a flip above which nothing is decided.
-        seed: of the resampling.
+        seed: the seed of the resampling.
         today: the day, as 2026-01-31, for exceptions that expire.
         anytime: True if intervals hold at every look while queries are added.
         least: fewer queries than this decide nothing.
         per_value: queries in a group, where each value is that of a group.
-        degrees: of freedom of the error of a mean; n − 1 where None.
+        degrees: the degrees of freedom of the error of a mean; n − 1 if None.
         unseen: the largest share of the weight of all queries that the sample may miss completely;
             None where weights are equal.
         undecided: the code and the reason why weights decide nothing; None where they do.
@@ -280,16 +280,16 @@ class Inputs:
     """Inputs of rules in addition to a comparison, as far as they are available.
 
     Attributes:
-        noise: by metric the difference that the same system shows against itself.
-        holes: by metric, values under drawn grades of unjudged documents; empty where it was not
-            asked.
-        ranges: by metric, its lowest and its highest value, where it has both.
+        noise: the difference that the same system shows against itself, by metric.
+        holes: the values under drawn grades of unjudged documents, by metric; empty if not
+            requested.
+        ranges: the lowest and highest value of each metric, if it has both.
         drift: changes since the baseline was saved; None where it was not saved.
         admissions: the admissions of judges, by file.
-        wholes: by metric and slice, the numbers about all lists together.
+        wholes: the numbers of all lists together, by metric and slice.
         unjudged_lists: the candidate's lists for unjudged queries that rules name:
             ``query_id``, ``doc_id``, ``rank``, or None.
-        slices: by slice, states and latencies of its queries, where a rule counts them.
+        slices: the states and latencies of each slice's queries, if a rule counts them.
         supply: the parts that the compared scores have or can make.
         design: the design of the sample of queries; None if every query counts equally.
         groups: the groups of queries that values belong to; None where they are of queries.

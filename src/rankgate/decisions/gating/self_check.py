@@ -52,14 +52,14 @@ def self_check(
         collection: judgments, or a `Collection`, as `gate` takes them.
         runs: two or more runs of the same system; or an engine, as for `rankgate.snapshot`.
         policy: the rules, as `gate` takes them.
-        queries: what an engine is asked.
-        snapshots: how many snapshots of an engine are taken.
-        folder: where the project is, and its policy.
+        queries: the queries for an engine.
+        snapshots: the number of snapshots of an engine.
+        folder: the folder of the project with its policy.
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
-        UsageError: fewer than two runs; an engine without queries; a snapshot that is not
-            finished; what `gate` refuses.
+        UsageError: fewer than two runs; an engine without queries; a snapshot that is not finished;
+            the errors of `gate`.
     """
     if isinstance(policy, str | Path):
         rules = read(policy)

@@ -25,12 +25,12 @@ class FlipRate:
     """The share of resampled sets of queries that would change the verdict.
 
     Attributes:
-        share: of the resamples that end with another verdict.
+        share: the share of the resamples that end with another verdict.
         verdicts: the share of each verdict.
-        rules: by id, the share of the resamples in which a rule ends otherwise.
+        rules: the share of the resamples in which a rule ends otherwise, by id.
         fixed: rules whose outcome was kept, as they do not look at values of queries.
         draws: resampled sets of queries.
-        seed: of the resampling.
+        seed: the seed of the resampling.
     """
 
     share: float
@@ -108,13 +108,13 @@ class Verdict(Result):
         verdict: pass, fail or inconclusive.
         rules: each with its outcome, in the policy's order.
         comparison: the comparison behind it; None where nothing could be compared.
-        hashes: of qrels, baseline, candidate and policy.
+        hashes: the hashes of qrels, baseline, candidate and policy.
         convention: name, axes and hash.
         policy: its file, or another source.
         looks: the number of looks at this pinned set of queries, this one included.
         notes: notes on the verdict as a whole: error control, looks, warnings.
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
-        names: of baseline and candidate.
+        names: the names of baseline and candidate.
         lost: the queries that lost, where there is no comparison: read from JSON.
         again: shares of resampled queries with another verdict; None where it was not requested
             for, or no rule looks at values of queries.

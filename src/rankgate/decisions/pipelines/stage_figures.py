@@ -261,7 +261,7 @@ class Bottleneck:
         stage: its name.
         why: `RETRIEVAL`, `DEPTH`, `CUT` or `ORDER`.
         lost: the size of the loss, mean over queries.
-        share: of all that is missing.
+        share: the share of all that is missing.
         next_stage, next_why, next_lost: the second largest loss; None if there is no other.
         low, high: interval of the difference of both losses, by Student's t; None where there
             are fewer than two queries, or no second.
@@ -294,7 +294,7 @@ def compute_losses(values: pl.DataFrame, names: Sequence[str], path: Sequence[in
 
     Args:
         values: ``best``, ``value0``, ``ceiling0``, …, and ``reach1``, … where it is known.
-        names: of the stages.
+        names: the names of the stages.
         path: the indices of the stages from r to n.
 
     Returns:
@@ -331,7 +331,7 @@ def find_bottleneck(values: pl.DataFrame, lost: pl.DataFrame, level: float) -> B
     Args:
         values: as for `compute_losses`.
         lost: the result of `compute_losses`.
-        level: of the interval.
+        level: the confidence level of the interval.
     """
     ranked = lost.sort("lost", descending=True, maintain_order=True)
     first = ranked.row(0, named=True)

@@ -59,7 +59,7 @@ class Pipeline(Result):
         kinds: ``retrieves`` (the first, and each that has candidates that the stage before lacks)
             or ``reranks``.
         qrels, qrels_sha256: the judgments.
-        run_sha256: of each run.
+        run_sha256: the SHA-256 of each run.
         convention: name, axes and hash.
         target: the metric of the ceiling.
         k: its cutoff, and that of the mix of labels.
@@ -78,7 +78,8 @@ class Pipeline(Result):
             by where it is lost; adds up.
         bottleneck: the largest loss; None if nothing is lost.
         warnings: warnings about figures.
-        test, interval, level, correction, seed, resamples: of the steps.
+        test, interval, level, correction, seed, resamples: the test, interval, level, correction,
+            seed and resamples of the steps.
         latency: the latency of stages and of the pipeline, and the state of queries, as
             `latency.latencies`; no rows where runs were given.
     """

@@ -85,9 +85,9 @@ def stages(
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
         convention: the rules that the numbers follow.
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
-        depth: how many documents each stage passes to the next.
+        depth: the number of documents that each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.
-        test: how steps are tested: a `Test`, or its method. Its correction, over all steps and
+        test: the test of the steps: a `Test`, or its method. Its correction, over all steps and
             metrics, is holm, bonferroni, bh or none; its interval is not simultaneous.
 
     Raises:

@@ -134,9 +134,10 @@ class _TableNumbers:
 
     Attributes:
         table: the table.
-        metrics: by column its metric; None where it is not known.
-        cells: by row, the number of each column, or why it is unread; None if it is empty.
-        counts: by row and column the number of queries; None where it is not known.
+        metrics: the metric of each column; None if unknown.
+        cells: the number in each column of each row, or the reason why it is unread; None if the
+            cell is empty.
+        counts: the number of queries by row and column; None if unknown.
         changes: the rows of changes, not of means.
         all_queries: the row of the numbers of queries; None without such a row.
     """
@@ -276,7 +277,7 @@ def _cell_rows(
 def _possible_units(numbers: _TableNumbers, column: int) -> tuple[float, ...]:
     """The possible units of numbers in a column without a percent sign; the likely one first.
 
-    A head with a percent sign decides. Without one, numbers above 1 are percentages; where other
+    A header with a percent sign decides. Without one, numbers above 1 are percentages; if other
     numbers are up to 1, or only other columns have numbers above 1, both are tried.
     """
     metric, heading = numbers.metrics[column], numbers.table.head[column]

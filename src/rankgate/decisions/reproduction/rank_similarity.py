@@ -106,9 +106,9 @@ def rank_similarity(
         first: a run; or all runs, as a list or ``{name: run}``.
         second: another one, of the same queries.
         others: further runs. Of three or more the result has each pair, and a matrix.
-        p: how far down rank-biased overlap looks; at 0.9 the first 10 ranks have 86% of the weight.
-        ties: how rank-biased overlap treats equal scores: the mean over all orders (``a``), the
-            same so that a ranking with ties agrees wholly with itself (``b``), or as equal
+        p: the persistence of rank-biased overlap; at 0.9 the first 10 ranks have 86% of the weight.
+        ties: the treatment of equal scores in rank-biased overlap: the mean over all orders
+            (``a``), the same so that a ranking with ties agrees fully with itself (``b``), or equal
             ranks (``w``).
         depth: documents of each ranking that count.
         collection: judgments, or a `Collection`, for the reproduction of values.

@@ -23,8 +23,8 @@ from rankgate.decisions.sweeps.sweep_verb import count_steps, sweep
 def sweep_command(plan: str, form: str, output: str | None, **options_of_sweep: Any) -> None:
     """Measure every setting that SWEEP.toml describes, and choose one.
 
-    The result names the best setting, and its gain over the baseline on queries that it was not
-    chosen by. What was measured is kept: after an interruption, the same command goes on. Exits
+    The result names the best setting, and its gain over the baseline on queries that were not used
+    to choose it. Measurements are kept: after an interruption, the same command continues. Exits
     with 3 if a point failed.
 
     \b

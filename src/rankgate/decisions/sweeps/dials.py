@@ -301,11 +301,11 @@ def importances(
 ) -> tuple[Importance, ...]:
     """The importance of each dial, then of pairs of dials, each the largest first.
 
-    The share of a dial is what a model of additive effects loses of R² without it; that of two
-    dials is what R² gains if their combinations have effects of their own. On a whole grid these
-    are the first and second terms of functional analysis of variance, every value with the same
-    weight. Where points are missing, or were proposed by a search, dials overlap, and each share
-    is what only this dial explains.
+    The share of a dial is the loss of R² of an additive model without it. The share of two dials is
+    the gain of R² by an interaction of them. On a whole grid these are the first and second terms
+    of functional analysis of variance, every value with the same weight. If points are missing, or
+    were proposed by a search, dials overlap, and each share is the part that only this dial
+    explains.
 
     Source: Hutter, Hoos and Leyton-Brown, ICML 2014.
     """

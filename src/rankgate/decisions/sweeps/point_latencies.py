@@ -56,7 +56,7 @@ def time_engines(
         engines: the engine of each point.
         queries: the queries.
         pace: the rate, concurrency and retries.
-        seed: of the order.
+        seed: the seed of the order.
     """
     rng = np.random.default_rng(seed)
     table = np.full((len(queries), len(engines)), np.nan)
@@ -144,10 +144,10 @@ class LatencyQuantiles:
         """The quantiles of points, with bootstrap intervals.
 
         Args:
-            latencies: (n, P) of each query at each point, in milliseconds.
-            share: of the quantile, as in 0.95.
-            level: of the intervals.
-            seed: of the resampling.
+            latencies: (n, P) the latency of each query at each point, in milliseconds.
+            share: the quantile, as in 0.95.
+            level: the confidence level of the intervals.
+            seed: the seed of the resampling.
         """
         n, count = latencies.shape
         value = np.quantile(latencies, share, axis=0)
@@ -176,7 +176,7 @@ def front_of(quality: Floats, speed: LatencyQuantiles, level: float) -> list[int
 
     Args:
         quality: (P,) greater is better.
-        speed: of the points.
+        speed: the speed of the points.
         level: the probability that no point is left out wrongly.
 
     Returns:

@@ -53,7 +53,7 @@ class MeasuredPoint:
         state: ``ok``, ``empty``, ``failed`` or ``not_run``.
         problem: the reason why it failed or was not run.
         latency: quantiles in milliseconds.
-        file: of its run.
+        file: the file of its run.
         scores: ``query_id``, ``metric``, ``value``, ``why``; None where it failed.
         cautions: as of `Counts`.
     """
@@ -206,7 +206,7 @@ class ValueTable:
     """Values of the points with figures, on the same queries.
 
     Attributes:
-        values: by metric ``(n, P)``.
+        values: the values by metric, ``(n, P)``.
         left_out: judged queries that no point has.
         substituted: queries without a value at some points.
         clustered: queries that are fewer clusters; 0 where each query is its own.
@@ -230,9 +230,9 @@ def align_values(
 
     Args:
         points: points with values.
-        labels: of the metrics.
+        labels: the labels of the metrics.
         lower: metrics that are better when lower.
-        clusters: of queries, by id.
+        clusters: the clusters of queries, by id.
     """
     values_by_metric: dict[str, Floats] = {}
     if not points:

@@ -210,8 +210,9 @@ class Setup:
     """The steps that prepare a point, and those that undo it.
 
     Attributes:
-        steps: in order.
-        undo: in order; if empty, the steps are run with the values of the baseline.
+        steps: the steps in order.
+        undo: the steps that undo the set-up, in order; if empty, the steps are run with the values
+            of the baseline.
         baseline: a value for each dial.
         fixed_values: values of the names in double braces that are not dials.
         engine: the engine with the server or database of steps.

@@ -48,7 +48,7 @@ class Choice:
     Attributes:
         place: its index among the settings.
         same_queries: its gain on the queries that it was chosen by, which is too high.
-        p_value: of this gain, as if nothing had been chosen.
+        p_value: the p-value of this gain, without a correction for the choice.
         held_out: the gain on held-out queries of what the other queries choose.
         stability: the share of the choices by parts of the queries that fall on it.
         folds: parts of the queries.
@@ -89,8 +89,8 @@ def choose(
         baseline: its column, the first of equals.
         folds: K.
         repeats: R.
-        level: of the intervals.
-        seed: of the folds.
+        level: the confidence level of the intervals.
+        seed: the seed of the folds.
 
     Returns:
         The choice; None with fewer than two queries.
@@ -179,10 +179,10 @@ class SweepPoint:
 
     Attributes:
         parameters: a value for each dial.
-        hash: of all that its run depends on.
+        hash: the hash of all that its run depends on.
         state: ``ok``, ``empty`` (no query has a result), ``failed`` or ``not_run``.
         problem: why it is not ``ok``.
-        metrics: by metric; empty where it is not ``ok``.
+        metrics: the figures by metric; empty if it is not ``ok``.
         latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
         latency_low: the lower end of the interval of the quantile for the front; None where points
             were not timed in turn.
@@ -206,7 +206,7 @@ class Sweep(Result):
     """Settings measured point by point, and one of them chosen.
 
     Attributes:
-        name: of the sweep.
+        name: the name of the sweep.
         target: the name of the engine, fusion or command.
         target_kind: engine, fusion or command.
         search: grid or optuna.
@@ -220,13 +220,13 @@ class Sweep(Result):
             first metric is better when lower.
         space: the dials.
         points: every point; the first is the baseline, the values now.
-        quantile: of latency, for the front.
+        quantile: the quantile of latency, for the front.
         front: places of the points that no other point is at least as good as and known to be
             faster than, the fastest first; empty where points were not timed in turn.
         choice: the chosen point and its gain; None where nothing can be chosen.
-        importance: of dials, then of pairs of dials.
-        level: of the intervals.
-        seed: of folds and proposals.
+        importance: the importance of dials, then of pairs of dials.
+        level: the confidence level of the intervals.
+        seed: the seed of folds and proposals.
         repeats: the number of times that the queries were cut into folds.
         folder: the folder of runs; None if they are not kept.
         not_timed: why points were not timed in turn; empty if they were, or have no latency.

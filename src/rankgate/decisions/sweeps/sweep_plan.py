@@ -57,14 +57,15 @@ class Plan:
     """A sweep before it is run.
 
     Attributes:
-        name: of the sweep.
+        name: the name of the sweep.
         settings: the settings of the measurement.
         target: the engine, fusion or command.
         dials: the settings that are changed.
         baseline: the present values.
         setup: the steps that prepare each point.
         scorer: judgments, metrics and convention.
-        clusters: of the queries, by id: their column cluster, or near-copies by their texts.
+        clusters: the clusters of the queries, by id: their column cluster, or near-copies by their
+            texts.
     """
 
     name: str

@@ -44,7 +44,7 @@ class Proposals:
 
     Args:
         dials: the settings to change.
-        seed: of the sampler.
+        seed: the seed of the sampler.
         maximise: True if higher values are better.
         several: True to propose points before the values of others are known.
 
@@ -130,9 +130,10 @@ def sweep(
     Args:
         plan: a TOML file, or its tables as a dictionary, where ``engine``, ``queries`` and
             ``qrels`` may be a function, dictionaries or frames.
-        folder: where runs are kept; by default next to the file, and nowhere for a dictionary.
-        workers: how many points are measured at the same time; by default that of the file.
-        trials: how many points Optuna proposes; by default that of the file.
+        folder: the folder of the runs; by default next to the file, and none for a dictionary.
+        workers: the number of points that are measured at the same time; by default that of the
+            file.
+        trials: the number of points that Optuna proposes; by default that of the file.
 
     Raises:
         InputError: a file that cannot be read, with its line.

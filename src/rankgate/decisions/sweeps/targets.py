@@ -57,7 +57,7 @@ class PointRun:
         run: its rankings; None where it failed.
         problem: the reason why it failed.
         latency: quantiles in milliseconds, where the target measures them.
-        file: of the run, where there is one.
+        file: the file of the run, where there is one.
         empty: True if every query was answered, and all without results.
         unfinished: True if queries were not sent, as the engine may be down.
     """
@@ -74,7 +74,7 @@ class Target(ABC):
     """The target of a sweep.
 
     Attributes:
-        name: of the engine, fusion or command.
+        name: the name of the engine, fusion or command.
         kind: engine, fusion or command.
     """
 
@@ -133,7 +133,7 @@ class Target(ABC):
 
         Args:
             points: those with figures.
-            seed: of the order.
+            seed: the seed of the order.
         """
         return Timing()
 
@@ -303,7 +303,7 @@ class EngineTarget(Target):
     Attributes:
         configuration: the present configuration.
         queries: the queries of every point.
-        folder: of the engine's file, for keys that are paths.
+        folder: the folder of the engine's file, for keys that are paths.
         steady: True if no set-up changes the index's settings.
     """
 

@@ -206,8 +206,8 @@ def count_grade_sets(draws: int, holes: int) -> int:
 def extreme_grades(table: pl.DataFrame, top: float) -> Floats:
     """(N, 4) all against the candidate and all for it, with shared documents bad and best.
 
-    A document that both lists have has one grade in both; which of the two grades hurts more
-    depends on its ranks, so both are tried.
+    A document in both lists has one grade in both. Its ranks decide which of the two grades is
+    worse, so both are tried.
     """
     in_candidate = table["rank_candidate"].is_not_null().to_numpy()
     in_baseline = table["rank_baseline"].is_not_null().to_numpy()
@@ -310,8 +310,8 @@ def drawn_values(
         baseline: a scored system; no run is opened.
         candidate: another.
         draws: the number of random sets of grades.
-        seed: of the drawing.
-        selection: how judged documents were chosen.
+        seed: the seed of the random draws.
+        selection: the selection of the judged documents.
     """
     stage, hole_model = (
         HypotheticalScorer.from_systems(scorer, baseline, candidate),

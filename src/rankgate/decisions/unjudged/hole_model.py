@@ -82,7 +82,7 @@ def fit_relevance(features: Floats, query: Places, relevant: NDArray[np.bool_]) 
     are independent given the coefficients. Breslow and Clayton, JASA 88 (1993).
 
     Args:
-        features: (J, F) of the judged documents.
+        features: (J, F) the features of the judged documents.
         query: (J,) the index of each one's query, 0 … Q − 1.
         relevant: (J,) true if its grade is above 0.
     """
@@ -171,7 +171,7 @@ class HoleModel:
         features: (N, F) from which their relevance is predicted.
         query: (N,) the place of its query among the model's; those from Q on have no judged
             document.
-        model: of relevance; None where no document is judged.
+        model: the model of relevance; None if no document is judged.
     """
 
     table: pl.DataFrame
@@ -196,7 +196,7 @@ class HoleModel:
 
         Args:
             draws: the number of sets.
-            seed: of the drawing.
+            seed: the seed of the random draws.
             selection: the departure; "unknown" assumes each in half of the draws.
 
         Returns:

@@ -134,7 +134,7 @@ class _PooledJudgments:
         index: all judgments.
         query_ids: (T,) those queries.
         starts: (T + 1,) offsets of the judgments of each query.
-        grades: (n,) of 0 or more.
+        grades: (n,) grades of 0 or more.
         hole_starts: (T + 1,) offsets of the unjudged documents of each query.
     """
 
@@ -201,7 +201,7 @@ class _ListedDocuments:
         retrieved: (T,) number of documents in each list.
         starts: (T + 1,) offsets of the rows of each query.
         rank: (m,) from 1 on.
-        grade: (m,) of judged documents; NaN for the others.
+        grade: (m,) the grades of judged documents; NaN for the others.
         hole: (m,) their rows among the unjudged documents; -1 for judged ones.
     """
 

@@ -227,8 +227,8 @@ class _DesignCell:
         queries: (T,).
         values: (2, T, M) of both systems, NaN where undefined; those of queries with unjudged
             documents are means over drawn grades.
-        drawn: by metric the queries with unjudged documents, H of them, and (H, S) differences
-            under drawn grades.
+        drawn: the queries with unjudged documents (H of them) and (H, S) differences under drawn
+            grades, by metric.
     """
 
     base: ScoredRun

@@ -261,8 +261,8 @@ def fill(template: Any, values: JsonObject, variables: Mapping[str, str] = _NONE
 
     Args:
         template: texts, lists and tables.
-        values: by the names in double braces.
-        variables: by the names of environment variables; others stay as they are written.
+        values: the values by the names in double braces.
+        variables: the values by the names of environment variables; other texts stay unchanged.
 
     >>> fill({"size": "{{depth}}", "q": "title:{{query}}"}, {"depth": 10, "query": 'a"b'})
     {'size': 10, 'q': 'title:a"b'}

@@ -45,7 +45,7 @@ class Response:
 
     Attributes:
         data: its body.
-        status: of the reply.
+        status: the status of the reply.
     """
 
     data: bytes
@@ -57,7 +57,7 @@ class FailedRequest(Failure):
     """A failure of one request; its problem quotes the server as it is, with any secret in it.
 
     Attributes:
-        status: of the reply; 0 where none came.
+        status: the status of the reply; 0 without a reply.
         sent: True if the server may have carried out the request.
     """
 
@@ -76,7 +76,7 @@ class Transport:
 
     Args:
         url: the server, and the beginning of the path.
-        headers: of every request.
+        headers: the headers of every request.
         timeout: seconds that a whole request may take.
         threads: the number of threads that use it.
         largest: bytes of a reply, at most.
@@ -331,7 +331,7 @@ def request_json(
         transport: to the server.
         method: GET or POST.
         path: the end of the URL.
-        params: of the URL.
+        params: the parameters of the URL.
         body: the JSON to send.
         partial: a list to which the reason is added why the answer may be incomplete.
     """

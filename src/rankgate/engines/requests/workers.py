@@ -39,7 +39,7 @@ class Workers:
         """Call ``work`` in threads; all of them have ended when this returns or is interrupted.
 
         Raises:
-            Exception: what ``work`` raises.
+            Exception: the exception of ``work``.
             KeyboardInterrupt: after the requests under way ended.
         """
         end_events = [Event() for _ in range(threads)]

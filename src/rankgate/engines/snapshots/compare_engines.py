@@ -61,12 +61,13 @@ def compare_engines(
         queries: ids and texts: a file, ``{query_id: text}`` or a frame.
         outputs: the files of the baseline's run and of the candidate's; without them no run is
             written.
-        parameters: of both engines' requests: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
+        parameters: the parameters of both engines' requests: ``{"k1": 0.9}``, or as words,
+            ``["k1=0.9"]``.
         depth: the number of documents to request; by default the value in the engine's file.
         concurrency: the number of queries sent at the same time; by default the value in the
             engine's file.
         rate: queries a second, at most; by default the value in the engine's file.
-        seed: of the order, and of the resampling.
+        seed: the seed of the order, and of the resampling.
         again: ask queries again that failed before.
         force: replace an output that exists, and start again.
         to: the format of the run; by the suffix of OUTPUT without it.

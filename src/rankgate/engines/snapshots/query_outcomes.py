@@ -32,7 +32,7 @@ class Outcome:
     """The outcome of one query.
 
     Attributes:
-        query_id: of the query.
+        query_id: the id of the query.
         state: ``ok``, ``zero`` results, ``failed`` after all tries.
         started_at: UTC, of the first try.
         latencies: milliseconds of each try; the last is the answer's.
@@ -74,7 +74,7 @@ class Outcomes:
 
     Attributes:
         path: the file.
-        states: of the queries that were answered, or failed.
+        states: the states of the queries that were answered, or failed.
         down: queries that failed while the engine was down, which are sent again.
         seen: documents whose display fields are kept.
         facts: the facts that the engine gave, each time that the snapshot began or

@@ -171,7 +171,7 @@ class QuerySender:
             groups: the queries that one thread sends one after the other.
 
         Raises:
-            RankgateError: an engine cannot be connected to; what ``keep`` raises.
+            RankgateError: an engine cannot be connected to; an error of ``keep``.
             KeyboardInterrupt: after running requests were answered and kept.
         """
         remaining_groups = iter(groups)

@@ -49,7 +49,7 @@ class RunTarget:
 
     Attributes:
         path: the file.
-        format: of the run; None if it stays in memory.
+        format: the format of the run; None if it stays in memory.
     """
 
     path: Path

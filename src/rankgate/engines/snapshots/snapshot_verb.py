@@ -231,7 +231,8 @@ def snapshot(
         engine: an engine's TOML file, a declaration, or a function.
         queries: ids and texts: a file, ``{query_id: text}`` or a frame.
         output: the file of the run; in memory only without it.
-        parameters: of the engine's request: ``{"k1": 0.9}``, or as words, ``["k1=0.9"]``.
+        parameters: the parameters of the engine's request: ``{"k1": 0.9}``, or as words,
+            ``["k1=0.9"]``.
         depth: the number of documents to request; by default the value in the engine's file.
         concurrency: the number of queries sent at the same time; by default the value in the
             engine's file.

@@ -85,7 +85,7 @@ def config_command(form: str) -> None:
 def doctor_command(folder: str, team: str | None, form: str) -> None:
     """Check the installation and the project in FOLDER; report how to fix each problem.
 
-    Exits with 2 if something is wrong; what is only missing is not an error.
+    Exits with 2 if something is wrong; a missing optional program is not an error.
 
     \b
     rankgate doctor

@@ -51,11 +51,10 @@ class DoctorFinding:
 
     Attributes:
         area: installation, extras, programs, project, or team.
-        name: what it is.
-        status: whether it works, is missing (some commands would fail), is wrong (it exists
-            and fails), or is advice.
-        words: what was found.
-        mend: how to fix it; empty where nothing is to do.
+        name: its name.
+        status: works, missing (some commands would fail), wrong (it exists and fails), or advice.
+        words: the finding.
+        mend: the remedy; empty if none is needed.
     """
 
     area: str
@@ -70,7 +69,7 @@ class DoctorReport(Result):
     """The installation and the project.
 
     Attributes:
-        findings: what was looked at, area by area.
+        findings: the findings, area by area.
     """
 
     kind: ClassVar[str] = "doctor_report"
@@ -310,10 +309,10 @@ class Practice:
     """One thing that a team of some size can afford.
 
     Attributes:
-        name: what it is.
+        name: its name.
         least: the smallest team that should have it.
         seen: from the folder and its policy what speaks for it; empty if nothing does.
-        mend: how to begin.
+        mend: the first step of the remedy.
     """
 
     name: str
@@ -327,7 +326,7 @@ def check_practices(team: str, folder: Path, policy: Policy | None) -> Iterator[
 
     Args:
         team: one of `TEAMS`.
-        folder: of the project.
+        folder: the folder of the project.
         policy: its policy; None without one.
     """
     sizes = list(TEAMS)
@@ -463,7 +462,7 @@ def doctor(folder: Path, team: str | None = None) -> DoctorReport:
     """Look at the installation and at the project of a folder.
 
     Args:
-        folder: of the project.
+        folder: the folder of the project.
         team: startup, mid-sized or enterprise, to compare evaluation with what such a team can
             afford; not compared if not given.
 

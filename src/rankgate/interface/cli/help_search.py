@@ -31,8 +31,8 @@ class Entry:
 
     Attributes:
         kind: one of `_KINDS`.
-        name: what is typed, or the page.
-        line: what it is, in a sentence.
+        name: the command as typed, or the page.
+        line: a description, in a sentence.
         text: further words that are searched.
     """
 
@@ -106,7 +106,7 @@ def _section_text(kind: str, rows: list[Entry]) -> str:
 
 
 def entries(program: Program, ctx: click.Context) -> Iterator[Entry]:
-    """Everything that can be found; what cannot be loaded here has no options."""
+    """All commands and pages; a command that cannot be loaded here has no options."""
     from rankgate.interface.cli import SYNONYMS  # it loads this module
 
     options = []

@@ -43,11 +43,11 @@ class PluginDetails:
     Attributes:
         plugin: the package with its version, or the file.
         adds: the extension point, such as metric.
-        names: of the objects that it adds.
+        names: the names of the objects that it adds.
         entry: the entry point; empty for a file.
-        place: where the code is; empty where it cannot be found.
-        versions: of the extension points that it declares; empty if none.
-        status: whether it works.
+        place: the location of the code; empty if it cannot be found.
+        versions: the versions of the extension points that it declares; empty if none.
+        status: True if it works.
         problem: why it does not; empty if it does.
     """
 

@@ -48,7 +48,7 @@ class Settings:
         defaults: values by parameter.
         files: files by name.
         lines: the line of each key.
-        sections: by heading of the help the values of its options, by parameter.
+        sections: the values of its options by parameter, for each heading of the help.
     """
 
     source: str = ""

@@ -35,10 +35,10 @@ class Setting:
     """One value.
 
     Attributes:
-        name: of the value; ``@NAME`` is a file.
+        name: the name of the value; ``@NAME`` is a file.
         value: the value as text; may be empty.
         origin: the file with the line, an environment variable, or ``built in``.
-        purpose: what it is.
+        purpose: a description.
     """
 
     name: str

@@ -115,7 +115,7 @@ class Measure(_MeasureCalculation):
     """A measure with its parameters: ``nDCG@10``, ``P(rel=2)@5``.
 
     Attributes:
-        metric: what rankgate computes.
+        metric: the metric of rankgate.
     """
 
     metric: RankgateMetric

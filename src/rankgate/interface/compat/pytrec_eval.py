@@ -1,7 +1,7 @@
 """pytrec_eval, computed here: ``import rankgate.compat.pytrec_eval as pytrec_eval``.
 
-Names, arguments, results and refusals are those of pytrec_eval-terrier 0.5, which evaluates as
-trec_eval 9 does. Where that library ends the interpreter, this one raises ValueError.
+Names, arguments, results and refusals are those of pytrec_eval-terrier 0.5, which evaluates like
+trec_eval 9. If that library ends the interpreter, this one raises ValueError.
 """
 
 from __future__ import annotations

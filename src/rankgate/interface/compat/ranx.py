@@ -198,9 +198,9 @@ class Run(RanxGrades):
     """A run, with the values that `evaluate` gave it.
 
     Attributes:
-        mean_scores: by metric the mean.
-        scores: by metric and query the value.
-        std_scores: by metric the standard deviation, if requested.
+        mean_scores: the mean, by metric.
+        scores: the values by metric and query.
+        std_scores: the standard deviation by metric, if requested.
     """
 
     part = "runs"

@@ -33,8 +33,8 @@ class Significance:
 
     Attributes:
         method: ``t`` or ``randomization``.
-        samples: of the randomization.
-        seed: of its random numbers.
+        samples: the number of samples of the randomization.
+        seed: the seed of its random numbers.
     """
 
     method: str

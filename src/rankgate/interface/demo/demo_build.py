@@ -42,7 +42,7 @@ class Judgment:
 
 @dataclass(frozen=True)
 class Movie:
-    """One line of the movie set: what the ranking has at a rank of a query, and its grade."""
+    """One line of the movie set: the document at a rank of a query, and its grade."""
 
     query_id: str
     query: str
@@ -114,7 +114,7 @@ class Demo:
     """A folder in which the demo was built.
 
     Attributes:
-        folder: Where the files are.
+        folder: The folder of the files.
         documents: The number of documents harvested and indexed.
         queries: The number of queries that both engines answered.
         judgments: The number of judgments of these documents in the qrels.

@@ -60,7 +60,7 @@ _PUBLIC_NAME = re.compile(r"[^\W_]\w*")
 
 @dataclass(frozen=True)
 class Docstring:
-    """One docstring: what a search of the standard library's documentation finds.
+    """One docstring: a document of the search in the standard library's documentation.
 
     Attributes:
         doc_id: The qualified name, ``pathlib.Path.read_text``; builtins go without a module.
@@ -95,7 +95,7 @@ class _Candidate:
     Attributes:
         doc: The document under this name.
         behind: The identity of the object.
-        depth: How many ancestors the class has in which it was found.
+        depth: The number of ancestors of its class.
         alias: The object calls itself otherwise.
     """
 

@@ -92,9 +92,9 @@ class Night:
     Attributes:
         at: when.
         commit: the last change.
-        new_commit: whether it came on this day.
-        gated: whether a gate decided about it.
-        strict: whether the stricter judgments count.
+        new_commit: True if it came on this day.
+        gated: True if a gate decided about it.
+        strict: True if the stricter judgments count.
     """
 
     at: datetime
@@ -142,9 +142,9 @@ class RecordedHistory:
     """A store with the past.
 
     Attributes:
-        path: of the store.
-        evaluations: how many are recorded.
-        alerts: how many are open.
+        path: the path of the store.
+        evaluations: the number of recorded evaluations.
+        alerts: the number of open alerts.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""The extension points: what plug-ins can add, and under which entry points."""
+"""The extension points: the objects that plug-ins can add, and their entry points."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class ExtensionPoint:
     """Something that plug-ins can add.
 
     Attributes:
-        name: what is added.
+        name: the object that is added.
         group: the entry points under which a package names it.
         declared: ``module:class`` of the objects.
-        page: of the manual; empty for points without one, which may change with a release.
+        page: the page of the manual; empty for points without one, which may change with a release.
     """
 
     name: str

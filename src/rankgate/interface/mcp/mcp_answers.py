@@ -35,7 +35,7 @@ class Page:
     """The part of an answer that is returned.
 
     Attributes:
-        rows: of each table, at most.
+        rows: the rows of each table, at most.
         offset: rows of each table that earlier answers returned.
         largest: bytes of the whole answer.
     """

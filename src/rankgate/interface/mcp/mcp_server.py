@@ -34,9 +34,9 @@ def make_server(tools: Iterable[Tool], rows: int, largest: int, *, write: bool) 
 
     Args:
         tools: the verbs.
-        rows: of each table that an answer holds at most.
+        rows: the rows of each table that an answer holds at most.
         largest: bytes of an answer.
-        write: whether tools that write files are offered.
+        write: True if tools that write files are offered.
     """
     server = MCPServer("rankgate", instructions=_INSTRUCTIONS, version=version("rankgate"))
     for tool in tools:

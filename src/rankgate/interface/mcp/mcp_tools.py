@@ -200,12 +200,12 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - what TOML holds
 
 @dataclass(frozen=True)
 class Input:
-    """What an assistant states for an input of a verb.
+    """The JSON value of an assistant for an input of a verb.
 
     Attributes:
-        type: of what is stated.
-        help: what it is; empty if the verb says it.
-        read: what the verb gets.
+        type: the type of what is stated.
+        help: a description; empty if the verb has one.
+        read: the value that the verb receives.
     """
 
     type: Any
@@ -248,9 +248,9 @@ class Argument:
 
     Attributes:
         name: as an assistant states it.
-        declared: what the verb declares.
-        input: what is stated, and how it is read.
-        required: whether it must be stated.
+        declared: the declaration of the verb.
+        input: the JSON value, and its reader.
+        required: True if it must be stated.
     """
 
     name: str
@@ -260,7 +260,7 @@ class Argument:
 
     @property
     def help(self) -> str:
-        """What it is, in a sentence."""
+        """A description, in a sentence."""
         sentence = self.declared.sentence
         return self.input.help or (sentence if sentence[-1] in ".?" else f"{sentence}.")
 
@@ -283,12 +283,12 @@ class Tool:
     """One tool.
 
     Attributes:
-        name: of the tool.
+        name: the name of the tool.
         verb: the function that it calls.
-        arguments: that an assistant states.
+        arguments: the arguments that an assistant states.
         fixed: arguments of the verb that an assistant does not state.
-        folder: where the files are.
-        writes: whether it writes files.
+        folder: the folder of the files.
+        writes: True if it writes files.
     """
 
     name: str
@@ -299,7 +299,7 @@ class Tool:
     writes: bool
 
     def __call__(self, **stated: Any) -> dict[str, Any]:
-        """What the verb gives for what an assistant states."""
+        """The result of the verb for an assistant's arguments."""
         bound = inspect.signature(self.verb).bind_partial(**self.fixed)
         for argument in self.arguments:
             declared = argument.declared
@@ -310,7 +310,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What the verb does, and what the arguments are."""
+        """A description of the verb and its arguments."""
         summary = inspect.cleandoc(self.verb.__doc__ or "").partition("\n")[0]
         lines = [f"    {argument.name}: {argument.help}" for argument in self.arguments]
         return "\n".join([summary, "", "Args:", *lines])

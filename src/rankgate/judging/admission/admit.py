@@ -193,10 +193,10 @@ def admit(
             have its grades under attack and its repetitions.
         runs: systems whose order is compared; three or more.
         metrics: under which it is.
-        convention: by which they are scored.
-        demands: what the judge must show.
-        lineage: which model family the judge, the systems and the writers of queries and documents
-            come from: a TOML file with [families], or {family: [members]}; members are judge,
+        convention: the convention that scores them.
+        demands: the requirements for the judge.
+        lineage: the model family of the judge, of the systems, and of the writers of queries and
+            documents: a TOML file with [families], or {family: [members]}; members are judge,
             queries, corpus and names of runs.
         top: the best systems by people whose order is compared too (tau@k); with no more systems
             than that it adds nothing and is left out.

@@ -44,10 +44,10 @@ class JudgeGrades(ByContent):
 
     Attributes:
         judgments: its grades, or a `Collection` of them.
-        asked: the pool sent to the judge, drawn before it answered, such as that of
-            admit-plan; without it, every pair that people graded. Where it leaves out pairs that
-            people graded, the result states how many: a judge whose pairs were named after it
-            answered is measured where it is right.
+        asked: the pool sent to the judge, drawn before it answered, such as that of admit-plan; by
+            default every pair that people graded. If it leaves out pairs that people graded, the
+            result states their number: if the pairs are chosen after the answers, only the judge's
+            right answers may be measured.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
         repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
             goes with every level of the others. Shows what each adds to the variance of grades.
@@ -374,7 +374,7 @@ def _attack_row(attack: str, pairs: pl.DataFrame) -> tuple[object, ...]:
 
 
 PAIRS = "pairs"
-"""The facet of queries and documents: what a judge should distinguish."""
+"""The facet of queries and documents that a judge should distinguish."""
 
 COMPONENTS = {"source": pl.String, "levels": pl.Int64, "variance": pl.Float64, "share": pl.Float64}
 

@@ -196,7 +196,7 @@ def family_bias(
     Satterthwaite, from the variances with c. Fewer than four systems have no interval.
 
     Args:
-        tables: by metric (T, S) values of the systems by people and by the judge.
+        tables: (T, S) values of the systems by people and by the judge, by metric.
         lineage: the families.
         is_own_family: True for systems of the judge's family.
         limit: the advantage that should be found.

@@ -51,7 +51,7 @@ class SystemOrder:
         flips: pairs of systems that the judge puts the other way round.
         lost: pairs that people distinguish (paired t, 5 %) and the judge does not.
         reversed: pairs that both distinguish, the other way round.
-        pairs: of systems.
+        pairs: the number of pairs of systems.
         spearman: Spearman's rho of the systems' means; None where all means are equal.
         tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None where there
             are too few, or a resample ties all systems.
@@ -87,9 +87,9 @@ class OrderedSystems:
     Attributes:
         table: the columns of `SYSTEMS`.
         orders: one a metric; empty with fewer than three systems.
-        convention: by which they were scored; None without runs.
-        names: of the systems.
-        values: by metric (T, S) values by people and by the judge, NaN where undefined.
+        convention: the convention that scored them; None without runs.
+        names: the names of the systems.
+        values: (T, S) values by people and by the judge, by metric; NaN where undefined.
         cautions: sentences about runs and the judgments.
     """
 

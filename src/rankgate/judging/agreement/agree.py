@@ -76,9 +76,9 @@ class RaterAgreement(Result):
 
     Attributes:
         found: every figure.
-        alarms: what looks wrong, the gravest first.
-        effect: what raters do to a comparison; None where no runs were given.
-        resamples, seed: of intervals that an earlier version took from resampled queries; now 0.
+        alarms: the problems, the most severe first.
+        effect: the effect of raters on a comparison; None without runs.
+        resamples, seed: the resamples and seed of intervals in an earlier version; now 0.
     """
 
     kind: ClassVar[str] = "agreement"

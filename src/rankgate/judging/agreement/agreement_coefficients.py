@@ -61,17 +61,17 @@ class Agreements:
     """Agreement of the last ratings of each rater.
 
     Attributes:
-        name: of the ratings.
+        name: the name of the ratings.
         counts: ratings, raters, pairs, overlap (pairs with two grades or more), cannot_tell,
             corrected, ties (pairs of the overlap without a majority), queries (with such a pair),
             outside (ratings that the scale does not have, in none of the figures).
         grades: ``grade``, ``ratings``, ``share`` (prevalence), ``agreement`` (of the pairs of
             ratings in which one has the grade, the share in which both have it: specific
             agreement, Fleiss 1981).
-        coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
-            take the chance of agreement from all grades, as their authors do. Intervals leave
-            out one query at a time, as grades of one query are not independent; with fewer than 15
-            there is none.
+        coefficients: the coefficients by name, over the pairs with ratings of two raters or more;
+            kappas and Gwet's take the chance of agreement from all grades, as their authors do.
+            Intervals leave out one query at a time, as grades of one query are not independent;
+            with fewer than 15 there is none.
         raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
             the grade minus the mean of the others') with ``bias_low`` and ``bias_high``,
             ``agreement`` (share of the other ratings of the same pair that are equal),

@@ -39,7 +39,7 @@ class RatedPairs:
     """The last rating of each rater on each pair. I pairs, R raters, K grades, Q queries.
 
     Attributes:
-        name: of the ratings.
+        name: the name of the ratings.
         last: every last rating, with or without a grade; grades outside the scale are left out.
         given: those with a grade.
         outside: ``rater``, ``grade``, ``ratings``: grades that the scale does not have.
@@ -78,7 +78,7 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
     """The ratings as arrays.
 
     Args:
-        ratings: of single raters; the last rating of each rater on a pair counts.
+        ratings: the ratings of single raters; the last rating of each rater on a pair counts.
         scale: the grades that were possible; without it, that of the ratings. Grades that it
             does not have are left out and counted: one of them would change every coefficient
             that depends on the range of the grades.
@@ -145,7 +145,7 @@ class RaterCheck:
     Attributes:
         rater: the name.
         overlap: pairs that another rater graded too.
-        queries: that these pairs are of; of one query, the number of pairs.
+        queries: the number of queries of these pairs; with one query, the number of pairs.
         kappa: Cohen's kappa, linear weights, of the rater's grades against those of the others.
         others: the same among the others, without the rater; NaN where they share no pair.
         behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
@@ -166,11 +166,12 @@ class RaterCheck:
 def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCheck, ...]:
     """Each rater with a pair in common with another, against all others.
 
-    Intervals leave out one query at a time; where all ratings are of one query, one pair.
+    Intervals leave out one query at a time; one pair, if all ratings are of one query.
 
     Args:
         pairs: the ratings.
-        level: of the intervals; without it 1 − 5 %/raters, so that all hold together (Bonferroni).
+        level: the confidence level of the intervals; by default 1 − 5 %/raters, so that all hold
+            together (Bonferroni).
     """
     counts = pairs.sheet.counts
     raters_per_pair = counts.sum(axis=1)
@@ -251,7 +252,7 @@ def _reversal_chance(
         agreement_by_grade: (n, K) the agreement of each grade with the others, for each pair.
         rater_grades: (n,) the rater's grades, by number.
         queries: (n,) the query of each pair.
-        level: that the chance is compared with: fewer than 20 permutations beyond it show little.
+        level: the level of the test; fewer than 20 permutations beyond it are weak evidence.
     """
     n = len(rater_grades)
     order = np.argsort(queries, kind="stable")

@@ -54,7 +54,7 @@ class RedrawnGrades:
         grades: (n,) the grades of these ratings.
         begins: (n,) the index of the first grade of each rating's pair.
         sizes: (n,) the number of grades of each rating's pair.
-        others: by grade, the grades of other raters on the same pairs.
+        others: the grades of other raters on the same pairs, by grade.
     """
 
     ratings: Ratings

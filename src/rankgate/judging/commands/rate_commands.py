@@ -163,9 +163,9 @@ class PastedText:
 class Keyboard:
     """Standard input, key by key; as a context manager it sets the terminal up and back.
 
-    At a terminal, pasted text is marked by the terminal itself (bracketed paste, as xterm and
-    most others have it); where it is not, several characters at once are taken for pasted text.
-    Anything else than a terminal, such as a pipe, gives its characters one by one.
+    Terminals mark pasted text (bracketed paste, as in xterm and most others). Without these marks,
+    several characters at once are taken as pasted text. Other input, such as a pipe, gives its
+    characters one by one.
     """
 
     def __init__(self) -> None:

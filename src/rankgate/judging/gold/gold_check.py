@@ -139,8 +139,8 @@ def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataF
 
     Args:
         gold: the judgments.
-        pairs: How many are drawn; all where there are fewer.
-        seed: of the draw.
+        pairs: The number of drawn pairs; all if there are fewer.
+        seed: the seed of the draw.
 
     Returns:
         ``query_id`` and ``doc_id`` in random order: a pool.
@@ -181,10 +181,10 @@ def check_gold(
 
     Args:
         gold: the labels.
-        ratings: by two raters or more, blind; a rater's last grade of a pair counts.
+        ratings: ratings by two raters or more, blind; a rater's last grade of a pair counts.
         runs: systems whose means are computed with the wrong labels replaced, too.
-        metrics: of these means.
-        convention: by which they are computed.
+        metrics: the metrics of these means.
+        convention: the convention of the metrics.
         majority: The share of a pair's raters that must give the same grade, more than half.
         fewest: Ratings that a pair needs to be decided.
 

@@ -82,7 +82,7 @@ class JobRun:
 
     Args:
         store: an open store.
-        number: of the job.
+        number: the number of the job.
         key_from: the environment variable of the key; it is kept nowhere.
 
     Raises:
@@ -140,9 +140,9 @@ class JobRun:
         Each pair that is in the store is reported.
 
         Raises:
-            UsageError: it makes no sense to go on, with the endpoint's message; what was
-                answered is in the store.
-            KeyboardInterrupt: as Python raises it; what was answered is in the store.
+            UsageError: the endpoint refuses to continue, with its message; earlier answers are in
+                the store.
+            KeyboardInterrupt: as Python raises it; earlier answers are in the store.
         """
         work = self._work()
         try:
@@ -339,15 +339,15 @@ def _task_number(ask: JudgeRequest) -> int:
 def rate_batch(
     stored: StoredProject, batch: str, judge: Judge, review: Review | None = None
 ) -> JobRun:
-    """The work of a model on a batch; what it answered before is not asked again.
+    """The work of a model on a batch; answered tasks are not requested again.
 
-    A job that ended early goes on, with the limits given now; what it spent counts.
+    A job that ended early continues with the limits given now, which include its earlier costs.
 
     Args:
         stored: an open project.
         batch: its name.
         judge: the model, and how it is asked.
-        review: what people look at.
+        review: the answers that people review.
 
     Raises:
         UsageError: no such batch; another process works on it; no key, no scale, no template;

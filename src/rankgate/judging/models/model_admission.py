@@ -49,8 +49,8 @@ def admit_model(
         store: an open store.
         project: the project of the ratings.
         rater: the number of the model.
-        demands: what it must show.
-        rule: how several people's grades become one.
+        demands: the requirements for the judge.
+        rule: the rule that makes one grade of several people's grades.
         with_runs: also compare the order of the project's runs.
         user: who asks.
 

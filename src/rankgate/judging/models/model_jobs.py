@@ -201,12 +201,12 @@ def add_job(
     """Add a job that waits for a process.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         project: the project of the tasks.
         judge: the model.
-        numbers: of tasks.
-        name: what it rates, for people.
-        review: what people look at.
+        numbers: the numbers of tasks.
+        name: the name of the job, for people.
+        review: the answers that people review.
         endpoint: the server's name of the endpoint; None for the command line.
         created_by: a user.
 
@@ -256,10 +256,10 @@ def tasks_to_depth(
     """The tasks of what runs rank first; pairs that are in no batch get one for models alone.
 
     Args:
-        connection: of a store, to write.
-        blobs: of the store.
+        connection: a connection to a store, for writing.
+        blobs: the blobs of the store.
         project: the project of the runs.
-        names: of runs.
+        names: the names of runs.
         depth: documents of each list; those of archived queries are left out.
         batch: the name of the new batch; people are not asked there.
         rater: a model; the pairs that it has rated are left out.

@@ -50,12 +50,12 @@ class Endpoint:
     """An endpoint that projects may use; its address and its key are not theirs to choose.
 
     Attributes:
-        name: what projects call it.
+        name: the name in projects.
         url: the address.
         protocol: the protocol of its requests.
         key_from: the environment variable with its key.
         models: those that may be used; empty is any.
-        prices: by model, of a million tokens.
+        prices: the prices of a million tokens, by model.
         concurrency: requests at the same time, at most.
     """
 
@@ -220,7 +220,7 @@ class ModelQueue:
 
     Attributes:
         store: an open store.
-        endpoints: that may be asked, by name.
+        endpoints: the endpoints that may be used, by name.
         threads: jobs at the same time.
         seconds: between two looks.
     """

@@ -39,9 +39,9 @@ class PoolOrder:
     """An order of a pool's documents.
 
     Attributes:
-        name: how it is called.
-        title: what comes first, in words.
-        source: where it comes from.
+        name: its name.
+        title: the order, in words.
+        source: the publication.
         place: from the lists, the pool of `pool_lists`, the systems in order, known grades and the
             smallest relevant grade to the pool with a column ``key``, the smaller the earlier.
     """
@@ -269,7 +269,7 @@ def pool(
 
     Args:
         runs: paths, frames, dicts of dicts.
-        design: how documents and queries are drawn, and what is judged first.
+        design: the sampling of documents and queries, and the order of judging.
         collection: existing judgments, or a `Collection` of them: their documents are left out,
             and guide move-to-front and influence.
         convention: its rules break ties of scores.

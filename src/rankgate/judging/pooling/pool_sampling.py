@@ -73,7 +73,7 @@ def sample_pool(
     Args:
         pool: with ``best_rank``; documents beyond the last stratum are in neither part.
         strata: the last rank of each with its rate.
-        seed: of the drawing.
+        seed: the seed of the random draws.
 
     Returns:
         the sample with ``stratum`` and ``inclusion``, and the rest of the pool.
@@ -115,13 +115,13 @@ def sample_queries(
 
     Args:
         queries: all of them.
-        count: how many to draw.
+        count: the number to draw.
         kind: ``random``: each with the same probability; ``stratified``: as many of the head, the
             torso and the tail, which have a third of the traffic each; ``pps``: with probabilities
             proportional to size, by a systematic draw through the queries in random order (Madow
             1949).
         sizes: the frequency of each query; needed by all but ``random``.
-        seed: of the drawing.
+        seed: the seed of the random draws.
 
     Returns:
         ``query_id``, ``query_inclusion`` (the probability of being drawn), ``query_stratum``
@@ -249,13 +249,13 @@ class PoolDesign:
 
     Attributes:
         depth: The depth of the pool: how many documents of each list; with strata, their last rank.
-        order: What is judged first: rank, disagreement, move-to-front or influence.
+        order: The order of judging: rank, disagreement, move-to-front or influence.
         metric: The metric for ``order`` influence, which compares the first two runs.
         rel: The smallest relevant grade, for move-to-front.
         strata: Draw a sample: 10:1,50:0.3 takes all of the first ten ranks and 30 % of the others
             down to rank 50. Each document has its probability in the column inclusion.
         queries: Sample this many queries.
-        query_sampling: How to sample queries: random, stratified by head, torso and tail, or in
+        query_sampling: The sampling of queries: random, stratified by head, torso and tail, or in
             proportion to frequency (pps).
         sizes: A table of query_id and frequency (or count, size, weight), for --query-sampling
             stratified and pps.

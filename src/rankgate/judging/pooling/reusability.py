@@ -106,9 +106,9 @@ def reusability(
     are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). The losses estimate what a new
     system that was never pooled may lose by these judgments.
 
-    Both means are over the same queries. A query that loses all its judgments stays, as one
-    without a relevant document; where the convention leaves such queries out, both means do. A
-    notice states how many queries lose all their relevant documents.
+    Both means are over the same queries. A query that loses all its judgments stays, as one without
+    a relevant document; if the convention leaves such queries out, both means do. A notice has the
+    number of queries that lose all their relevant documents.
 
     Args:
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.

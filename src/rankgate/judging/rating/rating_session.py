@@ -43,7 +43,7 @@ class Session:
     """The rated and the remaining pairs of one rater.
 
     Attributes:
-        journal: where every rating goes, on disk before the method returns.
+        journal: the journal of every rating, on disk before the method returns.
         rater: who rates.
         grades: the grades that are possible, lowest first.
         guideline: the version that the rater follows.
@@ -202,7 +202,7 @@ class Screen:
     """The screen of a rater: one pair with its grades.
 
     Attributes:
-        query_id, doc_id: of the pair.
+        query_id, doc_id: the ids of the pair.
         query, document: their texts by name.
         done, total: pairs rated, and in all.
         grades: the key of each grade, with the grade and its label.
@@ -221,7 +221,7 @@ class Rating(Session, Closing):
     """Rate a pool, one pair after another; no acknowledged rating is ever lost.
 
     Args:
-        pool: what to judge.
+        pool: the pairs to judge.
         path: the file of ratings (JSON lines, only added to); work goes on where it ends.
         rater: who rates.
         scale: the grades that are possible.
@@ -229,8 +229,8 @@ class Rating(Session, Closing):
         documents: fields of the documents.
         guideline: the version that the rater follows.
         batch: only this batch of the pool.
-        seed: of the order, which does not reveal systems and ranks; each rater has one of their
-            own.
+        seed: the seed of the order, which does not reveal systems and ranks; each rater has one of
+            their own.
 
     Raises:
         InputError: files that cannot be read, a document without text.
@@ -330,7 +330,7 @@ def render(result: Screen, width: int = WIDTH, page: int = 0) -> str:
     """The query, one part of the document, and the keys.
 
     Args:
-        result: what the rater sees.
+        result: the view of the rater.
         width: columns.
         page: the part of the document's long fields, from 0; after the last one comes the first.
     """

@@ -23,9 +23,9 @@ class Task:
     """One pair to be rated.
 
     Attributes:
-        query_id: of the pair.
-        doc_id: of the pair.
-        query: what is known of the query by name, its ``text`` first.
+        query_id: the query of the pair.
+        doc_id: the document of the pair.
+        query: the fields of the query by name, its ``text`` first.
         document: the document's fields by name.
     """
 
@@ -52,7 +52,7 @@ def tasks_from_tables(
         pool: ``query_id`` and ``doc_id``, in order.
         queries: ``query_id`` and texts.
         documents: ``doc_id`` and fields, or those of each query with ``query_id`` too.
-        label: what errors call the documents.
+        label: the name of the documents in errors.
 
     Raises:
         InputError: texts are given, and one of a document of the pool is missing; or appears
@@ -134,7 +134,7 @@ def read_tasks(
     """The pairs of a table with their texts.
 
     Args:
-        table: of ``pool_of``.
+        table: the table of ``pool_of``.
         queries: texts of the queries: query_id and text, in any format.
         documents: fields of the documents: doc_id, title and others, in any format.
 
@@ -154,7 +154,7 @@ def read_texts(source: str | Path | pl.DataFrame, kind: str) -> pl.DataFrame:
     """The texts of queries, or the fields of documents, of a file or frame.
 
     Args:
-        source: where they are, in any format.
+        source: the source of the documents, in any format.
         kind: ``queries`` or ``documents``.
 
     Raises:

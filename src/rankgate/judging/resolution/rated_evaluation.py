@@ -40,7 +40,7 @@ class RatedPart:
     """The metrics whose judgments were made in one way, and their values.
 
     Attributes:
-        scale: that the metrics are on; None is the ratings' own.
+        scale: the scale of the metrics; None is the ratings' own.
         made_by: rule, parameters and transformer, as recorded in the judgments.
         evaluation: the values.
     """
@@ -129,8 +129,8 @@ class ToolRule:
     """The rule by which a tool makes judgments of ratings for one metric.
 
     Attributes:
-        scale: that the metric is on; None is the ratings' own.
-        rule: how several grades become one, as ``resolve`` has it.
+        scale: the scale of the metric; None is the ratings' own.
+        rule: the rule that makes one grade of several, as in ``resolve``.
     """
 
     scale: str | None
@@ -212,8 +212,8 @@ def from_ratings(
             the place of judgments.
         runs: as ``evaluate`` takes them.
         metrics: names or metrics.
-        how: a convention whose tool has a way, ``searchtweak`` or ``quepid``.
-        scale: that raters graded on; without it, that of the ratings.
+        how: a convention of a tool that averages over raters, ``searchtweak`` or ``quepid``.
+        scale: the scale of the raters; by default that of the ratings.
         bounds: as of ``evaluate``.
 
     Raises:

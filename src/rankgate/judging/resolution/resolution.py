@@ -46,9 +46,9 @@ class ResolveRule(Declared):
     """A rule that makes one grade of several ratings.
 
     Attributes:
-        name: how it is called.
-        title: what it does, in a sentence.
-        source: where it comes from.
+        name: its name.
+        title: a description, in a sentence.
+        source: the publication.
         resolve: from the last ratings with a grade (``query_id``, ``doc_id``, ``rater``, ``grade``,
             ``at``, ``row``, in the order given) to one row a pair: ``grade``, null where it stays
             unresolved, and ``why``, null where it is resolved. Its keyword-only arguments are the
@@ -280,7 +280,7 @@ class ResolvedJudgments(Result):
     """Judgments made of ratings: at most one grade per query and document, by a stated rule.
 
     Attributes:
-        name: of the ratings.
+        name: the name of the ratings.
         qrels: the judgments, ready for ``evaluate``; None where no pair was resolved.
         unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
             judgment; they can be given out again as a pool.
@@ -400,11 +400,11 @@ def resolve_ratings(
     Args:
         ratings: single raters' grades.
         rule: its name in ``RULES``.
-        parameters: of the rule.
-        transformer: what grades become before they are aggregated.
+        parameters: the parameters of the rule.
+        transformer: the mapping of grades before they are aggregated.
         scale: grades outside it are refused; without it, that of the ratings, if they have one,
             where no transformer maps every grade.
-        slots: how many grades a pair takes, the first ones.
+        slots: the number of grades that count for a pair, the first ones.
 
     Raises:
         UsageError: an unknown rule or parameter, no slots.

@@ -69,8 +69,8 @@ def resolve(
     Args:
         ratings: a path (``-`` is standard input), a frame with ``query_id``, ``doc_id``,
             ``rater`` and ``grade``, or ratings.
-        rule: how several grades become one: majority, mean, median, top-three, unanimous,
-            latest, adjudicated or dawid-skene.
+        rule: the rule that makes one grade of several: majority, mean, median, top-three,
+            unanimous, latest, adjudicated or dawid-skene.
         parameters: the rule's parameters, as a mapping or as a list: ``["adjudicator=ann"]``.
         transform: a mapping of grades before they are combined: a name such as
             ``graded-to-binary``, a file with one ``from: to`` per line, or a transformer.

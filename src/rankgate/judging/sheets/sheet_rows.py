@@ -101,7 +101,7 @@ def read_filled_sheets(
         sheets: their cells.
         scale: the grades that are possible; without it, the one that the sheets name.
         rater: who filled them, where they do not name one.
-        pool: what was to be rated; other pairs are refused.
+        pool: the pairs that were to be rated; other pairs are refused.
 
     Raises:
         InputError: a missing column, ids that a program changed, a document that is not in the

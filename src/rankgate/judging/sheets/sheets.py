@@ -89,9 +89,9 @@ def assign_documents(
     Args:
         pool: ``query_id``, ``doc_id``, ``batch``.
         raters: their names.
-        per_document: how many of them rate each document.
+        per_document: the number of raters of each document.
         overlap: the share of documents that one more rater gets, to measure agreement.
-        seed: of who gets what, and of each rater's own order.
+        seed: the seed of who gets what, and of each rater's own order.
 
     Raises:
         UsageError: raters that are named twice, or too few of them.
@@ -140,10 +140,10 @@ class Sheets(Result):
     """Sheets that were made.
 
     Attributes:
-        tables: of each rater, the head and the rows.
+        tables: the header and the rows of each rater's table.
         scale: the grades that are possible, in words.
         doubled: documents that two raters or more have.
-        seed: of who has what, in which order.
+        seed: the seed of who has what, in which order.
     """
 
     kind: ClassVar[str] = "sheets"
@@ -214,16 +214,16 @@ def sheets(
     """Create rating sheets from a pool: one for each rater, blind, each in its own random order.
 
     Args:
-        pool: what to judge.
+        pool: the pairs to judge.
         raters: their names.
         scale: the rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or
             a list such as 0,1,10,100.
-        per_document: how many raters each document gets.
+        per_document: the number of raters of each document.
         overlap: the share of documents with one more rater, to measure agreement.
         queries: texts of the queries: query_id and text, in any format.
         documents: fields of the documents: doc_id, title and others, in any format.
         guideline: the version of the guideline that raters follow; kept with each rating.
-        seed: of who gets what, in which order.
+        seed: the seed of who gets what, in which order.
         show: ratings of others, whose grades and comments the sheets show; for an adjudicator.
             Without it sheets are blind.
 
@@ -300,7 +300,7 @@ class CollectedRatings(Result):
 
     Attributes:
         ratings: query_id, doc_id, rater, grade, reason, comment, guideline; a row a filled row.
-        notes: what was left empty.
+        notes: the cells that were left empty.
     """
 
     kind: ClassVar[str] = "collected"

@@ -44,7 +44,7 @@ class ImportedFile:
     """A file that was read.
 
     Attributes:
-        contents: what it holds for a store.
+        contents: the data for a store.
         label: the file.
         form: the name of its format.
         reason: the reason for this format.
@@ -72,7 +72,7 @@ def read_incoming(
         source: a path; ``NAME:PATH`` names the format.
         from_: the name of the format; found by looking into the file if not given.
         columns: the columns of a sheet that have no usual name, as of `column_map`.
-        transform: what grades become on the project's scale, as of `find_transformer`.
+        transform: the mapping of grades to the project's scale, as in `find_transformer`.
         final: the rater, or the column of grades, whose grades are final words.
 
     Raises:
@@ -156,13 +156,13 @@ def add_contents(
     """Add what a file holds to a project. The same file twice changes nothing.
 
     Args:
-        connection: of a store, to write.
-        blobs: of the store.
+        connection: a connection to a store, for writing.
+        blobs: the blobs of the store.
         project: its number.
         incoming: the file.
         batch: a batch to which pairs without a rating are added; it is made if there is none.
         created_by: a user.
-        target: what the report calls the store.
+        target: the name of the store in the report.
 
     Raises:
         InputError: grades that are not on the project's scale.
@@ -283,8 +283,8 @@ def import_file(
         from_: the name of the format; found by looking into the file if not given.
         columns: the columns of a sheet that have no usual name, as in query=term,doc=sku; grades
             of several raters side by side are grade=ann+bob or grade=rater_*.
-        transform: what grades become on the project's scale: graded-to-binary and its like, a file
-            with one 'from: to' a line, or '1: 0; 2: 1'.
+        transform: the mapping of grades to the project's scale: a name such as graded-to-binary, a
+            file with one 'from: to' per line, or '1: 0; 2: 1'.
         final: the grades of this rater, or of this column of grades, replace those of others.
         batch: add the unrated pairs to this batch; it is made if there is none.
         dry_run: only report; the store stays as it is.

@@ -18,7 +18,7 @@ class RemoteRating(Closing):
     """Rate the tasks of a batch as the user of the token; each rating is sent at once.
 
     Args:
-        project: of a server.
+        project: the project of a server.
         batch: its name.
 
     Raises:

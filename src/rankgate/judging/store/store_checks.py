@@ -125,7 +125,7 @@ class StoreHashes(Result):
         store: its address, without a password.
         tables: each with its hash.
         restored_from: the backup that was restored for a drill; empty if it is the store itself.
-        problems: of the restored store; empty if there are no problems.
+        problems: the problems of the restored store; empty if there are none.
     """
 
     kind: ClassVar[str] = "store_hashes"
@@ -155,9 +155,9 @@ def drill(
     """Restore a backup into a new store, compare the hash of every table, and check the new store.
 
     Args:
-        url: of the store that is backed up first, if no backup is given.
+        url: the url of the store that is backed up first, if no backup is given.
         path: a backup.
-        into: where the new store is made; by default a temporary SQLite file, deleted at the end.
+        into: the URL of the new store; by default a temporary SQLite file, deleted at the end.
         blobs: its place for blobs, as of `Store.create`.
 
     Raises:

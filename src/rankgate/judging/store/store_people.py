@@ -31,8 +31,8 @@ class StoreListing(Result):
 
     Attributes:
         store: its address, without a password.
-        what: what is listed, such as ``users``.
-        rows: by column.
+        what: the kind of rows, such as ``users``.
+        rows: the rows by column.
     """
 
     kind: ClassVar[str] = "store_listing"

@@ -44,16 +44,16 @@ class Judgments:
     """A set of judgments in figures.
 
     Attributes:
-        name: of the set.
+        name: the name of the set.
         queries: with judgments.
         unjudged: queries without judgments that a file names.
         judgments: pairs with a grade.
         documents: different ones.
         per_query: judgments of a query.
-        grades: how often each was given, the lowest first.
+        grades: the number of each grade, the lowest first.
         without_positive: queries without a document of a positive grade.
         scale: the lowest and highest grade that were possible, if it is known.
-        sha256: of the canonical table, the same in any format.
+        sha256: the SHA-256 of the canonical table, the same in any format.
     """
 
     name: str
@@ -80,8 +80,8 @@ class RunSummary:
         documents: different ones.
         per_query: documents of a query.
         tied: rows with the score of the row above, in the order of scores.
-        lowest, highest: of the scores.
-        sha256: of the canonical table, the same in any format.
+        lowest, highest: the lowest and highest score.
+        sha256: the SHA-256 of the canonical table, the same in any format.
     """
 
     name: str
@@ -265,11 +265,12 @@ class Description:
         file: its name.
         format: the format it was read as, with the ``reason``.
         bytes: its size as it is stored.
-        sha256: of its bytes as they are stored; empty for what is in memory.
-        judgments, runs, ratings: what it holds.
-        queries, documents, values: how many rows of these it holds, None where it has no such.
-        notes: what the reader did or found.
-        tables: of a collection, the tables besides its judgments.
+        sha256: the SHA-256 of its bytes as they are stored; empty for what is in memory.
+        judgments, runs, ratings: the judgments, runs and ratings in it.
+        queries, documents, values: the numbers of rows of these kinds; None for a kind that it does
+            not have.
+        notes: notes of the reader.
+        tables: the tables of a collection besides its judgments.
     """
 
     file: str
@@ -293,7 +294,7 @@ class SharedIds:
 
     Attributes:
         first, second: the files.
-        queries: of the first, of the second, of both.
+        queries: the queries of the first, of the second, of both.
         queries: numbers of the first, of the second, of both.
     """
 
@@ -309,7 +310,7 @@ class JudgedDepth:
 
     Attributes:
         qrels, run: the names.
-        cutoff: how deep was looked.
+        cutoff: the depth of the description.
         judged: the mean share of judged documents among the first ``cutoff``; None where no
             query is in both.
         queries: those that are in both.

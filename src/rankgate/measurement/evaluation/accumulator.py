@@ -79,11 +79,11 @@ class BatchTotals:
     """Totals of all batches so far.
 
     Attributes:
-        counts: by name, as of `Counts`.
-        means: by metric of rankings its exact sum, and how many queries have a hit.
-        judged_at: by cutoff the share of judged documents.
-        lists: by metric of lists, in their order; None before the first batch.
-        cautions: what the reader should know of the judgments and the run.
+        counts: the counts by name, as in `Counts`.
+        means: the exact sum and the number of queries with a hit, by metric of rankings.
+        judged_at: the share of judged documents, by cutoff.
+        lists: the metrics of lists by label, in their order; None before the first batch.
+        cautions: warnings about the judgments and the run.
     """
 
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMMED_COUNTS, 0))
@@ -226,7 +226,7 @@ class Accumulator:
         """Copy the accumulator with more items in `catalogue`, before any batch.
 
         Args:
-            ids: of the items, such as those of `unknown_items`.
+            ids: the ids of the items, such as those of `unknown_items`.
         """
         assert self._catalogue is not None
         accumulator = copy(self)

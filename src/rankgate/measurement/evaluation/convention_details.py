@@ -36,8 +36,8 @@ class AxisChoice:
         axis: its name: ``ties``; ``nDCG.gain`` of a metric's parameter; ``RR@.ties`` where a
             single metric is treated otherwise.
         value: the choice, as words.
-        usual: whether it is the default of conventions.
-        about: what the axis decides.
+        usual: True if it is the default of conventions.
+        about: the decision that the axis stands for.
     """
 
     axis: str
@@ -52,15 +52,15 @@ class ConventionDetails(Result):
 
     Attributes:
         name: the tool, or the user's own name.
-        title: what it reproduces.
-        source: where the choices can be read or were measured.
+        title: the tool or rule that it reproduces.
+        source: the source or measurement of its choices.
         versions: versions of the tool that the choices were checked against; empty where there is
             no tool.
-        defects: what the tool does besides that is not reproduced.
-        hash: of the choices.
+        defects: the behaviour of the tool that is not reproduced.
+        hash: the hash of the choices.
         choices: every axis.
         parameters: the parameters of metrics that it binds.
-        special: what it chooses otherwise for single metrics.
+        special: its different choices for single metrics.
         spellings: the tool's own names of metrics, and what they are here.
     """
 
@@ -225,10 +225,10 @@ class AxisDetails:
 
     Attributes:
         name: as ``--override`` takes it.
-        about: what it decides.
-        takes: what it may be.
+        about: the decision that it makes.
+        takes: its possible values.
         default: its value in a convention that does not set it.
-        each: whether it can be set for single metrics.
+        each: True if it can be set for single metrics.
         chosen: the names of the conventions by choice.
     """
 

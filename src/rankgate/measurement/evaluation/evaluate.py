@@ -52,7 +52,7 @@ class FromRuns:
     """Judgments and runs that scores were made from.
 
     Attributes:
-        collection: what runs were measured against.
+        collection: the collection that runs are measured against.
         runs: under their names.
         metrics: names or metrics.
         convention: the convention of the numbers.

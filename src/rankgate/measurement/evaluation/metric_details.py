@@ -40,7 +40,7 @@ class ParameterDetails:
     Attributes:
         name: as it is written in parentheses.
         default: its default value, None if required or none.
-        required: whether the metric needs it.
+        required: True if the metric needs it.
         kind: ``choice``, ``gain`` (a choice or a map), ``int``, ``float``, ``bool`` or ``any``.
         choices: the words it may be.
         low: the least number it may be, None where there is no bound.
@@ -75,23 +75,23 @@ class MetricDetails(Result):
 
     Attributes:
         name: the canonical name.
-        title: what it measures, in one sentence.
+        title: a description of the measured quality, in one sentence.
         formula: its definition.
         parameters: in the order of writing.
         at: the parameter that ``@`` binds, None where nothing is after it.
         low: the least value, None where there is no bound.
         high: the greatest value.
         higher_is_better: the direction of improvement.
-        aggregate: how queries become one number: ``mean``, ``sum``, ``geometric`` or
+        aggregate: the method that makes one number of queries: ``mean``, ``sum``, ``geometric`` or
             ``weighted``.
         aliases: other names.
         trec: the names that trec_eval gives it.
         source: the paper or tool that defines it.
-        sees: what can change its value.
-        blind_to: what cannot.
-        conventions: by named convention the parameters it binds and its kinds of empty; for
-            metrics on lists, those that have them, what they bind and what they call it.
-        needs: what it needs besides judgments and runs, in words.
+        sees: the data that can change its value.
+        blind_to: the data that cannot change its value.
+        conventions: the parameters that each named convention binds and its kinds of empty; for
+            metrics on lists, the conventions that have them, with their bindings and names.
+        needs: the data that it needs besides judgments and runs, in words.
     """
 
     kind: ClassVar[str] = "metric"

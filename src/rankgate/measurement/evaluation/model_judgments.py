@@ -54,10 +54,10 @@ class ModelSaw:
     Attributes:
         label: none, unknown, or the name of the judgments that it saw.
         query_ids: the queries of these judgments.
-        left_out: how many queries of the model were left out because of them.
+        left_out: the number of the model's queries that were left out because of them.
         agreement: Cohen's kappa of the model's grades with people's; None where it is undefined.
-        difference: how the model's grades of judged queries differ from those of the others, by
-            more than chance; empty where they do not.
+        difference: the difference of the model's grades on judged queries from those on the others,
+            if larger than chance; else empty.
     """
 
     label: str = UNKNOWN
@@ -174,7 +174,7 @@ class ModelSaw:
         Args:
             judged: queries that people judged.
             models: the systems by the model's judgments.
-            sample: how queries were drawn.
+            sample: the sample design of the queries.
         """
         names, grades = _grades_by_query([system.lists for system in models])
         in_sample = np.isin(names, list(judged))
@@ -255,7 +255,7 @@ class ModelJudgments:
     """A model's judgments, read, with those that it saw.
 
     Attributes:
-        judgments: of all queries; those that the model saw judgments of are left out.
+        judgments: the judgments of all queries; those that the model saw judgments of are left out.
         saw: people's judgments that it saw.
     """
 
@@ -287,13 +287,14 @@ class ModelScores:
     """Systems by people's judgments and by a model's.
 
     Attributes:
-        scorer: of people's judgments of the queries that the model did not see.
-        model_scorer: of the model's.
-        systems: by people's; where they judged a part of the documents, with estimated values.
+        scorer: the scorer of people's judgments of the queries that the model did not see.
+        model_scorer: the scorer of the model's judgments.
+        systems: the scored systems by people's judgments; with estimated values if people judged a
+            part of the documents.
         models: the same systems by the model's.
-        saw: what the model saw, with its agreement with people.
-        parts: what the drawn documents add to the values of each system, as
-            ``drawn_documents.PARTS``; empty where people judged whole queries.
+        saw: the data that the model saw, with its agreement with people.
+        parts: the contributions of drawn documents to the values of each system, as
+            ``drawn_documents.PARTS``; empty if people judged whole queries.
     """
 
     scorer: Scorer
@@ -316,7 +317,7 @@ def score_by_model(
     Queries whose judgments the model saw are left out on both sides.
 
     Args:
-        scorer: of people's judgments.
+        scorer: the scorer of people's judgments.
         predicted: the model's, of all queries.
         sample: the design of the sample that people judged.
         systems: the baseline and the candidates, by people's judgments.

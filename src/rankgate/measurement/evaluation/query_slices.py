@@ -119,7 +119,7 @@ def with_states(
     """The scores with the number of judged queries in each state, also of those left out.
 
     Args:
-        scores: of a run.
+        scores: the scores of a run.
         queries: the run's data on queries, with ``state`` where it is known.
         judged: the ids of judged queries.
     """

@@ -115,7 +115,7 @@ def measure_run(
 
     Args:
         judgments: the judgments that the run is measured against.
-        run: by ids or by numbers.
+        run: a run by ids or by numbers.
         plan: the plan.
         train: the training data whose items are removed from the rankings.
         strict: True if missing rankings or judgments are an error.

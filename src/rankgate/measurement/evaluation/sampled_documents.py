@@ -65,7 +65,7 @@ def correct_runs(
     no such estimate: the ideal ranking depends on documents that were not drawn.
 
     Args:
-        scorer: of people's judgments of the drawn documents.
+        scorer: the scorer of people's judgments of the drawn documents.
         model: the model's, of all documents.
         sampled_documents: ``query_id``, ``doc_id`` and ``inclusion``; a row without a document is a
             query without a sampled document.
@@ -295,8 +295,8 @@ def _refuse_nonrandom(
     """Check that the sample and the model agree on the first documents of the lists.
 
     Raises:
-        UsageError: how many there are, or the sum of their grades, differ by more than chance
-            would have it once in a thousand samples.
+        UsageError: their number, or the sum of their grades, differs by more than chance explains
+            once in a thousand samples.
     """
     listed_documents = model_grades.join(lists, on=_PAIR, how="semi")
     sampled = graded.join(listed_documents, on=_PAIR, how="semi")

@@ -89,8 +89,8 @@ def intervals_of(
         runs: with values.
         metrics: their labels.
         slices: the means of slices, by `slices.SCHEMA`, where there are some.
-        tags: of the queries, where there are slices.
-        sample: how the queries were drawn, where it is stated.
+        tags: the tags of the queries, if there are slices.
+        sample: the sample design of the queries, if given.
 
     Raises:
         UsageError: it is stated.

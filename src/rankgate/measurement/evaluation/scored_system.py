@@ -55,8 +55,8 @@ class Scorer:
         builder: the reader of lists, if metrics of lists are used or items are removed.
         asked: True if metrics of rankings were requested; else the usual ones are scored, and
             are left out where metrics of lists have values of users.
-        collection: what metrics need besides judgments and runs.
-        every_kind: whether metrics of lists and of tasks are scored too.
+        collection: the data that metrics need besides judgments and runs.
+        every_kind: True if metrics of lists and of tasks are scored too.
     """
 
     qrels: Qrels

@@ -89,7 +89,7 @@ class Scores(Result):
         slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
         weighted: means over the queries that a sample was drawn from, with their intervals: the
             columns of ``evaluation.weighted.WEIGHTED``; None without a sample.
-        maker: what they were made from in this process, and what makes further parts.
+        maker: the object of this process that made them and can make further parts.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -180,7 +180,7 @@ class Scores(Result):
         """The first documents: ``system``, ``query_id``, ``rank``, ``doc_id``, ``grade``.
 
         Args:
-            depth: how many of each list.
+            depth: the depth of each list.
 
         Raises:
             UsageError: the scores have no lists and cannot make them.
@@ -191,7 +191,7 @@ class Scores(Result):
         """Check that parts are there, or that the maker can make them.
 
         Args:
-            user: what needs them, in the words of the error.
+            user: the user's feature that needs them, for the error.
             needs: the parts.
 
         Raises:

@@ -28,8 +28,8 @@ def dominators(
     nothing.
 
     Args:
-        means: of each system, one for each metric.
-        higher: of each metric, whether higher is better.
+        means: the means of each system, one for each metric.
+        higher: True if higher is better, for each metric.
 
     >>> dominators({"a": [0.5, 0.2], "b": [0.5, 0.1], "c": [0.4, 0.1]}, [True, False])
     {'a': 'b', 'b': None, 'c': 'b'}
@@ -55,11 +55,11 @@ class ScorecardFigures(Protocol):
     """The figures of several systems, as a scorecard has them.
 
     Attributes:
-        kind: of the result.
+        kind: the kind of the result.
         convention: name, axes and hash.
-        users: how many users the figures are over.
+        users: the number of users.
         metrics: in their order.
-        systems: by name, in their order.
+        systems: the systems by name, in their order.
         dominated: systems that another beats, each with that system.
         figures: ``system``, ``metric``, ``about``, ``value``, ``higher_is_better``.
     """
@@ -92,8 +92,8 @@ class Tradeoff(Result):
     Attributes:
         convention: name, axes and hash.
         counts: over how many queries, or users, the means of each system are.
-        means: by system, by metric; systems without all means are left out.
-        higher: by metric, whether higher is better.
+        means: the means by system and metric; systems without all means are left out.
+        higher: True if higher is better, by metric.
         front: systems that no other beats: for each other system there is a metric by which
             they are better, or they are equal by all (Pareto).
         left_out: systems that lack a mean.

@@ -27,7 +27,7 @@ class CachedLists:
 
     Attributes:
         run: the rankings; they are read for every way to form them.
-        judgments: what they are measured against.
+        judgments: the judgments.
         builder: the reader of lists.
     """
 

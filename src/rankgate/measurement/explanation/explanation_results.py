@@ -27,12 +27,12 @@ class ExplainedRow:
         rank: 1-based.
         doc_id: the document.
         grade: its judgment, None if unjudged.
-        gain: what it is worth to the metric; None where the metric is not a sum over documents.
-        weight: how much that counts at this rank.
+        gain: its value for the metric; None if the metric is not a sum over documents.
+        weight: the weight at this rank.
         contribution: gain times weight, or by how much the value moves from the rank above
             to this one; None where there is no value.
         running: the sum, or the value of the list down to this rank.
-        tied: whether other documents have the same score, so that the convention chose the order.
+        tied: True if other documents have the same score, so that the convention chose the order.
         skipped: documents between the row above and this one that are not shown.
     """
 
@@ -70,7 +70,7 @@ class Sum:
     """Terms that add up; no terms where the number is a count.
 
     Attributes:
-        name: what it is called; empty for a norm of 1.
+        name: its name; empty for a norm of 1.
         terms: those that are not 0, in rank order.
         value: the sum.
     """
@@ -87,7 +87,7 @@ class Other:
     Attributes:
         convention: its name.
         title: the tool.
-        metric: what is computed under it.
+        metric: the metric under this convention.
         value: None if undefined.
     """
 
@@ -108,7 +108,7 @@ class Explanation(Result):
         metric: as it was written.
         formula: its definition.
         convention: name, hash and axes.
-        ties: how the convention orders equal scores.
+        ties: the convention's order of equal scores.
         parameters: everything that the metric was computed with.
         usual: their defaults, without the metric and the convention.
         value: None if undefined.
@@ -126,11 +126,11 @@ class Explanation(Result):
         start: the value of an empty list, for a metric that is not a sum over documents.
         weighed: the name of the weight; may be empty.
         summed: the sum that ``norm`` divides, or None.
-        norm: what it is divided by.
+        norm: the divisor.
         mean: the metric over all queries of the run.
-        queries: how many those are.
+        queries: the number of these queries.
         others: values of trec_eval that differ.
-        notices: what the reader should know of the judgments and the run.
+        notices: warnings about the judgments and the run.
     """
 
     kind: ClassVar[str] = "explanation"
@@ -186,11 +186,11 @@ class Group:
     Attributes:
         value: the mean; None if undefined.
         conventions: their names.
-        queries: how many queries the mean is over, by convention.
+        queries: the number of queries in the mean, by convention.
         nearest: the convention of the first group that differs from one here in least; with
             ``member``, that one, it tells the two between which the steps go.
         member: the convention of this group that the steps arrive at.
-        steps: what changes the number on the way from ``nearest`` to ``member``.
+        steps: the changes of the number on the path from ``nearest`` to ``member``.
     """
 
     value: float | None
@@ -219,7 +219,7 @@ class Reconciliation(Result):
         metric: the metric as it was written.
         groups: conventions by the number they give, the largest group first.
         refusals: conventions that give none, and why.
-        notices: what the reader should know of the judgments and the run.
+        notices: warnings about the judgments and the run.
     """
 
     kind: ClassVar[str] = "reconciliation"
@@ -261,7 +261,7 @@ class Bridge(Result):
         before: the mean under ``begin``.
         after: the mean under ``end``.
         steps: one axis after the other; their effects add up to ``after`` less ``before``.
-        notices: what the reader should know of the judgments and the run.
+        notices: warnings about the judgments and the run.
     """
 
     kind: ClassVar[str] = "bridge"
@@ -315,12 +315,12 @@ class Finding(Result):
         reported: the value as it was written.
         value: the mean that was looked for; of a percentage the hundredth part.
         tolerance: half a unit of the last digit written.
-        percent: whether the value was taken as a percentage.
-        fits: what gives it, the metric as asked for first, then by cutoff.
-        nearest: what comes closest, where nothing fits.
+        percent: True if the value was taken as a percentage.
+        fits: the combinations that give it, the requested metric first, then by cutoff.
+        nearest: the closest values, if none fits.
         tried: the metrics tried.
-        conventions: how many conventions were tried.
-        notices: what the reader should know of the judgments and the run.
+        conventions: the number of conventions that were tried.
+        notices: warnings about the judgments and the run.
     """
 
     kind: ClassVar[str] = "finding"

@@ -48,8 +48,8 @@ class QueryRanking:
     """The ranking of one query.
 
     Attributes:
-        doc_ids: by rank, all that count.
-        tied: by rank, True if other documents have the same score.
+        doc_ids: the documents by rank.
+        tied: True for a rank if other documents have the same score.
         grades: the grade of each judged document.
         block: the judged documents, as kernels take them.
         full: the same with the unjudged ones in it, as if in the pool.
@@ -128,7 +128,7 @@ class Contributions:
     """The contributions of some ranks.
 
     Attributes:
-        marks: by given rank.
+        marks: the marks by given rank.
         summed: the sum over all ranks; None where the metric is not a sum.
         norm: the divisor.
         weighed: the name of the weight.

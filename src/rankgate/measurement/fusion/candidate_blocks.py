@@ -80,7 +80,7 @@ class Normalisation(Declared):
 
     Attributes:
         function: from the lists of one run to their normalised scores, ``(m,)``.
-        finish: what depends on the candidates of all runs; None needs nothing.
+        finish: a function that depends on the candidates of all runs; None if not needed.
     """
 
     function: Callable[[ScoredLists], NDArray[np.float64]]
@@ -260,7 +260,7 @@ class RankedRun:
         Args:
             run: the run.
             queries: ``query_id`` and ``query``, its number.
-            depth: how many documents of a query count; None counts all.
+            depth: the number of documents of a query that count; None counts all.
 
         Raises:
             InputError, DuplicateError: as ``Run.table``.

@@ -82,7 +82,7 @@ class LearningData:
     Attributes:
         qrels: the judgments.
         collection: the same with what else is known of queries and documents.
-        how: how they are used.
+        how: the convention.
     """
 
     qrels: Qrels
@@ -99,7 +99,7 @@ class LearningData:
             return evaluate(self.collection, run, [self.how.metric], self.how.convention).runs[0]
 
     def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Queries ordered by fold, those without judgments last; where folds begin, and the end.
+        """Queries by fold, those without judgments last; the first position of each, and the end.
 
         Raises:
             UsageError: fewer judged queries than folds.
@@ -173,12 +173,13 @@ def fuse(
 
     Args:
         runs: two or more: paths, frames, dicts of dicts, or ``{name: run}``.
-        method: how the scores or ranks of several runs become one score, such as ``rrf``.
-        parameters: of the method: ``{"k": 30}``, or as words, ``["k=30"]``.
-        weights: of the runs, for a weighted method.
-        norm: how scores are normalised first, for a method on scores; ``min-max`` by default.
-        depth: how many documents of each run and query count; all by default.
-        keep: how many documents of each query the fused run keeps; all by default.
+        method: the method that makes one score of the scores or ranks of several runs, such as
+            ``rrf``.
+        parameters: the parameters of the method: ``{"k": 30}``, or as words, ``["k=30"]``.
+        weights: the weights of the runs, for a weighted method.
+        norm: the normalisation of scores before a method on scores; ``min-max`` by default.
+        depth: the number of documents of each run and query that count; all by default.
+        keep: the number of documents of each query in the fused run; all by default.
         learning: judgments, or a `Collection` of them, that weights, parameters and trained methods
             are learned from, and how.
 

@@ -33,7 +33,7 @@ class Learned:
     Attributes:
         metric: the metric that was maximised, or measured.
         qrels, qrels_sha256: the judgments.
-        seed: of the folds.
+        seed: the seed of the folds.
         tried: the number of settings that were tried.
         setting: the setting that all judged queries choose, used where nothing is judged.
         held_out: the mean of the metric over judged queries, each fused by what other queries
@@ -42,8 +42,9 @@ class Learned:
             optimism of the choice.
         queries: judged queries with a value.
         unjudged: queries without judgments.
-        folds: what was chosen for each fold.
-        trained: what all judged queries teach a trained method, a row for each run.
+        folds: the choices for each fold.
+        trained: the parameters that a trained method learns from all judged queries, a row for each
+            run.
         singles: the mean of each run over the same queries, by name.
     """
 

@@ -1,4 +1,4 @@
-"""The declaration of a fusion method: how candidates get one score, and how it is trained."""
+"""The declaration of a fusion method: its score for candidates, and its training."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Method(Declared):
         uses: scores, which are normalised first, or ranks.
         train: from training data to what each run's ranks are worth; None needs no judgments.
         grid: the values to try of each parameter when it is tuned.
-        formula: what is computed, for the docs.
+        formula: the formula, for the docs.
     """
 
     fuse: Callable[..., NDArray[np.float64]]

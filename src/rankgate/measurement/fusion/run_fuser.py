@@ -42,8 +42,8 @@ class Setting:
     """A setting of a method: its parameters and weights.
 
     Attributes:
-        parameters: by name.
-        weights: of the runs; None gives all the same.
+        parameters: the parameters by name.
+        weights: the weights of the runs; None gives all the same.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -95,9 +95,9 @@ class Fuser:
     Attributes:
         runs: ``(R,)``, indexed over the same queries.
         queries: ``(T,)``, their ids, by number.
-        method: how candidates get one score.
-        normalisation: of scores before.
-        keep: how many documents of a query are kept; None keeps all.
+        method: the method that scores candidates.
+        normalisation: the normalisation of scores before fusion.
+        keep: the number of documents of a query that are kept; None keeps all.
     """
 
     runs: tuple[RankedRun, ...]
@@ -173,7 +173,7 @@ class TrainedFold:
     """The setting of one fold, chosen on all other folds.
 
     Attributes:
-        queries: how many queries the fold has.
+        queries: the number of queries in the fold.
         setting: the chosen setting.
         training: the mean of the metric on the queries that it was chosen on; None where
             there was no choice.

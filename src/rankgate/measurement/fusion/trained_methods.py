@@ -112,9 +112,9 @@ def _slide_fuse(
     """SlideFuse.
 
     Args:
-        candidates: what is fused.
+        candidates: the candidates to fuse.
         trained: the share of relevant documents at each rank.
-        width: how many ranks on each side are averaged.
+        width: the number of ranks on each side in an average.
     """
     K = trained.shape[1]
     sums = np.column_stack([np.zeros(len(trained)), np.cumsum(trained, axis=1)])
@@ -134,8 +134,8 @@ def _prob_train(
     """The share of relevant documents in each of the segments that a list is cut into.
 
     Args:
-        training: what is learned from.
-        segments: how many segments of equal length a list has.
+        training: the data to learn from.
+        segments: the number of segments of equal length in a list.
     """
     learned = np.zeros((len(training.hits), segments))
     for r, hits in enumerate(training.hits):

@@ -31,9 +31,9 @@ def _rrf(
     """Reciprocal rank fusion.
 
     Args:
-        candidates: what is fused.
+        candidates: the candidates to fuse.
         k: added to each rank; the greater, the less the first ranks count.
-        weights: of the runs; all 1 by default.
+        weights: the weights of the runs; all 1 by default.
     """
     return _weighted(candidates.present / (k + candidates.ranks), weights)
 
@@ -50,7 +50,7 @@ def _logn_isr(candidates: Candidates, *, sigma: Annotated[float, Range(0, 1)] = 
     """Inverse square rank, times the logarithm of the number of runs.
 
     Args:
-        candidates: what is fused.
+        candidates: the candidates to fuse.
         sigma: added to the number of runs, so that documents of one run keep an order.
     """
     return _inverse_squares(candidates) * np.log(candidates.votes + sigma)
@@ -65,9 +65,9 @@ def _rbc(
     """Rank-biased centroids.
 
     Args:
-        candidates: what is fused.
+        candidates: the candidates to fuse.
         phi: the chance that a reader goes on to the next rank.
-        weights: of the runs; all 1 by default.
+        weights: the weights of the runs; all 1 by default.
     """
     rank_weights = (1 - phi) * phi ** (candidates.ranks - 1.0)
     return _weighted(np.where(candidates.present, rank_weights, 0.0), weights)
@@ -183,7 +183,7 @@ def _gmnz(candidates: Candidates, *, gamma: Annotated[float, Range(0)] = 1.0) ->
     """CombGMNZ.
 
     Args:
-        candidates: what is fused.
+        candidates: the candidates to fuse.
         gamma: the exponent of the number of runs; 0 is CombSUM, 1 is CombMNZ.
     """
     return candidates.scores.sum(axis=0) * candidates.votes.astype(np.float64) ** gamma

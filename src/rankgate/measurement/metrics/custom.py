@@ -101,8 +101,8 @@ def metric(
     Args:
         function: computes the value: a number, or NaN if undefined, so that the
             convention decides what counts.
-        name: what the metric is called; without it, as the function is.
-        per_query: whether the function takes grades; without it, the annotation of its first
+        name: the name of the metric; by default that of the function.
+        per_query: True if the function takes grades; without it, the annotation of its first
             argument decides: ``Sequence[float | None]`` (or a list) or ``Judged``.
         **words: other fields of `Metric`; the title is the first line of the docstring.
 

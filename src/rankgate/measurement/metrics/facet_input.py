@@ -135,7 +135,7 @@ def ideal_gains(pool: Flags, alpha: float, depth: int, weights: Floats) -> Float
 
 
 def block(rankings: Sequence[Sequence[Answers]], pools: Sequence[Sequence[Answers]]) -> Faceted:
-    """A block from plain lists: what each document of each ranking answers, best rank first.
+    """A block from plain lists: the answers of each document of each ranking, best rank first.
 
     Args:
         rankings: for each query the subtopics (from 0) of each document; an empty set is a

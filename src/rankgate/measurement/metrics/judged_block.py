@@ -201,9 +201,9 @@ class Steps:
         gain: ``(T, J)``, what each judged document retrieved is worth.
         weight: ``(T, J)``, how much that counts where it is; 0 behind a cutoff.
         norm: ``(T,)``, what the sum is divided by; 0 where the metric has no value.
-        weighed: what the weight is called.
-        summed: what the sum is called.
-        divisor: what the norm is called, empty where it is 1 and is not shown.
+        weighed: the name of the weight.
+        summed: the name of the sum.
+        divisor: the name of the norm; empty if it is 1 and is not shown.
         ideal: ``(T, I)`` gains and weights of the ideal ranking, where the norm is their sum.
     """
 
@@ -284,7 +284,7 @@ class ExactMean:
     Attributes:
         total: the sum of the values, each by its weight, in units.
         weight: the sum of the weights, in units.
-        undefined: how many values are not finite; they make the sum undefined.
+        undefined: the number of values that are not finite; they make the sum undefined.
     """
 
     total: int = 0
@@ -320,7 +320,7 @@ class ExactMean:
 
     @property
     def count(self) -> float:
-        """The sum of the weights: how many values, where all weigh the same."""
+        """The sum of the weights: the number of values, if all weigh the same."""
         return nearest_float(self.weight)
 
     @property

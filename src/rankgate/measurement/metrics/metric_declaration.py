@@ -30,7 +30,7 @@ class View:
     """The kind of the first argument of a metric's kernel.
 
     Attributes:
-        name: what it is called in messages.
+        name: the name in messages.
         build: for a view that rankgate does not build itself: from a ``scoring.plan.Block`` of
             whole queries, pairs of positions ``(t,)`` among the queries of the block and what the
             kernel sees of them. Every query is in one pair.
@@ -44,7 +44,7 @@ RANKING = View("ranking")
 """A `Judged` block: ranks and grades of the judged documents."""
 
 SUBTOPICS = View("subtopics")
-"""A `Faceted` block: which subtopics the documents answer, by rank."""
+"""A `Faceted` block: the subtopics that documents answer, by rank."""
 
 SAMPLED_POOLS = View("sampled pools")
 """A list of `SampledPool`, one for each query: the pool by stratum, and what was judged of it."""
@@ -83,36 +83,36 @@ class Metric(Declared):
         name: the one canonical name.
         kernel: a function of a `Judged` block and keyword-only parameters that
             returns ``(T,)`` values, NaN where a query has none.
-        title: what it measures, in one sentence.
+        title: a description in one sentence.
         formula: the definition in one or two lines.
         aliases: other names it is known by.
         trec: the names that trec_eval gives it.
         at: the parameter that ``@`` binds, or None.
         low: the least value there can be.
         high: the greatest value, None where there is no bound.
-        aggregate: how the values of many queries become one.
-        weight: what each query weighs where they become a ``weighted`` mean: with the
-            parameters of the kernel, ``(T,)``.
+        aggregate: the method that makes one number of the values of many queries.
+        weight: the weight of each query in a ``weighted`` mean: with the parameters of the kernel,
+            ``(T,)``.
         higher_is_better: the direction of improvement.
         source: the paper or tool that defines it.
-        sees: what can change its value.
-        blind_to: what cannot, though one might think so.
+        sees: the data that can change its value.
+        blind_to: the data that cannot change its value, against expectation.
         steps: the same with the parameters of the kernel, taken apart document by
             document; None for a metric that is not a sum over documents, and None from
             it where some parameters make it none.
         given: the bound parameters as sorted (name, value) pairs.
-        view: what the kernel sees.
-        prefix_only: whether its value at a cutoff follows from the documents above the cutoff
-            and the judgments, so that nothing below has to be ranked.
+        view: the data that the kernel sees.
+        prefix_only: True if its value at a cutoff follows from the documents above the cutoff and
+            the judgments, so that nothing below has to be ranked.
         whole_list_when: values of parameters under which that does not hold.
-        ideal_order_optimal: whether no order of some documents has a greater value than that of
+        ideal_order_optimal: True if no order of some documents has a greater value than that of
             falling grades.
-        additive: whether its value is a sum over the documents retrieved, each by its own grade
-            and rank alone.
-        scenarios: whether its value is meaningful where unjudged documents are given grades.
-        bounds: how its values over all grades of unjudged documents are enclosed: ``exact`` if it
-            rises with each grade in the ranking and does not use a pool; ``safe`` where it also
-            falls with the grades of the pool; None where that is not known.
+        additive: True if its value is a sum over the documents retrieved, each by its own grade and
+            rank alone.
+        scenarios: True if its value is meaningful where unjudged documents are given grades.
+        bounds: the enclosure of its values over all grades of unjudged documents: ``exact`` if it
+            rises with each grade in the ranking and does not use a pool; ``safe`` if it also falls
+            with the grades of the pool; None if unknown.
         bounded_with: parameters under which that still holds, with the values under which it
             does, or None for any value; of all others the default only.
         residual: for a metric of endless lists: with the parameters of the kernel and ``best``,
@@ -215,8 +215,8 @@ class Metric(Declared):
 
         Args:
             judged: the block.
-            defaults: what a convention binds; the metric's own parameters go before,
-                and what the kernel does not take is left out.
+            defaults: the parameters that a convention binds; the metric's own parameters override
+                them, and those that the kernel does not take are left out.
 
         Raises:
             UsageError: a required parameter is bound nowhere.

@@ -31,7 +31,7 @@ class Group:
     Attributes:
         prefers: ``(n, n)``, whether the document of the row is preferred to that of the column.
         level: ``(n,)``, levels as judged: 0 is not relevant; NaN if the group has no judgment.
-        classes: whether preferences are those between classes of equal level.
+        classes: True if preferences are those between classes of equal level.
     """
 
     prefers: Flags
@@ -108,7 +108,7 @@ def block(subgroups: Sequence[Floats], retrieved: int | None = None) -> Preferre
 
     Args:
         subgroups: for each of them ``(n,)`` levels, NaN where it has no judgment.
-        retrieved: how many of the documents are retrieved; all without.
+        retrieved: the number of documents that are retrieved; by default all.
     """
     m = len(subgroups[0]) if retrieved is None else retrieved
     return Preferred((Query(m, (Group.from_subgroups(subgroups),), np.arange(1, m + 1), m),))

@@ -114,12 +114,12 @@ class RatingMetric:
     """A metric of predicted ratings.
 
     Attributes:
-        name: what it is called.
+        name: its name.
         kernel: a function of actual and predicted ratings to a number.
         over: all pairs at once (``pairs``), or each user, and the mean of users (``users``).
-        higher_is_better: whether more is better.
-        binary: whether ratings must be 0 or 1 and predictions probabilities.
-        source: where it is defined.
+        higher_is_better: True if more is better.
+        binary: True if ratings must be 0 or 1 and predictions probabilities.
+        source: the source of its definition.
     """
 
     name: str

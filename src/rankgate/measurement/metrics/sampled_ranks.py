@@ -84,8 +84,8 @@ def corrected_mean(
     Args:
         ranks: ``(T,)``, of each user's relevant item among itself and the items drawn, from 1.
         metric: a name of `OF_RANK`, with a cutoff or without: ``nDCG@10``, ``RR``.
-        items: how many items there are, the relevant one among them.
-        negatives: how many of the others were drawn for each user, without replacement.
+        items: the number of items, including the relevant one.
+        negatives: the number of other items drawn for each user, without replacement.
         variance: as of `estimator`.
 
     Raises:

@@ -39,8 +39,8 @@ def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
     """Check that results were made under one convention, so that they can be compared.
 
     Args:
-        results: by the name of each result its convention, as results carry it: ``name``,
-            ``hash`` and ``axes``.
+        results: the convention of each result by its name, as results store it: ``name``, ``hash``
+            and ``axes``.
 
     Raises:
         UsageError: two were not; the axes on which they differ are named.

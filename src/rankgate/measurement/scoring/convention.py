@@ -1,7 +1,7 @@
 """A convention: everything on which tools disagree, as a value with named axes.
 
-A convention acts in three places only: where rankings are formed (``align``), where a metric's
-parameters get their defaults, and where values become a mean. Kernels do not use it.
+A convention acts in three places only: the order of rankings (``align``), the defaults of a
+metric's parameters, and the mean of values. Kernels do not use it.
 
 After it come the axes of a convention: their meanings, types and permitted values. They are
 read from the declaration of ``Convention`` itself, which is their only source.
@@ -77,12 +77,12 @@ class Convention:
 
     Attributes:
         name: the tool, or the user's own name.
-        title: what it reproduces.
-        source: where the choices can be read or were measured.
+        title: the tool or rule that it reproduces.
+        source: the source or measurement of its choices.
         versions: versions of the tool that the choices were checked against; empty where there is
             no tool.
-        defects: what the tool does besides that is not reproduced: crashes, lost state,
-            orders that change from call to call.
+        defects: the behaviour of the tool that is not reproduced: crashes, lost state, orders that
+            change from call to call.
         order, ties, precision, above, absent, own_id, depth, judged_only: as in ``Alignment``.
         duplicates: a document ranked twice for one query is an error, or the first or the last
             row counts, or each does, or the first counts and the others only hold their

@@ -35,7 +35,7 @@ def top_items(
         how: the convention.
         depth: K, the depth to which lists are compared.
         query_ids: ``T`` queries, each once.
-        everyone: whether the other queries of the run are wanted too.
+        everyone: True if the other queries of the run are wanted too.
 
     Returns:
         items, each once; ``(T, K)`` their places, padded behind with `NONE`; and the other queries
@@ -63,7 +63,7 @@ def measure_lists(metrics: Mapping[str, ListMetric], lists: Listed) -> ListValue
     """Measure metrics on lists outside an evaluation: parts and resamples.
 
     Args:
-        metrics: by label.
+        metrics: the metrics by label.
         lists: the lists.
 
     Raises:

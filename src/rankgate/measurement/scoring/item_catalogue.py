@@ -45,7 +45,7 @@ class Catalogue:
         items: ``(I,)``, the catalogue, each id once, in byte order; its place is its code.
         queries: ``(T,)``, the users or queries with lists, in byte order.
         seen: ``(I,)``, people who had each item in training.
-        people: how many there are.
+        people: the number of people.
         tables: data on items by the need of metrics, ``(I, ·)``: features, shares of
           categories, codes of groups.
         relevant: ``(T, ·)``, codes of the relevant items of each user.
@@ -80,11 +80,11 @@ class Catalogue:
         return pad_by_row(row, code, len(self.queries))
 
     def learned(self, train: UserItems, *, history: bool = True) -> Catalogue:
-        """Add training data: how many users had each item, and the items of each user.
+        """Add training data: the number of users of each item, and the items of each user.
 
         Args:
             train: who met which item.
-            history: whether what users had is wanted.
+            history: True if what users had is wanted.
         """
         catalogue_code = find_positions(train.items, self.items).astype(np.int32)
         is_known = catalogue_code != NONE
@@ -102,7 +102,7 @@ class Catalogue:
         """Add items without data; the catalogue has no users yet.
 
         Args:
-            ids: of the items; those that are in the catalogue already change nothing.
+            ids: the ids of the items; those that are in the catalogue already change nothing.
         """
         items = pl.concat([self.items, ids.alias(self.items.name)]).unique().sort()
         new_code = find_positions(self.items, items)

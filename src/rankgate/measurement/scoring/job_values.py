@@ -83,7 +83,7 @@ def compute_values(block: Block, jobs: Sequence[Job]) -> tuple[JobValues, ...]:
 def _compute_rankings(
     block: Block, rows: NDArray[np.int64], judged: Judged, jobs: Sequence[tuple[Job, JobValues]]
 ) -> None:
-    """Run kernels over one block of rankings; what several conventions share is computed once."""
+    """Run kernels over one block of rankings; values that conventions share are computed once."""
     levels = {level: judged.at_level(level) for level in {1, *(job.level for job, _ in jobs)}}
     values_by_kernel: dict[str, Floats] = {}
     for job, values in jobs:
@@ -108,7 +108,7 @@ def _without_relevant(block: Block, rows: NDArray[np.int64], job: Job, kernel_in
 
 
 def _compute(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any) -> Floats:  # noqa: ANN401
-    """The values of a block; where a user's function fails, the error names the query.
+    """The values of a block; if a user's function fails, the error names the query.
 
     Raises:
         InputError: a grade that is too great for the metric, which would become infinite.

@@ -63,11 +63,11 @@ class ListValues:
     """Values of metrics on lists; merged values have different users.
 
     Attributes:
-        metrics: by label.
+        metrics: the metrics by label.
         users: ``(T,)``, as of `ListBlock`.
         empty: ``(T,)``, True for empty lists.
-        found: by label, as the metric merges: ``(T,)`` values of lists (``mean``), sums over lists
-            (``items``), or ``(T, M)`` terms that are added (``ratio``).
+        found: the values by label, as the metric merges: ``(T,)`` values of lists (``mean``), sums
+            over lists (``items``), or ``(T, M)`` terms that are added (``ratio``).
     """
 
     metrics: Mapping[str, ListMetric]

@@ -126,9 +126,9 @@ def aligned_blocks(
     Args:
         source: a matrix or lists.
         index: the judgments.
-        how: how rankings are formed.
+        how: the rules that form rankings.
         depth: the depth that is needed; the rest is left out, `retrieved` counts all.
-        seen_items: what leaves the rankings.
+        seen_items: the items that are removed from rankings.
 
     Raises:
         InputError: a score is infinite.
@@ -388,7 +388,7 @@ class MatrixSource:
 
     Attributes:
         matrix: the rankings.
-        judgments: what they are measured against.
+        judgments: the judgments.
         seen: the items that are removed from the rankings.
     """
 

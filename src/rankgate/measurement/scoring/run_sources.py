@@ -84,7 +84,7 @@ class RunSource:
 
     Attributes:
         run: the rankings.
-        judgments: what they are measured against.
+        judgments: the judgments.
         scattered: True if the rows of a query are apart, as was found when they were read.
     """
 
@@ -309,10 +309,10 @@ def score(
         run: the rankings.
         metrics: each with the label that results carry.
         how: the convention.
-        strict: whether it is an error that no judged query is in the run.
+        strict: True if it is an error that no judged query is in the run.
 
     Raises:
-        InputError: as ``Run.batches``; when no judged query is in the run; where the convention
+        InputError: as ``Run.batches``; also if no judged query is in the run, or if the convention
             refuses missing or unknown queries.
     """
     index = qrels if isinstance(qrels, JudgmentIndex) else JudgmentIndex.from_judgments(qrels)

@@ -161,9 +161,9 @@ class _BoundsGroup:
 
     Attributes:
         plan: the metrics, and what documents behind the ends of lists could add.
-        own: how the rankings are formed in which unjudged documents are looked for.
+        own: the rules that form the rankings whose unjudged documents are varied.
         cutoff: the depth; None is the whole list.
-        grade: what the unjudged get where they are in the ranking.
+        grade: the grade of unjudged documents in the ranking.
         pool: the grade of the unjudged among all judgments, for ideals and recall bases.
     """
 
@@ -230,7 +230,7 @@ def with_bounds(
         source: the run; it is read once more, and again for every other way to treat duplicates.
         metrics: pairs of a label and a metric.
         how: the convention.
-        scores: what ``score`` gives for these.
+        scores: the result of ``score`` for these.
 
     Raises:
         InputError: as ``score``.
@@ -307,9 +307,9 @@ def envelope(
 ) -> tuple[RunScores, RunScores]:
     """The least and the greatest value over all completions of the judgments.
 
-    A metric with bounds rises with the grades in the ranking and falls with those of the pool.
-    So it is least where what is shown is irrelevant and what could be shown is best, which no
-    completion exceeds; where it does not depend on the pool, a completion attains it.
+    A metric with bounds rises with the grades in the ranking and falls with those of the pool. Its
+    minimum has irrelevant documents in the ranking and the best ones outside, which no completion
+    exceeds. If it does not depend on the pool, a completion attains it.
 
     Args:
         metrics: those that have bounds.
@@ -430,7 +430,7 @@ def _join_scores(scores: RunScores, parts: Sequence[RunScores]) -> RunScores:
 def _keep_current(low: RunScores, current: RunScores, labels: set[str]) -> RunScores:
     """The lower values, with some metrics replaced by their current values.
 
-    Where a grade of 0 is relevant, no judgment can make a document not relevant.
+    If a grade of 0 is relevant, no judgment can make a document not relevant.
     """
     replaced_labels = [label for label in low.values if label in labels]
     return replace(

@@ -40,15 +40,15 @@ class BlockValues:
     """The values of one block.
 
     Attributes:
-        way: how rankings were formed.
+        way: the rules that formed the rankings.
         codes: ``(t,)``, the place of each query in the judgments.
         present: ``(t,)``, whether the run has it.
         retrieved: ``(t,)``, documents retrieved that count.
         lacking: ``(t,)``, whether it has no relevant document.
-        shares: by cutoff the share of judged documents, ``(t,)``; NaN for an empty ranking.
-        values: of each job of the way.
+        shares: the share of judged documents by cutoff, ``(t,)``; NaN for an empty ranking.
+        values: the values of each job.
         ties, unknown, against_scores: as of `JudgedRanks`.
-        judged_documents: how many judged documents were retrieved.
+        judged_documents: the number of judged documents retrieved.
     """
 
     way: RankingMode
@@ -246,8 +246,8 @@ class BatchCautions:
     """The cautions of batches of whole queries, which add up in any order.
 
     Attributes:
-        texts: by code, the first text in byte order.
-        judged_documents: how many judged documents all batches retrieved.
+        texts: the first text in byte order, by code.
+        judged_documents: the number of judged documents that all batches retrieved.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -281,7 +281,7 @@ def refuse_no_shared_document(name: str, cautions: Mapping[str, str]) -> None:
 
     Args:
         name: the name of the run.
-        cautions: of its scores.
+        cautions: warnings about its scores.
 
     Raises:
         InputError: it has none.

@@ -175,7 +175,7 @@ class Measurement:
 
         Args:
             source: the source that was measured.
-            strict: whether it is an error that the run has no judged query.
+            strict: True if it is an error that the run has no judged query.
 
         Raises:
             InputError: that error; the convention refuses missing or unknown queries, or queries

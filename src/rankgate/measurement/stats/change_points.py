@@ -44,13 +44,14 @@ class Change:
     """A change of the mean.
 
     Attributes:
-        place: of the first evaluation after it, from 0.
-        found: of the evaluation at which it was found; ``found - place`` is the delay.
+        place: the place of the first evaluation after it, from 0.
+        found: the position of the evaluation at which it was detected; ``found - place`` is the
+            delay.
         before, after: means of the two sides, at the time of finding it.
         delta: after − before.
         low, high: its 95 % interval.
-        p_value: of the test that found it; that over queries times the number of windows.
-        queries: how many it is over; 0 where only means are known.
+        p_value: the p-value of the test that detected it; by queries, times the number of windows.
+        queries: the number of queries; 0 if only means are known.
     """
 
     place: int
@@ -144,8 +145,8 @@ def correlation_in_time(means: Floats, places: Sequence[int] = ()) -> float:
     or where none differs from the mean of its segment.
 
     Args:
-        means: (T,) of the evaluations.
-        places: of the first evaluation of further segments.
+        means: (T,) the means of the evaluations.
+        places: the positions of the first evaluation of further segments.
     """
     if len(means) < MAX_SPAN:
         return 0.0

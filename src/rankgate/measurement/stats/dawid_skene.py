@@ -24,13 +24,13 @@ class Consensus:
     """The fitted model: I items, R raters, K grades.
 
     Attributes:
-        share: (K,) of each true grade.
+        share: (K,) the share of each true grade.
         errors: (R, K, K) the probability that a rater gives the column's grade to an item whose
             true grade is the row's.
         belief: (I, K) the probability of each true grade of each item.
-        log_likelihood: of the ratings.
-        iterations: of the EM algorithm.
-        converged: whether the likelihood came to rest within the iterations allowed.
+        log_likelihood: the log-likelihood of the ratings.
+        iterations: the number of iterations of the EM algorithm.
+        converged: True if the likelihood came to rest within the iterations allowed.
     """
 
     share: Floats

@@ -46,7 +46,7 @@ class TwoMeans:
 
     Attributes:
         control, treatment: the estimates, which are independent.
-        control_variance, treatment_variance: of these estimates.
+        control_variance, treatment_variance: the variances of these estimates.
         skewness: κ, that of treatment − control as an estimate.
     """
 
@@ -144,8 +144,8 @@ class TwoShares:
     the hypothesis, in the closed forms of Miettinen and Nurminen (Statistics in Medicine 4, 1985).
 
     Attributes:
-        successes: of the control, of the treatment.
-        units: of the control, of the treatment.
+        successes: the successes of the control and of the treatment.
+        units: the units of the control and of the treatment.
     """
 
     successes: tuple[float, float]
@@ -267,8 +267,8 @@ def skewness_of_difference(second: float, third: float, units: tuple[int, int]) 
 
         γ (1/m² − 1/n²) / (1/m + 1/n)^(3/2),  γ = third / second^(3/2)
 
-    With arms of equal size it is 0: what is skewed in one arm, is so in the other one. At most
-    ± .45, as γ of few values is known badly.
+    With arms of equal size it is 0, as the skewness of both arms is the same. It is limited to ±
+    .45, as γ of few values is known badly.
 
     Args:
         second: the second central moment of a unit's value, pooled over both arms.
@@ -310,7 +310,7 @@ def quantile(values: Floats, share: float, cluster: Ints | None = None) -> Quant
 
     Args:
         values: (n,) values.
-        share: which quantile, between 0 and 1.
+        share: the probability of the quantile, between 0 and 1.
         cluster: (n,) the cluster of each value; without it values are independent.
     """
     from scipy.special import ndtri
@@ -343,7 +343,7 @@ class Posterior:
     """The posterior distribution of an effect.
 
     Attributes:
-        mean, sd: of the posterior.
+        mean, sd: the mean and standard deviation of the posterior.
         better: the probability that the effect is above 0.
         loss: the expected loss of choosing the treatment: E[max(−effect, 0)].
     """
@@ -382,7 +382,7 @@ def detectable(
         deviation: sd of one unit's value.
         units: n of both arms.
         share: s, that of the treatment.
-        alpha: of the two-sided test.
+        alpha: the level of the two-sided test.
         power: the chance to find the difference.
     """
     if not units > 0:

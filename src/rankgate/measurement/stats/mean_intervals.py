@@ -35,8 +35,8 @@ class Intervals:
     Attributes:
         mean: (M,) the means, weighted where weights were given.
         low, high: (M,); NaN where there are fewer than two rows.
-        level: of the intervals, such as 0.95.
-        method: how they were made.
+        level: the confidence level of the intervals, such as 0.95.
+        method: the method of the intervals.
         warnings: why they may not cover as they should, one sentence each.
     """
 
@@ -58,9 +58,9 @@ def t_interval(
 
     Args:
         delta: (n, M) differences.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         weights: (n,) how much each query counts, such as its traffic.
-        degrees: of freedom of the standard error; n − 1 where None.
+        degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
     from scipy.special import stdtrit
 
@@ -95,8 +95,8 @@ def guarded_interval(delta: Floats, level: float = 0.95, degrees: float | None =
 
     Args:
         delta: (n, M) differences.
-        level: of the intervals.
-        degrees: of freedom of the standard error, 2 at least; n − 1 where None.
+        level: the confidence level of the intervals.
+        degrees: the degrees of freedom of the standard error, 2 at least; n − 1 if None.
     """
     table = as_columns(delta)
     student_interval = t_interval(table, level, degrees=degrees)
@@ -122,7 +122,7 @@ def guarded_ends(
         error: their standard errors.
         skew: third standardised moments, g₁.
         n: differences of each sample.
-        level: of the intervals.
+        level: the confidence level of the intervals.
     """
     from scipy.special import stdtrit
 
@@ -286,8 +286,8 @@ def wilson_interval(count: Floats, n: Floats, level: float = 0.95) -> tuple[Floa
 
     Args:
         count: (K,) how many did.
-        n: (K,) of how many, each above 0.
-        level: of the intervals.
+        n: (K,) the numbers of values, each above 0.
+        level: the confidence level of the intervals.
 
     >>> [round(float(end[0]), 4) for end in wilson_interval(np.array([0.0]), np.array([10.0]))]
     [0.0, 0.2775]
@@ -329,7 +329,7 @@ def rare_values_interval(
         values: (n,) the values of the mean.
         lowest: the least that a value could be, at most the mean.
         highest: the most that a value could be, at least the mean.
-        level: of the interval.
+        level: the confidence level of the interval.
 
     Returns:
         Its ends; NaN with fewer than two values.

@@ -152,7 +152,7 @@ class TwoWay:
         ms_system, ms_query, ms_residual: mean squares.
         df_system, df_query, df_residual: degrees of freedom.
         f: ms_system / ms_residual; NaN where the residual is 0.
-        p_value: of H₀: all systems have the same mean.
+        p_value: the p-value of H₀: all systems have the same mean.
     """
 
     ms_system: float
@@ -173,7 +173,7 @@ class Pairwise:
         delta: (S, S) mean of the row's system minus that of the column's.
         p_value: (S, S), corrected for all pairs; 1 on the diagonal.
         low, high: (S, S) simultaneous intervals of delta; NaN where the method has none.
-        method: how.
+        method: the method.
     """
 
     delta: Floats

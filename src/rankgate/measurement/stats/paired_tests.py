@@ -28,7 +28,7 @@ class PairedTest:
     """A test of each column.
 
     Attributes:
-        statistic: (M,) of the test.
+        statistic: (M,) the statistic of the test.
         p_value: (M,); 1 where nothing differs at all, NaN where there are too few differences.
         n: (M,) the differences that the test used.
     """
@@ -47,15 +47,14 @@ def as_columns(delta: Floats) -> Floats:
 def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
     """Paired t, two-sided: t = mean / (sd / √n), n − 1 degrees of freedom (Student 1908).
 
-    It keeps its level where differences are symmetric about 0, on IR data at every n (Urbano, Lima
-    and Hanjalic, SIGIR 2019). Where only their mean is 0 it rejects too often for few queries: with
-    15, up to 8-20 % for single pairs of systems at TREC (docs/validity.md). Where all
-    differences are equal and not 0 there is no spread to judge them by: p is that of the sign
-    test, 2/2ⁿ at most.
+    The test keeps its level if differences are symmetric about 0, on IR data at every n (Urbano,
+    Lima and Hanjalic, SIGIR 2019). If only their mean is 0 it rejects too often for few queries:
+    with 15, up to 8-20 % for single pairs of systems at TREC (docs/validity.md). If all differences
+    are equal and not 0, the spread is unknown: p is that of the sign test, 2/2ⁿ at most.
 
     Args:
         delta: (n, M) differences.
-        degrees: of freedom of the standard error; n − 1 where None.
+        degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
     from scipy.special import stdtr
 
@@ -147,14 +146,14 @@ def tost(
     """Schuirmann's (1987) two one-sided t-tests of paired differences.
 
     t₁ = (mean + margin)/se, t₂ = (mean − margin)/se; p = max(P(T > t₁), P(T < t₂)) with n − 1
-    degrees of freedom. Where all differences are equal there is no spread: p is 0 within the
-    margin and 1 at or beyond it.
+    degrees of freedom. If all differences are equal there is no spread: p is 0 within the margin
+    and 1 at or beyond it.
 
     Args:
         delta: (n, M) differences.
         margin: the largest difference that does not matter, above 0.
         level: 1 − α; the interval has 1 − 2α.
-        degrees: of freedom of the standard error; n − 1 where None.
+        degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -180,9 +179,9 @@ class Posterior:
     """Probabilities of the true mean difference, (M,) each; they add up to 1.
 
     Attributes:
-        worse: that it is below −rope.
-        same: that it is within ±rope, the region of practical equivalence.
-        better: that it is above rope.
+        worse: the probability that it is below −rope.
+        same: the probability that it is within ±rope, the region of practical equivalence.
+        better: the probability that it is above rope.
     """
 
     worse: Floats
@@ -193,14 +192,14 @@ class Posterior:
 def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Posterior:
     """The posterior of the mean under the usual flat prior p(μ, σ²) ∝ 1/σ².
 
-    μ has Student's t of n − 1 degrees of freedom around the mean with scale sd/√n (Kruschke
-    2013; Corani and Benavoli, Machine Learning 100, 2015, with no correlation between queries).
-    Where all differences are equal all probability is at their value.
+    μ has Student's t of n − 1 degrees of freedom around the mean with scale sd/√n (Kruschke 2013;
+    Corani and Benavoli, Machine Learning 100, 2015, with no correlation between queries). If all
+    differences are equal, their value has probability 1.
 
     Args:
         gain: (n, M) differences, positive is better.
         rope: the largest difference that does not matter, 0 or more.
-        degrees: of freedom of the standard error; n − 1 where None.
+        degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
     from scipy.special import stdtr
 
@@ -244,14 +243,14 @@ def fieller(baseline: Floats, candidate: Floats, level: float = 0.95) -> Relativ
 
         (b² − t²s_bb) ρ² − 2(bc − t²s_bc) ρ + c² − t²s_cc = 0,
 
-    with the means b and c, the variances and covariance of the means, and t(n−1). An interval
-    that takes the baseline's mean as known is too short. Where the first factor is not above 0
-    the baseline's mean may be 0, and no finite interval has the level.
+    with the means b and c, the variances and covariance of the means, and t(n−1). An interval that
+    treats the baseline's mean as known is too short. If the first factor is not above 0 the
+    baseline's mean may be 0, and no finite interval has the level.
 
     Args:
         baseline: (n,) values.
         candidate: (n,) values of the same queries.
-        level: of the interval.
+        level: the confidence level of the interval.
     """
     from scipy.special import stdtrit
 

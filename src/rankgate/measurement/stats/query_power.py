@@ -179,8 +179,8 @@ def critical_t(n: int, alpha: float, tau: float = EFFECT) -> float:
 def one_look_level(n: int, alpha: float, tau: float = EFFECT) -> float:
     """The level of a single look by Student's t with the same bound: P(T(n − 1) > `critical_t`).
 
-    What is computed for a single look, such as an interval or its power, holds at any look when it
-    is computed at this level.
+    A quantity for a single look, such as an interval or its power, holds at any look if it is
+    computed at this level.
     """
     from scipy.special import stdtr
 
@@ -194,7 +194,7 @@ def needed_at_any_look(delta: float, sd: float, alpha: float, target_power: floa
         delta: the true mean difference.
         sd: standard deviation of the differences.
         alpha: the chance of a false rejection at any look, one-sided.
-        target_power: of the test.
+        target_power: the power of the test.
 
     Returns:
         queries; infinity where more than 10⁸ are needed.
@@ -232,7 +232,7 @@ class Samples:
 
     Attributes:
         n: differences in the sample; queries without a value do not count.
-        mean: of the sample.
+        mean: the mean of the sample.
         sd: its standard deviation, with n − 1; NaN for fewer than two differences.
         skewness: its third standardised moment, g₁; 0 where nothing differs.
     """
@@ -261,9 +261,9 @@ def draw_samples(
     Args:
         delta: (n₀, M) measured differences, NaN where a query has no value.
         n: queries of a sample.
-        mean: (M,) of the populations; as measured where None.
+        mean: (M,) the means of the populations; the measured ones if None.
         draws: samples.
-        seed: of the drawing.
+        seed: the seed of the random draws.
     """
     table = as_columns(delta)
     if len(table) > _ROWS:
@@ -318,7 +318,7 @@ def queries_for(
         mean: (M,) true means; as measured where None.
         start: (D,) or one number of queries at which the search begins; a good guess saves time.
         draws: samples of each size; fewer for many queries.
-        seed: of the drawing.
+        seed: the seed of the random draws.
 
     Returns:
         (D,) queries, counted as the rows of delta; infinity where a billion do not suffice.

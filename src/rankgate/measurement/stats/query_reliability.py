@@ -36,8 +36,8 @@ class Reliability:
         var_system, var_query, var_residual: components of variance, negative ones set to 0.
         e_rho2: Eρ² = σ²s / (σ²s + σ²e/n), of the differences between systems; with interval.
         phi: Φ = σ²s / (σ²s + (σ²q + σ²e)/n), of their absolute values; with interval.
-        level: of the intervals.
-        tau, tau_ap, power: what Eρ² leads to expect (Urbano 2013); NaN if undefined.
+        level: the confidence level of the intervals.
+        tau, tau_ap, power: the expected values by Eρ² (Urbano 2013); NaN if undefined.
     """
 
     queries: int
@@ -174,8 +174,8 @@ def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitH
 
     Args:
         matrix: (n, S) values, all finite.
-        splits: how many.
-        seed: of the splits.
+        splits: the number of splits.
+        seed: the seed of the splits.
     """
     n, systems = matrix.shape
     nan, half = float("nan"), n // 2

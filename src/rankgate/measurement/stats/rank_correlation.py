@@ -198,7 +198,7 @@ class Correlation:
     Attributes:
         value: −1 to 1; NaN where one list has no spread, or there are fewer than 2 pairs.
         low, high: its interval; NaN where there are too few pairs for one.
-        p_value: of H₀: no association.
+        p_value: the p-value of H₀: no association.
         n: pairs.
     """
 

@@ -98,7 +98,7 @@ class Friedman:
     Attributes:
         ranks: (S,) mean ranks, 1 is the best.
         statistic: Friedman's χ², corrected for ties; NaN where all values of all queries are tied.
-        p_value: of it with S − 1 degrees of freedom.
+        p_value: the p-value of the statistic with S − 1 degrees of freedom.
         f, f_p_value: Iman and Davenport's F, which is less conservative.
         nemenyi: (S, S) p-values of pairs, corrected for all pairs.
         critical: the difference of two mean ranks from which on a pair is distinguished.
@@ -159,7 +159,7 @@ def range_tail(q: Floats, means: int) -> Floats:
 
     Args:
         q: (n,) ranges.
-        means: how many means, 2 or more.
+        means: the number of means, 2 or more.
     """
     from rankgate.measurement.stats.studentized_range import legendre, power_of_range
 

@@ -86,8 +86,8 @@ class RatingMatrix:
 class Tallies:
     """The sums over items that every coefficient of agreement is a function of.
 
-    They add up: what is left without each cluster of items are two running sums, for any number of
-    items. n is how often an item got a grade, m how many ratings it has.
+    They add up: the sums without each cluster of items are two running sums, for any number of
+    items. n is the number of grades of an item, m its number of ratings.
 
     Attributes:
         grades: (K,) the grades, ascending.
@@ -284,8 +284,8 @@ def alpha(tallies: Tallies, level: Level = "ordinal") -> Floats:
     name: on one sheet they give .815 and .834.
 
     Args:
-        tallies: of the ratings, N rows.
-        level: of the scale.
+        tallies: the tallies of the ratings, N rows.
+        level: the level of the scale.
 
     Returns:
         (N,) the coefficient; NaN where no item has two ratings, or all have the same grade.
@@ -387,10 +387,10 @@ class Agreement:
     """A coefficient and where it may lie.
 
     Attributes:
-        value: of these items; NaN if undefined.
+        value: the value of these items; NaN if undefined.
         low, high: interval over clusters; NaN where there are too few of them, or where one of
             them alone makes the coefficient defined.
-        level: of the interval.
+        level: the confidence level of the interval.
         undefined: share of the clusters without which the coefficient is undefined.
     """
 
@@ -416,17 +416,17 @@ def intervals(
 ) -> dict[str, Agreement]:
     """Each coefficient with its jackknife interval, leaving out one cluster at a time.
 
-    Grades of one query resemble each other, so that pairs are not independent observations: whole
-    clusters are left out, those with an item that has two ratings; the others add to the shares of
-    grades only. A coefficient is 1 − d, where d is the disagreement, as a share of that expected
-    by chance. The interval is that of ln d, which is less skewed than d: 1 − d exp(± t s), s by
-    `jackknife`. Where all disagreement is in one cluster, or there is none, it is that of the
-    coefficient, cut at 1. How often it holds the truth is measured (docs/validity.md).
+    Grades of one query resemble each other, so that pairs are not independent observations. The
+    jackknife therefore leaves out whole clusters that have an item with two ratings; other clusters
+    only add to the shares of grades. A coefficient is 1 − d, where d is the disagreement, as a
+    share of that expected by chance. The interval is that of ln d, which is less skewed than d: 1 −
+    d exp(± t s), s by `jackknife`. If all disagreement is in one cluster, or there is none, it is
+    the interval of the coefficient, cut at 1. Its coverage is measured (docs/validity.md).
 
     Args:
         coefficients: each takes tallies of B rows and gives (B,) values, at most 1.
         clusters: the tallies of each cluster, N rows.
-        level: of the intervals.
+        level: the confidence level of the intervals.
     """
     all_clusters, without = clusters.total(), clusters.without_one()
     has_pairs = clusters.paired > 0
@@ -445,7 +445,7 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
     Args:
         value: the coefficient of all clusters.
         without: (N,) the coefficient without each cluster.
-        level: of the interval.
+        level: the confidence level of the interval.
         fewest: clusters below which no interval is given.
 
     Returns:
@@ -464,7 +464,7 @@ def jackknife_bounds(
     Args:
         values: (B,) the coefficients of all clusters.
         left_out_values: (B, N) the coefficients without each cluster.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         least_clusters: clusters below which no interval is given.
     """
     from scipy.special import stdtrit

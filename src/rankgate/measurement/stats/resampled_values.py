@@ -105,9 +105,9 @@ def draw_counts(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
     """Counts of draws of each unit, with replacement, block by block, ``(units, block)``.
 
     Args:
-        units: how many there are, and how many a draw takes.
+        units: the number of units, and the number that a draw takes.
         samples: draws.
-        seed: of the drawing; the same draws regardless of the blocks.
+        seed: the seed of the drawing; the same draws regardless of the blocks.
     """
     rng = np.random.default_rng(seed)
     step = max(1, _BLOCK // max(1, units))
@@ -146,7 +146,7 @@ def weighted_cell_sums(
         lengths: ``(T,)``, how many rows each owner has.
         row_weights: ``(n,)``, the weight of each row.
         weights: ``(T, B)``, how much each owner counts in each weighting.
-        size: how many cells there are.
+        size: the number of cells.
 
     >>> cells, lengths = np.array([0, 1, 1]), np.array([2, 1])
     >>> weighted_cell_sums(cells, lengths, np.ones(3), np.array([[1.0, 2.0], [1.0, 0.0]]), 2)

@@ -81,10 +81,10 @@ def bootstrap_interval(
 
     Args:
         delta: (n, M) finite differences.
-        level: of the intervals.
-        method: of the three.
+        level: the confidence level of the intervals.
+        method: the method, one of the three.
         samples: resamples.
-        seed: of the resampling.
+        seed: the seed of the resampling.
         weights: (n,) how much each query counts.
     """
     table = as_columns(delta)
@@ -164,9 +164,9 @@ def studentised_interval(
 
     Args:
         delta: (n, M) finite differences.
-        level: of the intervals.
+        level: the confidence level of the intervals.
         samples: resamples.
-        seed: of the resampling.
+        seed: the seed of the resampling.
     """
     table = as_columns(delta)
     mean, error = table.mean(axis=0), standard_error(table)
@@ -193,9 +193,9 @@ def simultaneous_reach(
 
     Args:
         delta: (n, M) differences, NaN where a query has none; columns without spread are left out.
-        level: of all intervals together.
+        level: the confidence level of all intervals together.
         samples: resamples.
-        seed: of the resampling.
+        seed: the seed of the resampling.
 
     Returns:
         c; NaN where no column has a spread.
@@ -252,7 +252,7 @@ class RandomizationTest:
         mc_error: (M,) standard error of p that the drawing leaves; 0 where exact.
         p_max: (M,) corrected over the columns by the largest standardised statistic of each
             flip (Westfall and Young 1993), which heeds how columns hang together.
-        exact: whether every flip was looked at.
+        exact: True if every flip was looked at.
         samples: flips looked at.
     """
 
@@ -272,7 +272,7 @@ def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Ra
     Args:
         delta: (n, M) finite differences.
         samples: flips to draw.
-        seed: of the drawing.
+        seed: the seed of the random draws.
     """
     table = as_columns(delta)
     n, column_count = table.shape
@@ -363,10 +363,10 @@ def quantile_differences(
     Args:
         first: (n,) a sample.
         second: (n,) the other sample, pair by pair.
-        shares: of the quantiles, as in 0.95.
-        level: of the intervals.
+        shares: the probabilities of the quantiles, as in 0.95.
+        level: the confidence level of the intervals.
         samples: resamples.
-        seed: of the resampling.
+        seed: the seed of the resampling.
 
     >>> found = quantile_differences(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]), [0.5])
     >>> (found.two - found.one).tolist(), found.low.round(9).tolist()

@@ -36,7 +36,7 @@ def inclusion_probabilities(sizes: Floats, expected: float) -> Floats:
 
     Args:
         sizes: (N,) above 0.
-        expected: how many members the sample has on average.
+        expected: the expected number of members of the sample.
 
     >>> import numpy as np
     >>> inclusion_probabilities(np.array([1.0, 1, 2, 8]), 2).round(2)
@@ -151,7 +151,7 @@ class TwoStage:
     (Särndal, Swensson and Wretman 1992, sections 4.3 and 9.6; Cochran 1977, chapters 10 and 12).
 
     Attributes:
-        sizes: (D,) of the documents of the frame, above 0.
+        sizes: (D,) the sizes of the documents of the frame, above 0.
         queries: m.
         between: B, how much the model's error differs among queries that are judged whole.
         explained: F, how much of people's differences the model explains.
@@ -210,12 +210,11 @@ def best_plan(
 ) -> SamplingPlan:
     """The queries, and documents of each, with the least variance for a sum.
 
-    Where W = w/d for d documents of a query, the best number of documents is
-    √(w·query/(B·document)) whatever the sum (Cochran 1977, section 10.6). Without a price of a
-    query all are drawn.
+    If W = w/d for d documents of a query, the best number of documents is √(w·query/(B·document))
+    for every sum (Cochran 1977, section 10.6). Without a price of a query all are drawn.
 
     Args:
-        stages: what the variance is made of.
+        stages: the components of the variance.
         total: to be spent, with all that was spent before.
         document: price of a document, above 0.
         query: price of a query in addition to its documents.
@@ -243,10 +242,10 @@ def predictions_needed(stages: TwoStage, spent: SamplingPlan, price: float, call
     The optimum of double sampling (Cochran 1977, section 12.3).
 
     Args:
-        stages: what the variance is made of.
-        spent: what people judge.
-        price: of a query that people judge, with its documents.
-        call: of a query that the model judges.
+        stages: the components of the variance.
+        spent: the cost of the documents that people judge.
+        price: the price of a query that people judge, with its documents.
+        call: the price of a query that the model judges.
     """
     sampling_variance = stages.between + stages.within(spent.expected)
     return spent.count * float(
@@ -263,7 +262,7 @@ def break_even_price(correlation: float, price: float) -> float:
 
     Args:
         correlation: ρ, of people's and the model's differences.
-        price: of a query that people judge, with its documents.
+        price: the price of a query that people judge, with its documents.
 
     >>> round(break_even_price(0.8, 16.0), 9), break_even_price(0.0, 16.0)
     (4.0, 0.0)

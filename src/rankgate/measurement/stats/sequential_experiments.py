@@ -91,8 +91,9 @@ def log_e_value(counts: ArrayLike, shares: Sequence[float]) -> NDArray[np.float6
 
         ln G(A) − ln G(A + n) + sum_k [ln G(a_k + n_k) − ln G(a_k) − n_k ln t_k],  A = sum_k a_k
 
-    where G is the gamma function. Where the plan holds, the chance that the e-value is ever 1 / p
-    or more, at any of all looks, is p at most (Ville's inequality; Lindon and Malek, NeurIPS 2022).
+    where G is the gamma function. If the data follow the plan, the probability that the e-value is
+    ever 1 / p or more, at any of all looks, is p at most (Ville's inequality; Lindon and Malek,
+    NeurIPS 2022).
 
     Args:
         counts: (..., K) units of each arm up to a look.

@@ -27,7 +27,7 @@ def tail(q: Floats, means: int, df: float) -> Floats:
 
     Args:
         q: (n,) ranges, 0 or more.
-        means: how many means, 2 or more.
+        means: the number of means, 2 or more.
         df: degrees of freedom of the spread.
     """
     scales, weight = _spreads(df)

@@ -42,8 +42,8 @@ class Crossed:
         delta: (S,) each system's mean minus that of the first.
         error: the standard error of a difference for other queries and other judges.
         low, high: (S,) intervals of delta; 0 to 0 for the first.
-        p_value: (S,) of H₀: no difference; NaN for the first.
-        level: of the intervals.
+        p_value: (S,) the p-value of H₀: no difference; NaN for the first.
+        level: the confidence level of the intervals.
     """
 
     components: Floats
@@ -70,7 +70,7 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
 
     Args:
         values: (n, S, J) queries by systems by judges, each 2 or more, all finite.
-        level: of the intervals.
+        level: the confidence level of the intervals.
 
     Raises:
         ValueError: a factor with fewer than two levels.
@@ -180,7 +180,7 @@ class Facets:
         or three levels adds much, the interval is as wide as so few levels need.
 
         Args:
-            level: of the interval.
+            level: the confidence level of the interval.
             extra_variance: a further variance, known exactly.
         """
         from scipy.special import stdtrit
@@ -202,9 +202,9 @@ class Facets:
     def correlated(self, facets: Sequence[int], correlation: float) -> float:
         """The variance that facets add where the effects of their levels correlate.
 
-        What levels have in common does not differ among them, and no analysis of variance sees it.
-        Of R levels whose effects have the variance σ² and correlate by ρ, the differences show
-        σ²(1 − ρ), and their mean has the variance σ²(1 + (R − 1)ρ)/R.
+        A common part of all levels does not differ among them, and analysis of variance cannot
+        detect it. Of R levels whose effects have the variance σ² and correlate by ρ, the
+        differences show σ²(1 − ρ), and their mean has the variance σ²(1 + (R − 1)ρ)/R.
 
         Args:
             facets: their numbers.
@@ -265,14 +265,14 @@ def skewed_interval_ends(
 ) -> tuple[float, float]:
     """The ends of `Facets.ends`, moved outwards where the queries' means are skewed.
 
-    Few large losses make the distribution of the mean lean. What `guarded_interval` adds to
-    Student's interval of the queries' means is added here, as variances add:
-    d² = d(total)² + d(guarded)² − d(Student)², for the distance d of each end from the mean.
+    Few large losses make the distribution of the mean skewed. The excess of `guarded_interval` over
+    Student's interval of the queries' means is added here, as variances add: d² = d(total)² +
+    d(guarded)² − d(Student)², for the distance d of each end from the mean.
 
     Args:
         values: (n₁, …, n_K), the queries first.
-        components: of these values.
-        level: of the interval.
+        components: the variance components of these values.
+        level: the confidence level of the interval.
         other: a further variance, known exactly.
     """
     low, high = components.ends(level, other)

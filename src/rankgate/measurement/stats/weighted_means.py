@@ -56,8 +56,8 @@ class WeightPrecision:
     Attributes:
         n: members.
         effective: (Σv)²/Σv² (Kish 1965) of those that were not certain to be drawn.
-        degrees: of freedom of the standard error, (Σv²)²/Σv⁴ − 1 (Satterthwaite 1946, for values
-            of equal variance).
+        degrees: the degrees of freedom of the standard error, (Σv²)²/Σv⁴ − 1 (Satterthwaite 1946,
+            for values of equal variance).
         spread: Σ_h W_h n_h Σv²/(Σv)² within strata h of the share W_h: the design effect of
             weights whose largest ones may not have been drawn; 1 where they are equal.
     """
@@ -133,7 +133,8 @@ class PopulationEstimate:
         values: (n,) values with the estimate as mean and its standard error as s/√n: what
             can be done with a simple random sample can be done with them.
         slope: λ, how much the predictions count; 0 without any.
-        correlation: of the sample's values with their predictions; NaN without any.
+        correlation: the correlation of the sample's values with their predictions; NaN without
+            predictions.
         sampled: the estimate without predictions.
         sampled_error: its standard error.
         per_member: the part of the variance that falls as 1/n as the sample grows, times n.
@@ -181,7 +182,7 @@ def estimate_population(
     a member that makes most of the mean is near 0 whatever its value. Members that were certain to
     be drawn add no error.
 
-    Where the size of the population is known it is Horvitz and Thompson's (1952), Σvy/N.
+    If the size of the population is known it is Horvitz and Thompson's estimate (1952), Σvy/N.
 
     With predictions x of the sample and of all N members it is the regression estimator of
     two-phase sampling,
@@ -203,7 +204,7 @@ def estimate_population(
     sample too, as far as the predictions explain it.
 
     Args:
-        values: (n,) of the sample.
+        values: (n,) the values of the sample.
         weights: (n,) v; equal without any.
         strata: (n,) the stratum of each; one without any.
         predicted: (n,) what the model predicts of the sample.
@@ -431,7 +432,7 @@ def chance_of_sample(values: Floats, is_sampled: NDArray[np.bool_], seed: int = 
     Args:
         values: (N,) or (N, P), a column for each thing that is compared.
         is_sampled: (N,) True for members in the sample.
-        seed: of the random samples.
+        seed: the seed of the random samples.
     """
     from scipy.special import chdtrc
 

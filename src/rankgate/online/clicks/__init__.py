@@ -1,1 +1,1 @@
-"""Click models: what clicks show about documents, and how users look at lists."""
+"""Click models: the relevance of documents, and the attention of users, by clicks on lists."""

@@ -1,4 +1,4 @@
-"""A click model: how it is fitted, and which clicks it predicts; with baselines.
+"""A click model: its fit and its predictions of clicks; with baselines.
 
 The parameters that a click model estimates come first. The baselines are click-through rates
 as models, and clicks over expected clicks.
@@ -35,10 +35,10 @@ class Estimates:
     """Parameters of a model.
 
     Attributes:
-        attractiveness: (P,) by pair the probability of a click where it is looked at; NaN unseen.
+        attractiveness: (P,) the probability of a click on each pair if it is looked at; NaN unseen.
         examined: (P,) how many impressions were looked at, as the model expects: the evidence.
-        satisfaction: (P,) by pair the probability that a click satisfies; None where the model has
-            none.
+        satisfaction: (P,) the probability that a click on each pair satisfies; None if the model
+            has none.
         clicks: (P,) the clicks behind satisfaction.
         shared: parameters that all pairs share, by name.
         low: (P,) the lower limit of a 95 % interval of the relevance, where the model gives one.
@@ -115,10 +115,10 @@ class Settings:
     Attributes:
         prior: clicks and non-clicks that are added to each pair before a share is taken; None: as
             many as the model has by default.
-        iterations: of expectation and maximisation, at most.
+        iterations: the largest number of iterations of expectation and maximisation.
         tolerance: the change of all parameters below which they stop.
-        no_click: whether searches without a click count for cascade models: ``drop`` (nothing is
-            known of them) or ``all_examined``; empty: as the model's paper has it.
+        no_click: the treatment of searches without a click in cascade models: ``drop`` (no
+            information) or ``all_examined``; empty for the rule of the model's paper.
     """
 
     prior: float | None = None
@@ -139,8 +139,8 @@ class ClickModel(Declared):
         fit: from searches and settings its parameters.
         conditional: the probability of each click, given the clicks above it.
         marginal: the probability of each click, given nothing but the list.
-        formula: how it works, in signs.
-        of_documents: whether it distinguishes documents, so that judgments can be made of it.
+        formula: the formula.
+        of_documents: True if it distinguishes documents, so that judgments can be made of it.
         prior: clicks and non-clicks that it adds to each pair by default.
     """
 
@@ -188,14 +188,13 @@ def perplexity_over_ranks(
 ) -> tuple[float, float]:
     """The perplexity of held-out clicks by a model's documents, and by ranks alone.
 
-    The model predicts each click from the list; its predictions are multiplied at each rank so that
-    on the searches that it learned from they have the click-through rate of the rank. What is left
-    to differ from the rate of the rank is what it shows about documents. Only pairs that the model
-    identifies count.
+    The model predicts each click from the list. Its predictions are multiplied at each rank so that
+    they have the click-through rate of the rank on the training searches. The remaining differences
+    from this rate are the information about documents. Only pairs that the model identifies count.
 
     Args:
         model: the click model.
-        estimates: of the searches that it learned from.
+        estimates: the estimates from the searches that it learned from.
         train: these searches.
         test: others, with the same pairs.
     """

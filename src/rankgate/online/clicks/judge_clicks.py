@@ -58,7 +58,7 @@ class Grading:
     Attributes:
         grades: The way values become grades: relative to the highest of the query, by fixed cuts of
             the value, by quantiles of the query's documents, or the value itself.
-        cuts: Where grades begin: the first gives grade 1, the second grade 2, and so on.
+        cuts: The lower bounds of grades: the first gives grade 1, the second grade 2, and so on.
         min_examined: The number of expected examinations of a document
             that a judgment needs.
 
@@ -87,7 +87,7 @@ def add_grades(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
 
     Args:
         table: ``query_id``, ``value``, ``examined``.
-        grading: how values become grades.
+        grading: the rule that makes grades of values.
     """
     rule, cuts = grading.grades, grading.cuts
     with_evidence = table.filter(
@@ -131,24 +131,25 @@ def judgments(
     """Learn from clicks what documents are worth, and make judgments of it.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, ``Events``,
-            packed searches, or click counts (of ``rankgate.spark.click_counts``) as a frame or
-            Parquet files. Clicks of a table on Spark are counted there.
+        events: the log: a folder of events, a table of them, files of logs, ``Events``, packed
+            searches, or click counts (of ``rankgate.spark.click_counts``) as a frame or Parquet
+            files. Clicks of a table on Spark are counted there.
         model: the click model, such as sdbn; auto takes the one that predicts held-out clicks best.
         models: the click models that are compared; with auto all by default.
-        ranks: how many ranks of each list count.
-        grading: how values become grades; relative to the highest of the query by default.
+        ranks: the number of ranks of each list that count.
+        grading: the rule that makes grades of values; relative to the highest of the query by
+            default.
         prior: clicks and non-clicks that are added to each document; by default those of the model:
             1 in coec, dcm, dbn and ccm, else 0.
-        no_click: what searches without a click mean for cascade models: nothing (drop), or that
-            everything was looked at (all_examined); by default as in the model's paper.
+        no_click: the meaning of searches without a click for cascade models: no information (drop),
+            or all documents were looked at (all_examined); by default as in the model's paper.
         held_out: the share of searches on which models are compared, and on which a model must
             predict clicks better than their ranks alone; 0 compares on all searches, without this
             condition.
         human: judgments of people, to compare with.
         resamples: bootstrap samples of sessions, for intervals of the parameters that all documents
             share, such as how often a rank is looked at; 0 gives none.
-        seed: of the held-out searches and of the resamples.
+        seed: the seed of the held-out searches and of the resamples.
 
     Raises:
         InputError: a log that cannot be read, or without lists.

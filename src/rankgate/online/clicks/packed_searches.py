@@ -52,8 +52,8 @@ class PackedSearches:
         shown: (N, K) whether a document was shown at the rank.
         clicked: (N, K) whether it was clicked.
         weight: (N,) how often the list was shown with these clicks.
-        row: of each single search the row that it is part of; None where it is not known.
-        unit: of each single search the number of its session, for the bootstrap.
+        row: the row that contains each single search; None if unknown.
+        unit: the number of the session of each single search, for the bootstrap.
     """
 
     pairs: pl.DataFrame
@@ -245,7 +245,7 @@ def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
 
     Args:
         rows: the table of events.
-        ranks: how many ranks of each list count.
+        ranks: the number of ranks of each list that count.
 
     Returns:
         ``query_event_id``, ``query_id`` (the words), ``session`` (else the user, else the search),
@@ -292,8 +292,8 @@ def click_counts(rows: ir.Table, ranks: int = DEFAULT_RANKS, min_searches: int =
 
     Args:
         rows: the table of events.
-        ranks: how many ranks of each list count.
-        min_searches: how many searches a query must have in all.
+        ranks: the number of ranks of each list that count.
+        min_searches: the lowest number of searches of a query.
 
     Returns:
         The columns of `COLUMNS`.
@@ -311,7 +311,7 @@ def pack_events(base: Database, ranks: int = DEFAULT_RANKS) -> PackedSearches:
 
     Args:
         base: has ``events``.
-        ranks: how many ranks count.
+        ranks: the number of ranks that count.
 
     Raises:
         InputError: no impressions.
@@ -326,7 +326,7 @@ def pack_counts(table: pl.DataFrame, ranks: int = DEFAULT_RANKS) -> PackedSearch
 
     Args:
         table: the columns of `COLUMNS`.
-        ranks: how many ranks count.
+        ranks: the number of ranks that count.
 
     Raises:
         InputError: no rows, or columns of other types.

@@ -100,10 +100,10 @@ class ProductFit:
     """Attractiveness and examination with the highest likelihood.
 
     Attributes:
-        counts: what it was fitted to.
+        counts: the counts that it was fitted to.
         attractiveness: (P,) a; NaN where a pair was not shown.
         examination: (C,) e; NaN where a cell was not shown.
-        log_likelihood: of all impressions.
+        log_likelihood: the log-likelihood of all impressions.
     """
 
     counts: CellCounts
@@ -199,8 +199,8 @@ class Links:
     Attributes:
         reference: the cell whose examination is 1: the first of those that are linked.
         linked: (C,) whether clicks on documents shown in several cells link a cell to the others.
-        covariance: (L, L) of the logarithms of the examination of the L linked cells, relative to
-            the reference.
+        covariance: (L, L) the covariance of the logarithms of the examination of the L linked
+            cells, relative to the reference.
     """
 
     reference: int
@@ -273,7 +273,7 @@ def attractiveness_interval(
 
     Args:
         counts: impressions and clicks.
-        links: of the same counts.
+        links: the links of the same counts.
         attractiveness: (P,) a, on the scale of `examination`.
         examination: (C,) e, 1 in the reference.
     """

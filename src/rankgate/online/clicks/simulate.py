@@ -74,7 +74,7 @@ def rates_by_rank(
     """Rates of clicks at each rank.
 
     Args:
-        clicks: what was simulated.
+        clicks: the simulated clicks.
         expected: (N, K) the true probabilities there.
         unseen: searches of a log that the simulator has not learned from.
         predicted: (M, K) what it expects there.
@@ -188,15 +188,14 @@ def simulate(
 
     Args:
         qrels: judgments: what declared users click on.
-        runs: what they are shown.
+        runs: the runs that users are shown.
         user: who clicks: perfect, navigational or informational.
-        learned_from: what users did, from which a click model is learned; its lists are shown
-            again.
+        learned_from: the log from which a click model is learned; its lists are shown again.
         model: the click model that is learned.
-        searches: how many are simulated.
-        ranks: how many ranks of a list are shown.
+        searches: the number of simulated searches.
+        ranks: the number of ranks of a list that are shown.
         output: a Parquet file for the events.
-        seed: of the clicks.
+        seed: the seed of the clicks.
 
     Raises:
         InputError: files that cannot be read; runs without a query that is judged.

@@ -66,8 +66,8 @@ def events_options(
     Args:
         inputs: other files of the command, in the words of `from_formats`.
         log: the argument of the command that holds the log; without it there are no events.
-        goals: whether the verb needs to know when a session reached its goal.
-        figures: whether faults of the log can forbid figures.
+        goals: True if the verb needs to know when a session reached its goal.
+        figures: True if faults of the log can forbid figures.
     """
     as_events = value_options(
         log,

@@ -1,8 +1,7 @@
 """The log doctor: every check over the events of a log, and the faults it reports.
 
-One fault of a log comes first, then the result of ``doctor`` and its document. Checks that
-need a test follow: whether variants have the users, and weights the mean, they should. The
-doctor itself is last.
+The module has the fault of a log, the result of ``doctor``, and its document; tests of the shares
+of users by variant and of the mean of weights; and the doctor itself.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ class LogFinding:
     """A fault of a log.
 
     Attributes:
-        code: which check found it.
+        code: the code of the check.
         severity: ``block``: figures that it spoils are not given; ``annotate``: with a warning.
-        count: how many faults.
-        total: of how many.
-        spoils: what figures are made of that it makes wrong.
-        words: what is wrong.
-        examples: where.
-        fix: what to do.
+        count: the number of faults.
+        total: the number of rows that were checked.
+        spoils: the figures that it makes wrong, by their parts.
+        words: the problem.
+        examples: examples of places.
+        fix: the remedy.
     """
 
     code: str
@@ -76,7 +75,7 @@ class LogFinding:
 
 
 def spoiled_text(faults: Iterable[str], spoiled: str) -> str:
-    """Which figures the faults of a log make wrong, in a sentence without an end."""
+    """The figures that the faults of a log make wrong, as a sentence without an end."""
     return f"the log doctor found {', '.join(faults)}, which makes {spoiled} wrong"
 
 
@@ -219,7 +218,7 @@ def check_sample_ratio(
 
     Args:
         base: has ``events``.
-        split: by variant the planned share; equal shares by default.
+        split: the planned share, by variant; equal shares by default.
 
     Returns:
         The finding; True if there is none; False without variants to compare.
@@ -314,7 +313,7 @@ def doctor(
     """Look for faults in a log, and for the figures that they spoil.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``.
         split: the planned share of each variant, as in a=0.5; equal shares by default.
 
     Raises:

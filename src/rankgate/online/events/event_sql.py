@@ -230,9 +230,9 @@ def write_events(
         base: has the table ``staged``.
         target: the Parquet file.
         source: the name of the log's file, and its hash for ids of events.
-        bases: by application the rank from which its log counts.
+        bases: the first rank of each application's log.
         mapping: has the flags.
-        privacy: what is left out.
+        privacy: the data that are left out.
     """
     if frequent := privacy.frequent:
         base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")

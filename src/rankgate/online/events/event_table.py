@@ -98,8 +98,8 @@ class GoalCondition:
 
     Attributes:
         name: its action or kind, in lower case.
-        sign: how its value is compared; empty where any value will do.
-        value: what it is compared with.
+        sign: the comparison; empty if any value matches.
+        value: the value to compare with.
     """
 
     name: str

@@ -156,8 +156,8 @@ class OpenEvents:
 
     Attributes:
         base: has the view ``events``.
-        manifest: of what was read; without files where there is none.
-        excluded: what was left out, in words.
+        manifest: the manifest of the log; without files if there is none.
+        excluded: the rows that were left out, in words.
     """
 
     base: Database

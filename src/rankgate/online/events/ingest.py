@@ -143,7 +143,7 @@ def refuse_unusable(
         base: reads the columns of the first file.
         log_file: the first file.
         mapping: with which they were read.
-        files: what the manifest has about them.
+        files: the entries of the manifest about them.
 
     Raises:
         InputError: no event can be used.
@@ -199,11 +199,12 @@ def ingest(
         logs: files of User Behavior Insights, or any others with a mapping: JSON lines, CSV,
             Parquet, also compressed; or Parquet tables of events, which need none. A file of the
             same contents is read once.
-        folder: where the events go: a Parquet file for each file of the log, and ``events.json``.
+        folder: the folder for the events: a Parquet file for each file of the log, and
+            ``events.json``.
         mapping: a TOML file with the columns of the logs; without it they are UBI (User Behavior
             Insights).
         rank_base: the rank at which the log begins to count; found out by default.
-        privacy: what becomes of the words of queries and of the ids of users; all are kept by
+        privacy: the treatment of the words of queries and of the ids of users; all are kept by
             default.
 
     Raises:

@@ -40,11 +40,11 @@ class Check(Declared):
             ``example`` locates the fault, ``n`` how many one row counts for, and ``size``
             puts the worst first.
         total: SQL of the number that faults are a share of.
-        spoils: what of the figures is wrong with it.
+        spoils: the figures that it makes wrong, by their parts.
         blocks_from: the share of faults from which such figures are not given; None: they always
             are, with a warning.
         ignore_below: the share of faults that is quiet.
-        fix: what to do.
+        fix: the remedy.
     """
 
     faults: str = field(kw_only=True)

@@ -65,15 +65,16 @@ class LogMapping:
     """The columns of a log by field, and how its values are read.
 
     Attributes:
-        columns: by field its columns; the first that is not empty counts; parts of a
-            nested value are joined by dots, and ``a+b`` joins two columns to one id.
-        kinds: by action, in lower case and with ``_`` for blanks and hyphens, the kind of event.
-        flags: by kind a column that is true where the row is also an event of this kind.
-        kind: of rows without an action; empty where every row has one.
-        time_zone: of times that do not name one, and of days and weeks.
+        columns: the columns of each field; the first that is not empty counts; parts of a nested
+            value are joined by dots, and ``a+b`` joins two columns to one id.
+        kinds: the kind of event for each action, in lower case and with ``_`` for blanks and
+            hyphens.
+        flags: a column for each kind that is true if the row is also an event of this kind.
+        kind: the kind of rows without an action; empty if every row has one.
+        time_zone: the time zone of times that do not name one, and of days and weeks.
         rank_base: the first rank of the log, 0 or 1; None to find out.
         format: ``jsonl``, ``csv`` or ``parquet``; empty: by the file's suffix.
-        ubi: whether records without an action are queries of UBI.
+        ubi: True if records without an action are queries of UBI.
         zone_declared: true if the mapping names its time zone, so that times need not.
     """
 
@@ -227,8 +228,8 @@ class LogFile:
     """A file of a log, or a table in one.
 
     Attributes:
-        path: of the file that DuckDB reads.
-        label: what the user calls it: ``FILE``, or ``FILE:TABLE``.
+        path: the path of the file that DuckDB reads.
+        label: the user's name for it: ``FILE``, or ``FILE:TABLE``.
         format: the name of its format where the user or the file itself states it; else empty.
     """
 
@@ -252,7 +253,7 @@ def list_log_files(logs: Source | Sequence[Source], folder: Path) -> list[LogFil
 
     Args:
         logs: paths; ``FORMAT:PATH`` names the format, ``FILE:TABLE`` a table of a database.
-        folder: where tables that DuckDB does not read are written as Parquet.
+        folder: the folder for Parquet files of tables that DuckDB does not read.
 
     Raises:
         InputError: a file that is not there, or that is not a table; a folder without part files.
@@ -478,7 +479,7 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
 
 
 def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
-    """A column for each flag: whether the row is also an event of this kind."""
+    """A column for each flag: true if the row is also an event of this kind."""
     return "".join(
         f"coalesce(lower({sql_of_path[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) "
         f"AS flag_{kind}, "

@@ -1,4 +1,4 @@
-"""The manifest of a folder of events: what was read into it, and from which files."""
+"""The manifest of a folder of events: its source files and settings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class IngestedFile(PartSummary):
 
 
 class Manifest(TypedDict, total=False):
-    """What was read, and how; empty where events were not read from a folder."""
+    """The source files and settings; empty if events were not read from a folder."""
 
     schema_version: int
     privacy: JsonObject

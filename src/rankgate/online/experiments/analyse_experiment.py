@@ -41,14 +41,14 @@ class ArmComparison:
     Attributes:
         control: the arm that others are compared with.
         treatments: these others.
-        measures: what is compared.
-        method: how differences are computed.
-        margins: of guardrails by name the relative loss that is allowed.
-        correction: of p-values of metrics that are not guardrails.
-        power: of detectable differences.
+        measures: the measures to compare.
+        method: the method of differences.
+        margins: the relative loss that is allowed, by the name of the guardrail.
+        correction: the correction of p-values of metrics that are not guardrails.
+        power: the power of detectable differences.
         prior: standard deviation of relative effects, for the Bayesian view.
-        halves: how often the control is compared with itself.
-        why: by name of a measure why it has no figures.
+        halves: the number of comparisons of the control with itself.
+        why: the reason why a measure has no figures, by its name.
     """
 
     control: str
@@ -277,7 +277,7 @@ def _segment_rows(
 def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
     """Compare random halves of the control: significant as often as the level, if all is well.
 
-    The halves are drawn again each time; what they share makes the count vary more than that of
+    The halves are drawn again each time. Their common users make the count vary more than that of
     independent tests.
     """
     if not comparison.halves:

@@ -62,12 +62,12 @@ def ab(
     """Compare the arms of an experiment on KPIs, after its sample ratio was checked.
 
     Args:
-        data: what users did: a folder of events, a table of them, files of logs, or ``Events``;
-            with the ``variant`` of a design a table with a row for each unit.
+        data: the log: a folder of events, a table of them, files of logs, or ``Events``; with the
+            ``variant`` of a design a table with a row for each unit.
         metrics: KPIs of the catalogue, such as search_ctr; of a table columns (spend), ratios of
             sums (spend/visits) and quantiles (p95(latency)).
         design: the experiment: unit, arms, control, days; or a TOML file with it.
-        test: how the arms are tested; by default at a level of 95 %, at one look.
+        test: the test of the arms; by default at a level of 95 %, at one look.
         guardrails: metrics that may lose no more than a share, as in latency_p95=0.05.
         down: columns of a table that are better when lower.
         despite: give figures that a fault of the experiment or of the log forbids, too.
@@ -185,10 +185,10 @@ def analyse_experiment(
 
     Args:
         units: who was in which arm and did what.
-        planned: by arm the planned share.
-        comparison: what is compared, and how.
-        unit: what was assigned.
-        settings: how the result was computed.
+        planned: the planned share, by arm.
+        comparison: the measures to compare, and the method.
+        unit: the unit that was assigned.
+        settings: the settings of the result.
         crossed: the tolerated share of units in several arms.
         despite: compute figures where a check blocks, too.
     """

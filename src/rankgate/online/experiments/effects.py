@@ -46,11 +46,11 @@ class Effect:
             clearly different from 0.
         p_value: two-sided, against no difference.
         n: units of both arms.
-        method: how it was computed: t, z, delta, cuped, order-statistics, bootstrap; with
-            ``skewness`` behind it where a correction for skewed values moves the test, and
-            ``always-valid`` where it holds at every look.
+        method: the method: t, z, delta, cuped, order-statistics, bootstrap; followed by
+            ``skewness`` if a correction for skewed values moves the test, and ``always-valid`` if
+            it holds at every look.
         arms: the test that p and intervals are of.
-        relative_by: how the relative interval is made.
+        relative_by: the method of the relative interval.
         explained: the share of the variance that a covariate explains; None without one.
     """
 
@@ -97,7 +97,7 @@ def make_effect(
         p: its p-value.
         n: units of both arms.
         method: the name of the test.
-        relative_by: how the relative interval is made.
+        relative_by: the method of the relative interval.
         explained: the share of the variance that a covariate explains.
     """
     control, treatment = arms.control, arms.treatment
@@ -204,9 +204,9 @@ class Moments:
 
     Attributes:
         n: units.
-        mean: by column.
-        cov: by two columns, with n − 1.
-        binary: whether every value is 0 or 1, and every unit has one.
+        mean: the mean of each column.
+        cov: the covariance of two columns, with n − 1.
+        binary: True if every value is 0 or 1, and every unit has one.
     """
 
     n: int
@@ -315,8 +315,8 @@ def compare_means(
     Args:
         control: moments of the control.
         treatment: moments of the other arm.
-        level: of intervals.
-        relative: how the relative interval is made.
+        level: the confidence level of intervals.
+        relative: the method of the relative interval.
         slope: θ; see `covariate_slope`. None without a covariate.
         center: c.
         shape: central moments of units, second and third, pooled over arms, as

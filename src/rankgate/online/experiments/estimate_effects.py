@@ -49,12 +49,13 @@ def bootstrap_effect(
     than twice as often as stated.
 
     Args:
-        arms: of the control and the treatment ``unit``, ``value`` and, of ratios, ``per``.
-        measure: what is compared.
-        resamples: how many.
-        level: of intervals.
-        seed: of the weights.
-        relative: how the relative interval is made.
+        arms: the rows of the control and the treatment: ``unit``, ``value`` and, for ratios,
+            ``per``.
+        measure: the measure to compare.
+        resamples: the number of resamples.
+        level: the confidence level of intervals.
+        seed: the seed of the weights.
+        relative: the method of the relative interval.
     """
     random = np.random.default_rng(seed)
     errors, values, counts = [], [], []
@@ -128,13 +129,13 @@ class ComparisonMethod:
     """Settings for the computation of differences.
 
     Attributes:
-        level: of intervals.
-        relative: how relative intervals are made.
+        level: the confidence level of intervals.
+        relative: the method of relative intervals.
         tuned_to: the units at which always-valid intervals are narrowest; None for intervals that
             hold at one look.
         cap: the quantile at which values of units are cut off; None for none.
-        resamples: of units, for intervals by the bootstrap; 0 for none.
-        seed: of these.
+        resamples: the number of resamples of units, for intervals by the bootstrap; 0 for none.
+        seed: the seed of these.
     """
 
     level: float = 0.95
@@ -152,10 +153,10 @@ def estimate_effect(
 
     Args:
         units: with values of the measure.
-        measure: what is compared.
+        measure: the measure to compare.
         control: the name of an arm.
-        treatment: that of the other one.
-        method: how.
+        treatment: the values of the treatment.
+        method: the method.
     """
     rows = _without_unit_denominator(units.unit_rows(measure, method.cap))
     arms = [rows.filter(pl.col("variant") == name) for name in (control, treatment)]

@@ -42,7 +42,7 @@ def check_experiment(
 
     Args:
         units: who was in which arm.
-        planned: by arm the planned share.
+        planned: the planned share, by arm.
         ratio: the test of the shares.
         tolerated: the share of units in several arms up to which they are only left out.
     """

@@ -39,13 +39,13 @@ DesignLike: TypeAlias = "Design | str | Path"
 
 @dataclass(frozen=True)
 class Design(ByContent):
-    """An experiment: what was assigned to which arms, when, and what was known before.
+    """An experiment: the assignment of units to arms, its dates, and covariates from before.
 
     Attributes:
         variant: The column of arms of a table with a row for each unit; without it the experiment
             is in the events of a log.
-        unit: What was assigned to arms: user, session or query, user by default; of a table the
-            column of units, without it each row is one.
+        unit: The unit that was assigned to arms: user, session or query, user by default; of a
+            table the column of units, without it each row is one.
         control: The arm that others are compared with; by default the first by name.
         split: The planned share of each arm, as in old=0.9; equal shares by default.
         day: The column of days of a table.
@@ -158,7 +158,7 @@ def _parse_day(text: str, name: str) -> date | None:
 class ExperimentTest:
     """The test of the arms of an experiment.
 
-    What a metric is decides the test: means of units by Welch's t, ratios by the delta method,
+    The kind of a metric decides the test: means of units by Welch's t, ratios by the delta method,
     quantiles by order statistics.
 
     Attributes:
@@ -216,7 +216,7 @@ def read_units_from_table(
 
     Args:
         data: the table.
-        measures: what is compared; their columns are numbers, or true and false.
+        measures: the measures to compare; their columns are numbers, or true and false.
         design: has the columns of arms, units, days, covariates and segments.
 
     Raises:

@@ -38,9 +38,9 @@ class ExperimentFinding:
     """A fault of an experiment.
 
     Attributes:
-        code: which check found it.
+        code: the code of the check.
         severity: ``block``: no figure is given and no rule decided; ``warn``: with a warning.
-        text: what is wrong and what to do.
+        text: the problem and the remedy.
         subject: the measure or the arm; empty for the whole experiment.
     """
 

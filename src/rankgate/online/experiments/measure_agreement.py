@@ -75,11 +75,11 @@ def agreement(
             users did: a folder of events, a table of them, files of logs, or ``Events``.
         qrels: judgments of the log's queries; query ids are the texts of queries in the log.
         metrics: metrics of the lists that the log shows.
-        min_searches: that a query of the log must have.
+        min_searches: the lowest number of searches of a query of the log.
         chance: with which a KPI must rise at the offline threshold that is sought.
-        level: of the intervals.
-        resamples: of the bootstrap over experiments or queries.
-        seed: of the bootstrap.
+        level: the confidence level of the intervals.
+        resamples: the number of resamples of experiments or queries.
+        seed: the seed of the bootstrap.
 
     Raises:
         InputError: a table or log that cannot be read; fewer than three units in common.

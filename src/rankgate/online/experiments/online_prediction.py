@@ -37,7 +37,7 @@ class Observations:
         units: their names.
         metrics: (M,) names; ``offline`` and ``offline_error``: (U, M), NaN where not measured.
         kpis: (K,) names; ``online`` and ``online_error``: (U, K), NaN where not measured.
-        differences: whether values are differences of two systems, whose sign has a meaning.
+        differences: True if values are differences of two systems, whose sign has a meaning.
     """
 
     units: tuple[str, ...]
@@ -151,10 +151,10 @@ def observations_of_log(
     KPIs are ``clicked`` (searches with a click) and ``mrr_first_click``.
 
     Args:
-        events: what users did, or packed searches.
+        events: the log, or packed searches.
         qrels: judgments, whose query ids are the words of the log.
-        metrics: of the shown lists.
-        min_searches: of a query, at least.
+        metrics: the metrics of the shown lists.
+        min_searches: the lowest number of searches of a query.
 
     Raises:
         InputError: a log that cannot be read; fewer than three judged queries with so many
@@ -266,7 +266,8 @@ class Line:
     online = intercept + slope offline + noise, noise of variance ``scatter`` and the measurement's.
 
     Attributes:
-        intercept, slope: by weighted least squares, weights 1 / (scatter + error²).
+        intercept, slope: the coefficients by weighted least squares, weights 1 / (scatter +
+            error²).
         scatter: variance of true online values around the line, by moments; at least 0.
         covariance: (2, 2) of intercept and slope.
     """
@@ -399,8 +400,8 @@ def corrected_interval(
         second_values: (n,) measured values of the other variable.
         first_error: (n,) standard errors of ``first_values``; NaN counts as 0.
         second_error: (n,) those of ``second_values``.
-        level: of the interval.
-        seed: of the draws.
+        level: the confidence level of the interval.
+        seed: the seed of the draws.
 
     Returns:
         The ends; NaN where 1 - level or more of the draws leave no true spread: the values then

@@ -60,19 +60,19 @@ def plan(
 ) -> ExperimentPlan:
     """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.
 
-    Users come as they did in the log: how their number grows with the days is measured, and
-    continued beyond it. CUPED is what each unit's value of the first half of the log explains of
-    that of the second half.
+    Users arrive as in the log: the growth of their number with the days is measured, and
+    extrapolated. The gain by CUPED is the part of each unit's value in the second half of the log
+    that its value in the first half explains.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``.
         kpis: the KPIs, such as search_ctr; all by default.
         design: the experiment; its unit counts; or a TOML file with it.
-        test: how its arms would be tested; level and power count; days with CUPED and
-            with intervals for every look are shown next to those of one look.
+        test: the test of the arms; level and power count; days with CUPED and with intervals for
+            every look are shown next to those of one look.
         shares: shares of the traffic that the treatment would have.
         effect: the relative difference that should show.
-        horizon: how many days are looked ahead.
+        horizon: the number of days of the forecast.
         interleave: judgments and two runs: how many units interleaving needs to tell them from
             each other, and how many an A/B test of the same two, with simulated clicks.
 
@@ -146,7 +146,7 @@ class _Curve:
     """The growth of units and of their deviation with the days.
 
     Attributes:
-        value: of the KPI over the log.
+        value: the value of the KPI over the log.
         units: (D,) units with a value after each day.
         deviation: (D,) sd of a unit's contribution, relative to the value.
         explained: the share of the variance that earlier values explain; None where unknown.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["mean", "ratio", "proportion", "quantile"]
-"""The comparison of arms; whether a mean is a proportion is seen from its values."""
+"""The comparison of arms; values show if a mean is a proportion."""
 
 _QUANTILE = re.compile(r"p(\d+(?:\.\d+)?)\((.+)\)")
 
@@ -44,9 +44,9 @@ class Measure:
         name: as it was asked for.
         value: the column that is averaged or summed.
         per: the column of the denominator; empty for a mean over units.
-        quantile: which quantile of the values, instead of the mean.
+        quantile: the quantile of the values, instead of the mean.
         better: ``up`` or ``down``; empty where neither is.
-        unit: what the value is in.
+        unit: the unit of the value.
         kpi: the KPI of the catalogue; None for columns of a table.
     """
 
@@ -99,15 +99,15 @@ class Units:
     Attributes:
         arms: ``unit`` (from 0), ``variant``, ``day`` (of the first event; null without times), a
             column for each segment; units in one arm only.
-        rows: by the name of a measure ``unit``, ``day``, ``value`` and, of ratios, ``per``: sums of
-            a unit on a day; of quantiles single values. Nulls are left out.
-        before: by the name of a measure ``unit``, ``value`` and, of ratios, ``per``, from before
-            the experiment.
+        rows: the rows of each measure: ``unit``, ``day``, ``value`` and, for ratios, ``per``: sums
+            of a unit on a day; for quantiles single values. Nulls are left out.
+        before: the rows of each measure from before the experiment: ``unit``, ``value`` and, for
+            ratios, ``per``.
         crossed: units that were in several arms; they are not in `arms`.
         logged: ``variant``, ``day``, ``what``, ``count``, ``units``: how often each kind of event
             was logged for an arm on a day.
         segments: names of the segments.
-        source: where they come from.
+        source: the source of the rows.
     """
 
     arms: pl.DataFrame
@@ -149,7 +149,7 @@ class Units:
         """``unit``, ``variant``, ``value`` and more: one row a unit, or a value of a quantile.
 
         Args:
-            measure: what is wanted.
+            measure: the measure.
             cap: the quantile of values of units at which they are cut off (winsorised).
         """
         rows = self.rows[measure.name]
@@ -213,8 +213,8 @@ def reasons_without_figures(
     Args:
         log: the open log.
         measures: KPIs of the catalogue.
-        events: how the log is read; figures that faults forbid are computed if it asks for
-            them.
+        events: the settings of the log's reader; figures that faults forbid are computed if it
+            requests them.
     """
     diagnosis = diagnose_events(log.base, log.manifest)
     kinds = log.kinds
@@ -247,13 +247,13 @@ def read_units_from_events(
     Args:
         log_tables: the tables of the log.
         measures: KPIs of the catalogue.
-        unit: what was assigned to arms.
-        start: the first day of the experiment, by default the first with an arm; what was before
-            is for covariates.
+        unit: the unit that was assigned to arms.
+        start: the first day of the experiment, by default the first with an arm; earlier days are
+            for covariates.
         end: the last day of the experiment.
-        covariates: whether sums from before the experiment are read.
-        segments: what divides units: application.
-        variants: whether the log has arms; without them all units are in one.
+        covariates: True if sums from before the experiment are read.
+        segments: the columns that divide units: application.
+        variants: True if the log has arms; without them all units are in one.
 
     Raises:
         InputError: no event has such a unit, or an arm.

@@ -23,21 +23,21 @@ class Kpi(Declared):
     is not null. Without any such row the value is null, which is not 0.
 
     Attributes:
-        table: what its rows are: searches, clicks, sessions, users or events.
+        table: the table that has its rows: searches, clicks, sessions, users or events.
         of: from the table the expression that is averaged or summed, null where a row does not
             count.
         per: from the table the denominator of a ratio; None for a mean.
-        quantile: which quantile of ``of``, instead of the mean.
+        quantile: the quantile of ``of``, instead of the mean.
         cap: the quantile of what is above 0 at which ``of`` is cut off (winsorised).
-        unit: what the value is in.
+        unit: the unit of the value.
         better: ``up`` or ``down``; empty where neither is better as such.
         formula: the definition, in words and signs.
         needs: kinds of events; the log must have one of them for the figure to be known: a log
             without purchases has no conversion rate, which is not 0.
-        of_goal: whether it counts sessions that reached their goal; a log that names the actions
-            of the goal itself needs no other events.
-        made_of: what it depends on; a finding of the log doctor that spoils one of these blocks it
-            or comes with it.
+        of_goal: True if it counts sessions that reached their goal; a log that names the actions of
+            the goal itself needs no other events.
+        made_of: the parts that it depends on; a finding of the log doctor that spoils one of these
+            blocks it or comes with it.
     """
 
     table: Literal["searches", "clicks", "sessions", "users", "events"] = field(kw_only=True)
@@ -56,7 +56,7 @@ class Kpi(Declared):
         """True if a log has the events that the KPI needs.
 
         Args:
-            kinds: of events in the log.
+            kinds: the kinds of events in the log.
             success: the actions of the goal that the log names.
         """
         if not self.needs or (self.of_goal and success):
@@ -67,8 +67,8 @@ class Kpi(Declared):
         """The columns of its aggregation: ``value`` and ``n``, both with its name before it.
 
         Args:
-            table: of Ibis.
-            limit: where ``of`` is cut off.
+            table: the table of Ibis.
+            limit: the upper limit of ``of``.
         """
         column = self.of(table)
         if column.type().is_boolean():

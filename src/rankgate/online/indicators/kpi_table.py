@@ -236,12 +236,12 @@ def kpi(
     """Compute KPIs of a log, after a check for faults.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
-            KPIs of a table on Spark are computed there, without the log doctor.
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``. KPIs of
+            a table on Spark are computed there, without the log doctor.
         names: the KPIs, such as search_ctr; all by default.
-        by: what divides the log: day, variant, application, band of query frequency, position,
+        by: the segments of the log: day, variant, application, band of query frequency, position,
             page.
-        checks: whether the log doctor runs first; without it no faults are reported.
+        checks: True if the log doctor runs first; without it no faults are reported.
 
     Raises:
         InputError: a log that cannot be read; one that has nothing for any KPI.
@@ -321,11 +321,11 @@ def make_kpi_table(
         base: DuckDB, or another that carries out expressions of Ibis.
         requested_kpis: the requested KPIs.
         available_kpis: those that the log has events for.
-        by: what divides the log.
+        by: the segments of the log.
         success: the rules of success.
         diagnosis: the findings of the log doctor.
         blocked: the KPIs that are not given, and why.
-        excluded: what was left out of the log.
+        excluded: the rows of the log that were left out.
     """
     blocked = blocked or {}
     kpi_tables = KpiTables(base, success, available_kpis, by)

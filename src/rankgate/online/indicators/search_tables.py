@@ -313,7 +313,7 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
 
 
 def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -> ir.Table:
-    """One row for each session: what was searched, seen, bought, and how long it took.
+    """One row for each session: its searches, impressions, purchases and duration.
 
     Args:
         rows: events.
@@ -384,7 +384,7 @@ class KpiTables:
 
         Args:
             base: has ``events``.
-            success: what means that a session reached its goal.
+            success: the event by which a session reached its goal.
             kpis: the KPIs that will be computed.
             by: columns that will divide them.
         """

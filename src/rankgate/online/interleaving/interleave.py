@@ -28,8 +28,8 @@ def interleave(
         lists: documents by system, best first; without names they are called 1, 2, ….
         request: the id of the request; clicks are logged with it.
         method: the interleaving method, such as team_draft.
-        length: how many documents the mixed list has, all pages together.
-        seed: of the experiment: another one gives another draw.
+        length: the number of documents of the mixed list, all pages together.
+        seed: the seed of the experiment: another one gives another draw.
         query: the words or id of the query, for the log.
 
     Raises:

@@ -38,10 +38,10 @@ AssignmentsLike: TypeAlias = "str | Path | Iterable[Assignment] | Iterable[Shown
 
 @dataclass(frozen=True, slots=True)
 class InterleavedRequest:
-    """One request: what was shown, what was clicked, and by which unit.
+    """One request: its list, its clicks, and its unit.
 
     Attributes:
-        assignment: what was shown.
+        assignment: the list that was shown.
         clicked: slots from 0, each once, in order.
         unit: the unit that made these clicks: a request, session, user or query.
     """
@@ -199,9 +199,9 @@ def credits_of_requests(
 ) -> Floats:
     """(n, systems) the credit of each system in each request.
 
-    Centred credits are those less the mean that the same clicked slots have in all requests of the
-    same query. Where users click at random, the slots do not depend on which of the lists was
-    shown, so that their mean is 0; a request that is the only one of its query has 0.
+    Centred credits are credits less the mean of the same clicked slots in all requests of the same
+    query. If users click at random, the slots do not depend on the list that was shown, so that
+    their mean is 0. The only request of a query has 0.
 
     Args:
         assignments: (n,) mixed lists of one method.

@@ -1,4 +1,4 @@
-"""An interleaving method: how lists are mixed, and what a click is worth to whom.
+"""An interleaving method: the mixing of lists, and the credit of a click.
 
 An assignment comes first: one mixed list with what is needed to credit its clicks, the line
 that a service logs.
@@ -28,12 +28,12 @@ class Assignment:
         method: the interleaving method.
         systems: names of the systems, in the order of their lists.
         docs: ids of the documents by slot.
-        teams: by slot, the system (from 0) whose turn filled it (of optimised interleaving: that
-            ranks it higher); None if it counts for no system.
-        ranks: by slot, the document's rank from 1 in the list of each system; None where it is
-            not in it.
-        lengths: how many documents each system returned.
-        seed: of the draws.
+        teams: the system (from 0) whose turn filled it (of optimised interleaving: that ranks it
+            higher), by slot; None if it counts for no system.
+        ranks: the document's rank from 1 in the list of each system, by slot; None where it is not
+            in it.
+        lengths: the number of documents that each system returned.
+        seed: the seed of the draws.
         query: the words or id of the query; may be empty.
     """
 
@@ -132,15 +132,15 @@ class Interleaving(Declared):
     Attributes:
         draw: from lists, a length and random numbers a mixed list with the team of each slot.
         score: from an assignment and the clicked slots (from 0) the credit of each system.
-        most: how many lists it takes at most; None is any number.
-        formula: how it works, in words.
-        bias: what it is known to get wrong; empty where nothing is known.
+        most: the largest number of lists; None is any number.
+        formula: the method, in words.
+        bias: its known bias; empty if none is known.
         test: the test that keeps its level: the sign test, where a user who clicks at random gives
             either system more credit equally often; Student's t, where only the mean credits are
             equal.
-        centred: whether credits are taken less the mean of the same clicked slots in all requests
+        centred: True if credits are taken less the mean of the same clicked slots in all requests
             of the query, as random clicks would otherwise prefer a system.
-        teams: whether each slot is drawn for one system, so that their shares can be checked.
+        teams: True if each slot is drawn for one system, so that their shares can be checked.
     """
 
     draw: Callable[[Lists, int, Random], Drawn] = field(kw_only=True)

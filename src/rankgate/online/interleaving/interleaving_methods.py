@@ -318,13 +318,13 @@ def rank_weights(length: int) -> tuple[float, ...]:
 def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: bool = False) -> Drawn:
     """For each slot a system is drawn, then one of its documents that are left.
 
-    Where a list has run out, what others add counts for no system.
+    If a list is exhausted, documents that other systems add count for no system.
 
     Args:
         lists: documents by system.
         length: slots.
         random: the draws.
-        rounds: whether every system has a turn before one has a second.
+        rounds: True if every system has a turn before one has a second.
     """
     weights = [list(rank_weights(len(ranked))) for ranked in lists]
     positions = [{doc: position for position, doc in enumerate(ranked)} for ranked in lists]

@@ -33,14 +33,14 @@ class MixedLists(Result):
     """Interleaved lists of the queries of runs.
 
     Attributes:
-        method: how lists were mixed.
+        method: the method of mixing.
         systems: names of the runs.
-        queries: that all runs have.
+        queries: the queries that all runs have.
         left_out: queries that a run does not have.
-        lists: that were drawn.
-        slots: of all lists.
+        lists: the number of lists that were drawn.
+        slots: the slots of all lists.
         competitive: the share of slots whose document the runs rank differently.
-        seed: of the draws.
+        seed: the seed of the draws.
         output: the file of the assignments, or None.
         assignments: the lists; empty in a result that was read from JSON.
     """
@@ -104,10 +104,10 @@ def mix(
         runs: two or more runs.
         output: a file for the assignments, one in a line of JSON.
         method: the interleaving method, such as team_draft.
-        length: how many documents a mixed list has.
-        lists: how many lists are drawn for each query; their requests are QUERY/1, QUERY/2, ….
-        depth: how many documents of each run are read.
-        seed: of the draws.
+        length: the number of documents of a mixed list.
+        lists: the number of lists for each query; their requests are QUERY/1, QUERY/2, ….
+        depth: the number of documents of each run that are read.
+        seed: the seed of the draws.
 
     Raises:
         InputError: files that cannot be read; runs without a common query.

@@ -51,7 +51,8 @@ class PairTest:
         p_sign: exact binomial, ties left out.
         credit: the mean difference.
         spread: the standard deviation of the differences.
-        credit_low, credit_high, p_t: by Student's t over units; NaN for fewer than two.
+        credit_low, credit_high, p_t: the interval and p-value by Student's t over units; NaN for
+            fewer than two.
     """
 
     wins_one: int
@@ -73,7 +74,7 @@ def pair_test(delta: Floats, level: float, test: Literal["sign", "t"]) -> PairTe
 
     Args:
         delta: (n,) credit of the other less that of the one, a number for each unit with a click.
-        level: of intervals.
+        level: the confidence level of intervals.
         test: the one that keeps its level, whose estimate is the preference.
     """
     wins, losses = int((delta > 0).sum()), int((delta < 0).sum())
@@ -161,11 +162,11 @@ def preference(
     Args:
         assignments: a file of logged assignments, one in a line of JSON, or assignments; clicks
             are in its key clicks (slots from 1), or in events.
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``;
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``;
             query_event_id is the request.
         unit: the unit of observation of clicks; the unit must be independent of others, so that
             users are safest where they come back.
-        level: of intervals and tests.
+        level: the confidence level of intervals and tests.
 
     Raises:
         InputError: a log that cannot be read, or that mixes experiments.

@@ -53,9 +53,9 @@ def sensitivity(
         runs: two runs.
         methods: interleaving methods; by default all.
         user: who clicks: perfect, navigational or informational.
-        searches: how many are simulated for each test.
-        ranks: how many ranks of a list are shown.
-        seed: of the simulation.
+        searches: the number of searches simulated for each test.
+        ranks: the number of ranks of a list that are shown.
+        seed: the seed of the simulation.
 
     Raises:
         InputError: files that cannot be read; runs without a query or document that is judged.

@@ -34,8 +34,8 @@ class BanditLog:
         unsupported: the share of the target's probability on actions that the log never shows.
         predicted: (S, K) the reward that a model expects of the logged action; None without.
         expected: (S, K) the reward that it expects under the target; None without.
-        model_slope: (S, K) by how much the mean of ``expected`` grows with this row's reward, from
-            which the model was fitted, times S; None without.
+        model_slope: (S, K) the slope of the mean of ``expected`` by the rewards that the model was
+            fitted from, times S; None without a model.
         model_influence: (S,) what the row adds to the mean of ``expected`` through the fit, to
             first order, times S; its mean is 0; None without.
         prior_share: the share of ``expected`` that is the mean of all actions instead of the
@@ -105,7 +105,7 @@ def add_reward_model(log: BanditLog, folds: int = 5, strength: float = 20.0) -> 
     Args:
         log: as ``read_log`` makes it.
         folds: decision i is in fold i modulo folds.
-        strength: how many rows of the mean each action begins with.
+        strength: the number of rows with the mean that each action begins with.
     """
     if log.policy is None:
         return log

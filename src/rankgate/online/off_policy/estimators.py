@@ -69,11 +69,11 @@ class Estimator(Declared):
     Attributes:
         estimate: from a log and settings the estimate.
         formula: in signs.
-        assumption: what it supposes in addition to right propensities and support.
+        assumption: its assumption in addition to right propensities and support.
         against: the estimator that supposes less, with which it is compared to test that; empty
             where nothing more is supposed.
-        slates: whether it is of slates (True), of single decisions (False), or of both (None).
-        model: whether it needs a model of rewards.
+        slates: True for slates, False for single decisions, None for both.
+        model: True if it needs a model of rewards.
         chosen: True if it may be reported by default; else only where a call names it.
     """
 
@@ -142,8 +142,8 @@ MAX_PRIOR_SHARE = 0.05
 def _dm(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
     """Its error is that of the fitted model, to which each row adds its influence.
 
-    Where the model is much the mean of all actions instead of the action's own, its bias is not
-    known, and there is no interval.
+    If the model predicts mostly the mean of all actions instead of the action's own, its bias is
+    unknown, and there is no interval.
     """
     assert log.expected is not None
     parts = log.expected.sum(axis=1)

@@ -106,7 +106,7 @@ def effective_rewards(log: BanditLog, weight: Floats) -> float:
 
     Args:
         log: the decisions.
-        weight: (S, K) of each slot's reward, or (S, 1) of all of a slate.
+        weight: (S, K) the weight of each slot's reward, or (S, 1) of all rewards of a slate.
     """
     reward = log.reward if weight.shape == log.reward.shape else log.total[:, None]
     slots = log.shown if weight.shape == log.reward.shape else np.ones(weight.shape, np.bool_)
@@ -208,14 +208,14 @@ def ope(
         target: the policy: uniform over the actions of the log, or over 50 as uniform:50; a column
             of the log with its probability of the logged action; or a table of action, probability
             and perhaps position.
-        columns: what columns of the log and of the target's table are called, as in
+        columns: the names of columns in the log and in the target's table, as in
             reward=bought,action=offer.
-        estimators: which are computed; by default all that the log allows.
+        estimators: the estimators to compute; by default all that the log allows.
         clip: the largest weight of the clipped estimator.
         min_ess: the effective number of decisions below which there is no estimate.
         max_unsupported: the share of the target's probability on actions never shown above which
             there is no estimate.
-        level: of the intervals.
+        level: the confidence level of the intervals.
 
     Raises:
         InputError: a log that cannot be read; two columns that could be the propensity;

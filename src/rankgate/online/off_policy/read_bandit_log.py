@@ -34,9 +34,9 @@ class LogRows:
 
     Attributes:
         action: (R,) number of the action in ``names``.
-        names: (A,) of the actions, in their order.
+        names: (A,) the names of the actions, in their order.
         place: (R,) number of the position in ``places``.
-        places: (P,) of the positions.
+        places: (P,) the positions.
         reward: (R,).
         propensity: (R,) P(action) when it was logged.
         slate: (R,) number of the slate; None without slates.
@@ -95,11 +95,11 @@ class TargetPolicy:
     """A target's probabilities.
 
     Attributes:
-        chances: (R,) of the action of each row of the log.
-        table: (A, P) of every action of the log at each position; None where only ``chances`` are
-            known.
+        chances: (R,) the probability of the action of each row of the log.
+        table: (A, P) the probability of every action of the log at each position; None if only
+            ``chances`` are known.
         unsupported: the share of its probability on actions that the log never shows.
-        unseen_actions: of its table, those that the log never shows, the likeliest first.
+        unseen_actions: the actions of its table that the log never shows, the likeliest first.
     """
 
     chances: Floats
@@ -303,7 +303,7 @@ def read_log(log: TableLike, target: TargetLike, columns: ColumnsLike | None = N
         target: ``uniform``, ``uniform:50``; a column of the log with the target's probability of
             its action; or a table (file, frame or dict of columns) of action, probability and,
             where it depends on it, position.
-        columns: what columns of both tables are called.
+        columns: the names of columns in both tables.
 
     Raises:
         InputError: a missing column or value, several columns that could be the same one, a

@@ -70,18 +70,18 @@ def replay(
 
     Args:
         run: the candidate's lists; ids of queries are their words, as in the log.
-        events: what users did: a folder of events, a table of them, files of logs, ``Events``, or
-            packed searches.
-        k: how many ranks of the candidate's lists count.
+        events: the log: a folder of events, a table of them, files of logs, ``Events``, or packed
+            searches.
+        k: the number of ranks of the candidate's lists that count.
         model: the click model: pbm_harvest, dbn, ubm or another of rankgate online judgments; auto
             takes of these three the one that predicts clicks on other searches best, and intervals
             reach over those of the three that may predict as well.
-        examination: how often each rank is looked at, relative to the first, where it is known,
-            in the position-based model; else it is estimated.
+        examination: the known frequency of looks at each rank, relative to the first, in the
+            position-based model; estimated by default.
         min_support: the share of the candidate's top k that must have been shown.
-        resamples: of the bootstrap over sessions.
-        level: of the intervals.
-        seed: of the bootstrap.
+        resamples: the number of resamples of sessions.
+        level: the confidence level of the intervals.
+        seed: the seed of the bootstrap.
 
     Raises:
         InputError: files that cannot be read; no query in common.

@@ -36,7 +36,7 @@ class CandidateLists:
     Attributes:
         pair: (Q, K) the pair of each slot; -1 where the log never shows it.
         filled: (Q, K) whether the candidate has a document there.
-        query: (N,) of each packed search, the query's number; -1 for queries it does not have.
+        query: (N,) the number of each packed search's query; -1 for queries it does not have.
     """
 
     pair: Ints
@@ -67,7 +67,7 @@ class ReplayEstimate:
 
     Attributes:
         fitted: the click model.
-        candidate: (3,) by `MEASURES`; what the log never shows earns nothing.
+        candidate: (3,) by `MEASURES`; documents that the log never shows earn 0.
         most: (3,) the same if it were as attractive as the query's best, and looked at.
         logged: (3,) of the lists that were shown.
         by_query: (Q, 2) clicks of a search: candidate, logged.
@@ -128,7 +128,7 @@ def estimate_replay(
     Args:
         searches: with their clicks.
         candidate: its lists.
-        k: how many ranks of a list count.
+        k: the number of ranks of a list that count.
         model: the click model.
         curve: examination by rank, where it is known.
     """

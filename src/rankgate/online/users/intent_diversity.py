@@ -1,4 +1,4 @@
-"""Intent diversity: whether users who type the same words want the same documents.
+"""Intent diversity: the disagreement of users who type the same words about documents.
 
 The result of ``intents`` comes first.
 """
@@ -121,9 +121,9 @@ def intents(
     Teevan, Dumais and Horvitz, TOCHI 2010).
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
-        min_users: how many users must have clicked for a query to count; sessions count as users
-            where users are unknown.
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``.
+        min_users: the lowest number of users who clicked for a query to count; sessions count as
+            users if users are unknown.
 
     Raises:
         InputError: a log that cannot be read.

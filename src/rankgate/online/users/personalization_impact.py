@@ -155,13 +155,13 @@ def personalization(
     """Compare personal lists with lists that are the same for all users, by group of users.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``.
         control: the variant without personal lists.
         kpis: the KPIs of lifts, means over searches, clicks or sessions; by default search_ctr,
             mrr_first_click, satisfied_click_rate and conversion_rate.
         groups: a table with the columns user and group; without it users are grouped by how many
             searches they have: 1, 2 to 9, 10 and more.
-        ranks: how many ranks of lists are compared.
+        ranks: the number of ranks of lists that are compared.
 
     Raises:
         InputError: a log that cannot be read; variants that a fault makes wrong.

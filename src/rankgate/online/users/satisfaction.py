@@ -257,7 +257,7 @@ def weeks(
     """Follow users over weeks, and compare KPIs with ranking metrics of the same lists.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``.
         kpis: the KPIs that are followed, means over searches, clicks or sessions; by default
             search_ctr, mrr_first_click, satisfied_click_rate and session_success_rate.
         qrels: judgments whose query ids are the texts of queries; with them the ranking metrics of

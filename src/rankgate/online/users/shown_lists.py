@@ -31,10 +31,10 @@ class ShownLists(Result):
 
     Attributes:
         name: the name of the run.
-        choose: which list of a query with several counts.
-        variant: of the searches; empty is all.
+        choose: the list of a query with several that counts.
+        variant: the variant of the searches; empty for all.
         searches: with words and a list.
-        queries: of the run.
+        queries: the queries of the run.
         documents: rows of the run.
         several: queries with more than one list.
         faults: codes of what the log doctor found that makes lists wrong.
@@ -120,11 +120,11 @@ def lists(
     evaluated with them.
 
     Args:
-        events: what users did: a folder of events, a table of them, files of logs, or ``Events``.
-        choose: which list of a query that had several counts: the most frequent one, the latest
-            one, or documents in the order of their mean reciprocal rank (average).
+        events: the log: a folder of events, a table of them, files of logs, or ``Events``.
+        choose: the list of a query that had several: the most frequent one, the latest one, or
+            documents in the order of their mean reciprocal rank (average).
         variant: only searches of this variant.
-        ranks: how many ranks of each list count.
+        ranks: the number of ranks of each list that count.
         name: the name of the run.
         output: a file for the run.
         to: the format of the run; by default from the suffix of its name.

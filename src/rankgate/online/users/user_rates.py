@@ -32,7 +32,7 @@ class UserRate:
         value: the sum of totals divided by that of counts; NaN without counts.
         error: its standard error with users as units (delta method; Deng, Knoblich and Lu, KDD
             2018); NaN with fewer than two users.
-        users: how many there are.
+        users: the number of users.
         count: the sum of counts.
     """
 
@@ -82,9 +82,9 @@ def sum_kpis_by_user(
 
     Args:
         base: has ``events``.
-        kpis: what is summed.
+        kpis: the KPIs to sum.
         by: more columns, of day and variant.
-        success: what means that a session reached its goal.
+        success: the event by which a session reached its goal.
 
     Raises:
         UsageError: no KPI.

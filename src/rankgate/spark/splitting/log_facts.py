@@ -50,7 +50,7 @@ class LogFacts:
     Attributes:
         edges: for each plan by time the times between which its test lies.
         codes: the part of each row, user or item, where these were drawn from numbers alone.
-        states: of the generators of `leave-one-out`: 0 draws the test, 1 the validation.
+        states: the states of the generators of `leave-one-out`: 0 draws the test, 1 the validation.
     """
 
     edges: Mapping[SplitPlan, list[int]] = field(default_factory=dict)
@@ -138,7 +138,7 @@ def count_bins(
         rows: the log, for errors.
         low: the first time that counts.
         high: the last.
-        width: of a bin.
+        width: the width of a bin.
     """
     from pyspark.sql import functions as F
 

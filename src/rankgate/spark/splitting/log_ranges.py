@@ -83,7 +83,7 @@ class RangePacking:
     """Read pieces of a log and pack their rows by ranges of users.
 
     Attributes:
-        pieces: of the log, in the order of its rows.
+        pieces: the pieces of the log, in the order of its rows.
         columns: their names by our names.
         ends: the first users of all ranges but the first.
         keys: for each partition a number that Spark assigns to it; a partition has several ranges.
@@ -150,7 +150,7 @@ def partition_by_user(
 
     Args:
         spark: the session.
-        pieces: of the log.
+        pieces: the pieces of the log.
         columns: their names by our names.
         keys: for each partition of the shuffle a number that Spark assigns to it.
     """

@@ -73,7 +73,7 @@ def unpack_rows(
 
     Args:
         batches: with ``stretch`` and ``rows``.
-        columns: of the rows; all if not given.
+        columns: the columns of the rows; all if not given.
         number: the column of the numbers.
     """
     column_names = None if columns is None else [*columns]
@@ -118,8 +118,8 @@ def rows_in(frame: DataFrame, part_number: int, columns: str, fold: int | None =
     Args:
         frame: with `COLUMNS`.
         part_number: the part.
-        columns: of them, as ``name type, ...``.
-        fold: of the split.
+        columns: the columns, as ``name type, ...``.
+        fold: the fold of the split.
     """
     from pyspark.sql import functions as F
 

@@ -45,9 +45,9 @@ class PartTable:
     """One table of a split in the form for readers.
 
     Attributes:
-        fold: of the split, from 0 on.
-        part: of the fold.
-        name: of its folder.
+        fold: the fold of the split, from 0 on.
+        part: the part of the fold.
+        name: the name of its folder.
         form: ``csv`` or ``parquet``.
         unit: the unit of times.
         whole: True if all times, or grades, are whole numbers.
@@ -259,7 +259,7 @@ def write_split(figures: Split, result: SparkParts, folder: str, form: str) -> t
     Executors write the parts by themselves where they see the folder as files.
 
     Args:
-        figures: of the split.
+        figures: the figures of the split.
         result: its parts.
         folder: a path or URL of the cluster's file system.
         form: ``csv`` or ``parquet``, of the interactions and candidates.

@@ -69,7 +69,7 @@ class Cutting:
         cells: the cells of items.
         catalogue: the number of items, where candidates are drawn.
         negatives: the number drawn for each user; None where none are drawn.
-        states: of the generators of candidates, by fold and partition; None where only the
+        states: the states of the generators of candidates, by fold and partition; None if only the
             numbers of items to draw from are computed.
     """
 
@@ -99,7 +99,7 @@ class _PartitionCut:
     """A partition of a sorted log that is being cut: its position and its figures.
 
     Attributes:
-        number: of the stretch.
+        number: the number of the range.
     """
 
     def __init__(self, cutting: Cutting, number: int) -> None:
@@ -255,8 +255,8 @@ class _FoldFigures:
     """The figures of one fold: sums over users, and first and last times.
 
     Attributes:
-        parts: of each part the rows, users, first and last time, and True if a time or a grade
-            is not a whole number.
+        parts: the rows, users, first and last time of each part, and True if a time or a grade is
+            not a whole number.
         leaks: the sums of `LeakCount`.
         relevant: judgments of the test above 0.
         short: users with fewer items to draw from than were to be drawn.
@@ -365,7 +365,7 @@ def count_items(frame: DataFrame, rows: TableRows, partitions: int) -> dict[int,
     Args:
         frame: with `COLUMNS`.
         rows: the log, for errors.
-        partitions: of the shuffle.
+        partitions: the partitions of the shuffle.
     """
     from pyspark.sql import functions as F
 

@@ -79,7 +79,7 @@ def time_range_at(orders: Sequence[TimeOrder], rank: int) -> tuple[int, int, int
     """The times between which the time at a rank lies, and the number of times between them.
 
     Args:
-        orders: of all times, with at least one time.
+        orders: the orders of all times, with at least one time.
         rank: in ascending order, from 0.
 
     Returns:
@@ -234,7 +234,7 @@ class SortedLog:
         size: all rows.
         users: all users.
         span: the first and the last time.
-        orders: of all times.
+        orders: the orders of all times.
         catalogue: all items, if requested.
         cells: the cells of items.
     """

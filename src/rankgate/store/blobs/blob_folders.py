@@ -103,7 +103,7 @@ def open_blobs(location: str, url: URL) -> Blobs:
     Args:
         location: a folder, from that of a SQLite file if it is relative; an fsspec URL; empty is a
             folder next to the SQLite file.
-        url: of the store.
+        url: the url of the store.
 
     Raises:
         MissingExtraError: a URL, and fsspec is not installed.

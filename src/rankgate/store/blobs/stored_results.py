@@ -37,7 +37,7 @@ class StoredResult:
         summary: for lists, such as means or the verdict.
         blob: the hash of its JSON.
         created_at: when it was added.
-        created_by: by whom.
+        created_by: the user who created it.
     """
 
     id: int

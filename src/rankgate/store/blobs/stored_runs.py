@@ -47,14 +47,14 @@ class StoredRun:
     Attributes:
         id: the number.
         name: unique in the project.
-        tag: that of a TREC file.
-        sha256: of the canonical table, as `Run.sha256`.
-        rows, queries: how many.
+        tag: the tag of a TREC file.
+        sha256: the SHA-256 of the canonical table, as `Run.sha256`.
+        rows, queries: the numbers of rows and queries.
         blob, states: hashes of the rankings and of what is known of each query.
         ordered: as of `Run`.
         made_by: engine and parameters of a snapshot.
         created_at: when it was added.
-        created_by: by whom.
+        created_by: the user who created it.
     """
 
     id: int
@@ -84,9 +84,9 @@ def add_run(
     """Add a run; the same run under the same name is added once.
 
     Args:
-        connection: of a store, to write.
-        blobs: of the store.
-        project: which project.
+        connection: a connection to a store, for writing.
+        blobs: the blobs of the store.
+        project: the number of the project.
         run: its rows are read.
         name: in the project; by default the run's.
         made_by: engine and parameters.
@@ -190,15 +190,15 @@ class StoredJudgments:
     Attributes:
         id: the number.
         name: unique in the project.
-        sha256: of the canonical table, as `Qrels.sha256`.
-        rows: how many.
+        sha256: the SHA-256 of the canonical table, as `Qrels.sha256`.
+        rows: the number of rows.
         blob: the hash of the grades.
         scale: lowest, highest, labels; empty if unknown.
         unjudged: queries without judgments.
         made_by: rule and parameters.
         last_rating: the number of the last rating that the store had then.
         created_at: when they were made.
-        created_by: by whom.
+        created_by: the user who created it.
     """
 
     id: int
@@ -226,11 +226,11 @@ def add_judgments(
     """Add judgments; the same judgments under the same name are added once.
 
     Args:
-        connection: of a store, to write.
-        blobs: where the grades go.
+        connection: a connection to a store, for writing.
+        blobs: the blobs for the grades.
         project: the number.
         qrels: the judgments.
-        name: by default their own, as far as it can be in the address of a page.
+        name: the name; by default their own, without characters that an address cannot contain.
         created_by: a user.
 
     Raises:

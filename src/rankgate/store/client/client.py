@@ -24,9 +24,9 @@ class Client:
     """One project of a server of ``rankgate serve``.
 
     Args:
-        url: where the server is, such as ``https://judging.example.org``.
+        url: the address of the server, such as ``https://judging.example.org``.
         project: its name.
-        token: of the REST API; by default what ``RANKGATE_TOKEN`` holds.
+        token: the token of the REST API; by default what ``RANKGATE_TOKEN`` holds.
         timeout: seconds for one request.
 
     Raises:
@@ -175,7 +175,7 @@ class Client:
         return job_fields
 
     def cancel_model(self, job: int) -> dict[str, Any]:
-        """End a job; what it answered stays."""
+        """End a job; its answers stay."""
         return self.post(f"models/jobs/{job}/cancel")
 
     def resume_model(self, job: int, **limits: Any) -> dict[str, Any]:

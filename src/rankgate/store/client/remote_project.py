@@ -36,9 +36,9 @@ class RemoteProject(Closing):
     """A project of a server: tables by name, results kept by name.
 
     Args:
-        url: where the server is.
+        url: the address of the server.
         project: its name.
-        token: by default what ``RANKGATE_TOKEN`` holds.
+        token: the token; by default the value of ``RANKGATE_TOKEN``.
 
     Raises:
         UsageError: there is no token; the server refuses, with its code.

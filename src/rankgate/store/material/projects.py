@@ -45,7 +45,7 @@ class Project:
         id: the number.
         name: as in URLs and on the command line.
         title, description: for people.
-        settings: of the pages, as JSON.
+        settings: the settings of the pages, as JSON.
         created_at, archived_at: moments.
     """
 
@@ -65,7 +65,7 @@ class Grade:
     Attributes:
         grade: the number.
         label: its name.
-        colour: of its button, ``#rrggbb``; empty is the page's choice.
+        colour: the colour of its button, ``#rrggbb``; empty is the page's choice.
         description: when to give it.
     """
 
@@ -97,12 +97,12 @@ def add(
     """Add a project.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         name: lower case letters, digits and - . _
         title: for people.
         description: for people.
         scale: the grades; without it any number is a grade until there is a scale.
-        settings: of the pages.
+        settings: the settings of the pages.
 
     Raises:
         UsageError: the name is taken, or is not a valid name; a scale without a list of grades.

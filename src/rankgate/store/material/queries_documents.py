@@ -36,10 +36,10 @@ class Query:
     Attributes:
         id: the number in the store.
         query_id: the id.
-        text: what is searched for.
-        information_need: what the searcher wants, for raters.
+        text: the words of the search.
+        information_need: a description of the searcher's need, for raters.
         tags: all other fields.
-        frequency: how often it is asked.
+        frequency: the frequency of the query.
         archived_at: since when it is hidden; None where it is not.
     """
 
@@ -56,8 +56,8 @@ def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> in
     """Add queries, or give existing ones the fields of the table.
 
     Args:
-        connection: of a store, to write.
-        project: which project.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
         table: ``query_id`` and any of text, information_need, frequency, and tags.
 
     Returns:
@@ -127,10 +127,10 @@ def list_queries(
     """Queries in the order in which they were added; archived ones only on request.
 
     Args:
-        connection: of a store.
-        project: which project.
+        connection: a connection to a store.
+        project: the number of the project.
         after: the number of the last one seen, to turn pages.
-        most: how many; all by default.
+        most: the largest number; all by default.
         archived: list archived queries too.
     """
     statement = sa.select(queries).where(queries.c.project == project, queries.c.id > after)
@@ -211,9 +211,9 @@ class Document:
         id: the number in the store.
         doc_id: the id.
         of_query: the query whose fields these are, where they differ by query; or empty.
-        fields: what raters see, by name.
+        fields: the fields for raters, by name.
         url, image: links, if any.
-        sha256: of the fields and links, or None.
+        sha256: the SHA-256 of the fields and links, or None.
     """
 
     id: int
@@ -229,8 +229,8 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
     """Add documents; existing ones without fields get them.
 
     Args:
-        connection: of a store, to write.
-        project: which project.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
         table: ``doc_id`` and fields, with ``query_id`` where fields differ by query.
 
     Returns:
@@ -346,8 +346,8 @@ def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) 
     """The number of the document of each pair, as of `ensure_documents`.
 
     Args:
-        connection: of a store, to write.
-        project: which project.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
         pairs: ``query_id`` and ``doc_id``.
     """
     numbers = _find_numbers(connection, project, pairs)

@@ -41,7 +41,7 @@ class Admission:
         result: the number of the result that holds the evidence.
         last_rating: the number of the last rating that the store had then.
         at: when.
-        user: by whom.
+        user: the user who decided.
     """
 
     id: int
@@ -175,11 +175,11 @@ def read_counting_ratings(
     """The ratings that judgments are made of; models count once they are admitted.
 
     Args:
-        connection: of a store.
+        connection: a connection to a store.
         project: its number.
-        batch: of one batch only.
-        name: of the table.
-        models: how those that are admitted count.
+        batch: the number of one batch; all by default.
+        name: the name of the table.
+        models: the weight of admitted models.
 
     Raises:
         InputError: no ratings that count.

@@ -27,7 +27,7 @@ class ModelAnswer:
         id: the number.
         job, rater, task: their numbers; the rater is the model.
         request: the hash of what was asked, and of the scale.
-        rating_id: of the rating that it is; None where the model did not answer.
+        rating_id: the id of the rating; None if the model did not answer.
         answered: True if the model answered, readable or not.
         grade: None where there is none.
         reason: why there is none.
@@ -77,9 +77,9 @@ def record_answer(
     A request that failed is recorded for what it cost, and is not a rating.
 
     Args:
-        connection: of a store, to write.
-        job: of the model.
-        task: which task.
+        connection: a connection to a store, for writing.
+        job: the job of the model.
+        task: the number of the task.
         request: the hash.
         answered: True if the model answered.
         grade: on the scale, or None.
@@ -270,9 +270,10 @@ def read_task_texts(
     """Tasks with their texts, in order of their numbers.
 
     Args:
-        connection: of a store.
-        numbers: which tasks; some hundreds.
-        fields: of documents, in order; all where none of them is there, as on the rating page.
+        connection: a connection to a store.
+        numbers: the numbers of some hundreds of tasks.
+        fields: the fields of documents, in order; all where none of them is there, as on the rating
+            page.
     """
     statement = (
         sa.select(

@@ -17,15 +17,15 @@ class Job:
         id: the number.
         project: in which project.
         rater: the model.
-        name: what it rates, for people.
+        name: the name of the job, for people.
         state: ``waiting``, ``running``, ``cancelling``; ``done``, ``cancelled``, ``stopped`` by a
             limit, ``failed``.
         endpoint: the server's name of the endpoint; None for jobs of the command line.
-        settings: how it is asked, limits, and what people look at; never a key.
+        settings: the settings of requests, the limits, and the answers for review; without keys.
         total: tasks.
         problem: why it was stopped or failed.
         owner: the process that works on it: host and number.
-        until: how long it stays with that process.
+        until: the end of the lease of that process.
         created_at, created_by, started_at, ended_at: when, and by whom.
     """
 

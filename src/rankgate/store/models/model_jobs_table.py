@@ -94,9 +94,9 @@ class JobProgress:
 
     Attributes:
         done: tasks with an answer.
-        requests: that were sent.
-        input_tokens, output_tokens: of them.
-        cost: of them, as far as prices are known.
+        requests: the number of requests sent.
+        input_tokens, output_tokens: the number of tokens of these requests.
+        cost: the cost of these requests, as far as prices are known.
         failed: requests that got no answer.
     """
 
@@ -219,7 +219,7 @@ def update_job(
 
 
 def cancel(connection: Connection, job: int) -> Job:
-    """Ask the process that works on a job to end it; what is answered stays."""
+    """Ask the process that works on a job to end it; its answers stay."""
     is_job = model_jobs.c.id == job
     cancel_waiting = sa.update(model_jobs).where(is_job, model_jobs.c.state == "waiting")
     connection.execute(cancel_waiting.values(state="cancelled", ended_at=now()))

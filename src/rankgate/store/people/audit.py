@@ -1,4 +1,4 @@
-"""The audit log: what was done, by whom and when."""
+"""The audit log: actions with user and time."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Entry:
         at: when.
         user: who, if a user.
         actor: the name of who did it then, such as ``command line``.
-        action: what, such as ``user.add``.
-        project: where, if in a project.
+        action: the action, such as ``user.add``.
+        project: the project, if there is one.
         subject: to what.
         details: more of it; never a secret.
     """
@@ -86,10 +86,10 @@ def entries(
     """The latest entries, the last first.
 
     Args:
-        connection: of a store.
-        project: of one project; of all by default.
+        connection: a connection to a store.
+        project: the number of one project; all by default.
         before: only entries with smaller numbers, to turn pages.
-        most: how many.
+        most: the largest number.
     """
     statement = sa.select(audit_log).order_by(audit_log.c.id.desc()).limit(most)
     if project is not None:

@@ -28,7 +28,7 @@ class Invitation:
 
     Attributes:
         id: the number.
-        project, role: what they will be allowed to do; None is nothing in any project.
+        project, role: the project and the role in it; None for no right in any project.
         admin: True if they become an admin of the store.
         name: the user's name; empty is that they choose one.
         created_by: who invites them.

@@ -101,7 +101,7 @@ def use_code(
     """Use a code of a confirmed second factor; it does not work again.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         user: whose.
         code: six digits of the app, or a recovery code; blanks and hyphens do not matter.
         moment: now by default.

@@ -194,11 +194,12 @@ def begin_attempt(
     of more than a day ago are forgotten.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         name: who signs in.
         address: from where.
-        tries: how many attempts for the name may fail from this address, after the last good one.
-        from_one: how many attempts may fail from this address for any name.
+        tries: the number of failed attempts for the name from this address that are allowed, after
+            the last success.
+        from_one: the number of failed attempts for any name from this address that are allowed.
         since: in this time.
 
     Returns:
@@ -243,8 +244,8 @@ class Token:
         id: the number.
         user: the number of its user.
         project: the only project that it is for, if any.
-        name: what it is used for.
-        scopes: of ``SCOPES``.
+        name: the purpose of the token.
+        scopes: the scopes, from ``SCOPES``.
         created_at, expires_at, revoked_at, used_at: moments.
     """
 

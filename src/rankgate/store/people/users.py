@@ -44,8 +44,8 @@ class User:
 
     Attributes:
         id: the number.
-        name: what they sign in with, in lower case.
-        display: what pages call them.
+        name: the name at sign-in, in lower case.
+        display: the name on pages.
         admin: True if they may do everything in the store.
         disabled: True if they may not sign in.
         created_at: when they were added.
@@ -72,11 +72,11 @@ def add(
     """Add a user.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         name: to sign in with; it is kept in lower case.
         hashed: the password, as `secrets.password_hash` made it before the transaction; None for
             one who signs in elsewhere, or not yet.
-        display: what pages call them.
+        display: the name on pages.
         admin: True if they may do everything.
         issuer: who vouches for them, by OpenID Connect.
         subject: whom the issuer knows them as.
@@ -318,7 +318,7 @@ class Rater:
         kind: ``person`` or ``model``.
         name: as in ratings.
         user: the user, if they sign in.
-        identity: of a model: model, prompt and settings.
+        identity: the identity of a model: model, prompt and settings.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Batches: which pairs are rated, by how many people, in which order."""
+"""Batches: pairs to rate, with the number of raters and the order."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ class Batch:
         name: unique in the project.
         kind: ``rating``; ``training``, with feedback, asked first and of all raters;
             ``documents`` or ``lists``, side by side.
-        strategy: how many people grade a pair: 1, 2, 3, or until two ``agree``.
+        strategy: the number of people who grade a pair: 1, 2, 3, or until two ``agree``.
         most: after so many answers without a result a task is disputed.
         priority: batches with a higher one come first.
         deadline: when it should be done; sooner is first.
         state: ``open``, ``paused``, ``closed``.
         blind: True if systems and ranks are hidden.
         by_query: True if a rater stays with a query until it is done.
-        seed: of the order.
+        seed: the seed of the order.
         guideline: the version that raters follow; None is the current one.
-        settings: of the pages.
+        settings: the settings of the pages.
         created_at: when it was made.
-        created_by: by whom.
+        created_by: the user who created it.
     """
 
     id: int
@@ -198,7 +198,7 @@ def add_pairs(
     """Add tasks: documents to grade. Pairs that the batch has are left as they are.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         batch: the number of its batch.
         pairs: ``query_id`` and ``doc_id``, with their fields in the pool.
         gold: pairs whose grade is known, mixed among the others; also those not in ``pairs``.
@@ -256,11 +256,11 @@ class Side:
 def add_preferences(
     connection: Connection, batch: Batch, sides: Sequence[tuple[str, Side, Side]]
 ) -> int:
-    """Add tasks: which of two documents, or lists of runs, is better for a query.
+    """Add tasks: choose the better of two documents, or lists of runs, for a query.
 
     Args:
-        connection: of a store, to write.
-        batch: of kind ``documents`` or ``lists``.
+        connection: a connection to a store, for writing.
+        batch: a batch of kind ``documents`` or ``lists``.
         sides: query and two sides each.
 
     Returns:

@@ -37,7 +37,7 @@ def fill(connection: Connection, numbers: Collection[int]) -> None:
     """Answer tasks with the last rating of each rater, and settle these tasks.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         numbers: the numbers of tasks to which ratings were added.
     """
     all_numbers = sorted(numbers)
@@ -86,7 +86,7 @@ def add_ratings(
     ``FINAL`` are final decisions.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         project: the number of the project.
         table: the ratings, corrections as later rows.
         source: the origin of the ratings.

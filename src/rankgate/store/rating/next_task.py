@@ -127,18 +127,18 @@ def take(
 ) -> int | None:
     """The next task of a rater, kept for them until the lease ends; None when all is done.
 
-    The task that they have on the screen comes again. All go round in one seeded order. Where one
-    grade is enough raters begin at different places, so that they meet late; otherwise sixteen
-    begin at the same, so that pairs are complete early.
+    The task on the rater's screen comes again. All raters use one seeded order. If one grade is
+    enough they begin at different positions, so that they meet late; otherwise sixteen begin at the
+    same position, so that pairs are complete early.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         project: the project of the tasks.
         rater: for whom.
-        batch: of one batch only.
-        barred: of none of these batches.
-        kept: of these batches only what is kept for the rater.
-        lease: how long the task is kept.
+        batch: the number of one batch; all by default.
+        barred: the numbers of batches from which no task is given.
+        kept: the numbers of batches of which only tasks are given that are kept for the rater.
+        lease: the duration of the lock of the task.
         moment: the time, for tests.
 
     Returns:

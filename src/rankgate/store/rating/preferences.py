@@ -1,4 +1,4 @@
-"""Preferences: which of two documents, or of two lists, is better; facts as ratings are."""
+"""Preferences between two documents, or two lists; rows are only added, like ratings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Preference:
     """One preference as the store has it; fields as of a `Rating`.
 
     Attributes:
-        left, right: what was on each side, as the subject of the task names it (``d12``, ``r3``).
+        left, right: the subject on each side, as the task names it (``d12``, ``r3``).
         choice: the side that is better.
     """
 
@@ -79,15 +79,15 @@ def prefer(
     """Record a preference; the next one of a rater for the task corrects the one before.
 
     Args:
-        connection: of a store, to write.
-        task: of a batch of kind ``documents`` or ``lists``.
+        connection: a connection to a store, for writing.
+        task: a task in a batch of kind ``documents`` or ``lists``.
         rater: who.
         preference_id: made by the client, and the same in every retry.
         choice: the better side.
         swapped: True if the second one was shown on the left.
         reason: why the rater cannot tell; needed with ``none``.
         comment: any further remark.
-        seconds: how long it took.
+        seconds: the duration of the answer.
         guideline: the version that they followed.
         at: when, by the client's clock; by default now.
 
@@ -200,8 +200,8 @@ def preferences_table(connection: Connection, batch: int) -> pl.DataFrame:
     """The last preference of each rater for each task of a batch, in the order of recording.
 
     Args:
-        connection: of a store.
-        batch: of kind ``documents`` or ``lists``.
+        connection: a connection to a store.
+        batch: a batch of kind ``documents`` or ``lists``.
 
     Returns:
         ``task``, ``query_id``, ``first`` and ``second`` (documents or runs), ``better`` (``first``,

@@ -40,9 +40,9 @@ class Answer:
 
     Attributes:
         task: the number.
-        grade: of a rating.
+        grade: the grade of a rating.
         choice: the side that a preference is for, as it was shown.
-        reason, comment, seconds: what else is known.
+        reason, comment, seconds: further data of the rating.
     """
 
     task: int | None
@@ -110,7 +110,7 @@ class AnsweredTasks:
     """The tasks of a project or a batch that a rater has answered, at some moment.
 
     Attributes:
-        answered: how many.
+        answered: the number of answers.
         still_open: those of them that are open.
         rating, preference: the numbers of the last ones that the store had then.
     """
@@ -291,7 +291,7 @@ class Pair:
     Attributes:
         task: the number.
         batch: its batch's name.
-        query_id, text, doc_id: what is rated.
+        query_id, text, doc_id: the ids and text of the pair.
         state: ``open``, ``done``, ``disputed``.
         gold: the known grade, if it is a hidden question.
         answers: ``rater``, ``grade`` of each who answered.
@@ -313,11 +313,11 @@ def list_pairs(
     """Tasks after a number, in the order of their numbers: ratings of others move no page.
 
     Args:
-        connection: of a store.
+        connection: a connection to a store.
         project: its number.
-        task_filter: which tasks.
+        task_filter: the condition of the tasks.
         after: the number of the last task seen.
-        most: how many.
+        most: the largest number.
     """
     statement = (
         sa.select(
@@ -384,11 +384,11 @@ def withdraw_answers(
     The ratings stay in the store; each withdrawal is a rating after them.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         project: the project of the tasks.
         rater: the rater of the answers.
-        task_filter: which tasks.
-        most: how many at most.
+        task_filter: the condition of the tasks.
+        most: the largest number.
     """
     rater_filter = TaskFilter(task_filter.batch, task_filter.state, task_filter.query, rater)
     statement = sa.select(tasks.c.id).where(

@@ -81,13 +81,13 @@ class Rating:
         project, task, query, document, rater: numbers; a rating may be of no task.
         grade: None where the rater could not tell.
         reason: why not.
-        comment, seconds, guideline: what else is known.
+        comment, seconds, guideline: further data of the rating.
         at: when it was given; None where it is not known.
         recorded_at: when the store got it.
         corrects: the ``rating_id`` of the rater's rating before, if there is one.
         final: True for the final word on a disagreement.
         training: True if it was given in a training, and does not count.
-        source: where it was imported from; empty if it was given here.
+        source: the source of an import; empty for a rating given here.
     """
 
     id: int
@@ -117,7 +117,7 @@ class RatingResult:
     Attributes:
         rating: as it is in the store.
         new: False where the same rating had been recorded before.
-        state: of the task afterwards; None without a task.
+        state: the state of the task afterwards; None without a task.
     """
 
     rating: Rating
@@ -147,19 +147,21 @@ def rate(
     The same id with the same content is recorded once.
 
     Args:
-        connection: of a store, to write; it is on disk when the transaction has ended.
-        task: which task; by number, or locked already.
+        connection: a connection to a store, for writing; the rating is on disk when the transaction
+            has ended.
+        task: the task, by number or as a locked row.
         rater: who.
         rating_id: made by the client, and the same in every retry.
         grade: on the project's scale; None is that the rater cannot tell.
         reason: why they cannot tell; needed then.
         comment: any further remark.
-        seconds: how long it took.
+        seconds: the duration of the answer.
         guideline: the version that they followed; by default that of the batch, or the current.
         at: when, by the client's clock; by default now.
         final: the final word on a disagreement.
-        doubt: of a model, True if people should look at it.
-        distance: of a model, how far from people's grade is a disagreement; None is never.
+        doubt: True if people should review it; for models.
+        distance: the distance from people's grade that is a disagreement, for models; None for
+            never.
 
     Raises:
         UsageError: the id was used for another rating; a grade that is not on the scale; no
@@ -365,12 +367,12 @@ def read_ratings(
     final word on a disagreement is a rating of the rater ``FINAL``, for the rule adjudicated.
 
     Args:
-        connection: of a store.
+        connection: a connection to a store.
         project: its number.
-        batch: of one batch only.
-        kind: of people or models only (``person``, ``model``).
-        only: of raters with these numbers only.
-        name: of the table.
+        batch: the number of one batch; all by default.
+        kind: people or models only (``person``, ``model``).
+        only: the numbers of the raters; all by default.
+        name: the name of the table.
 
     Raises:
         InputError: no ratings.

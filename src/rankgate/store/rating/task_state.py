@@ -70,11 +70,11 @@ class LockedTask:
 
     Attributes:
         id, project, query, document: numbers; lists of runs have no document.
-        subject: what is rated, in words.
+        subject: a description of the rated pair.
         state: before the answer.
         gold: the known grade, if there is one.
         gold_why: its reason.
-        kind: of its batch.
+        kind: the kind of its batch.
         batch_state: ``open``, ``paused`` or ``closed``, as where it or the query is archived.
         guideline: the version that its raters follow, if there is one.
     """
@@ -201,8 +201,8 @@ def with_models(
     """The state of a task that models rated too.
 
     Args:
-        state: by people's answers.
-        grades: that people gave.
+        state: the state by people's answers.
+        grades: the grades that people gave.
         models: with ``grade``, ``doubt``, and ``distance``, from which on a difference is a
             disagreement (None: never).
         asked: True if people rate it; otherwise a grade that the model does not doubt is enough.
@@ -229,7 +229,7 @@ def state_of(grades: Sequence[float | str], answers: int, strategy: str, max_ans
     Args:
         grades: those given, or the sides preferred.
         answers: the number of answers, with those who cannot tell.
-        strategy: of the batch.
+        strategy: the strategy of the batch.
         max_answers: after so many answers without a result a task is disputed.
 
     >>> state_of([2], 1, "1", 5), state_of([2, 0], 2, "2", 5), state_of([2, 0, 2], 3, "agree", 5)

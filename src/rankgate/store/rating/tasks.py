@@ -68,14 +68,14 @@ class Task:
         id: the number.
         batch: the number of its batch.
         query: for which query.
-        document: what to grade; with ``other_document`` the first of two.
+        document: the document to grade; with ``other_document`` the first of two.
         other_document: the second of two.
         run, other_run: whose lists are compared.
         gold: the known grade, which raters must not see; None if unknown.
         gold_why: its reason, for the feedback of a training.
         state: ``open``, ``done``, ``disputed``.
-        grades, answers: how many people gave a grade, or any answer.
-        pool: what the pool knows: why, best_rank and others; hidden while a batch is blind.
+        grades, answers: the number of people who gave a grade, or any answer.
+        pool: the data of the pool: why, best_rank and others; hidden while a batch is blind.
     """
 
     id: int
@@ -324,11 +324,11 @@ def disputes(
     """Tasks that wait for a final word (`ratings.rate` with ``final``), by number.
 
     Args:
-        connection: of a store.
+        connection: a connection to a store.
         project: its number.
-        batch: of one batch only.
+        batch: the number of one batch; all by default.
         after: the number of the last task seen, to turn pages.
-        most: how many tasks.
+        most: the largest number of tasks.
     """
     condition = sa.and_(tasks.c.project == project, tasks.c.state == "disputed", tasks.c.id > after)
     condition = condition if batch is None else sa.and_(condition, tasks.c.batch == batch)

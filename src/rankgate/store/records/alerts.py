@@ -36,13 +36,13 @@ class Alert:
     Attributes:
         id: the number.
         project: the number of its project.
-        key: what makes two alerts the same: rule, metric, system, slice.
+        key: the identity of alerts: rule, metric, system, slice.
         rule: its name in the project's rules.
         message: one sentence.
         record: the number of the record that fired it last, if one did.
         metric, system, slice: the series, if it is of one.
         first_at, last_at: when it fired first and last.
-        count: how often it fired.
+        count: the number of times it fired.
         state: ``open``, ``acknowledged`` or ``resolved``.
         acknowledged_at, acknowledged_by: when, and by which user.
         resolved_at: when it was over.
@@ -98,15 +98,15 @@ def fire_alert(
     """Fire an alert: a new one, or once more the unresolved one with its key.
 
     Args:
-        connection: of a store, to write.
-        project: which project.
-        key: what makes two alerts the same.
+        connection: a connection to a store, for writing.
+        project: the number of the project.
+        key: the identity of alerts.
         rule: its name.
         message: one sentence.
         record: the record that fired it.
-        metric: of the series, with system and slice.
-        system: of the series.
-        slice: of the series.
+        metric: the metric of the series, with system and slice.
+        system: the system of the series.
+        slice: the slice of the series.
         evidence: the figures.
         at: when; by default now.
     """
@@ -222,12 +222,12 @@ class Notification:
     Attributes:
         id: the number.
         alert: the number of the alert.
-        event: what is announced, such as ``fired`` or ``resolved``.
+        event: the event, such as ``fired`` or ``resolved``.
         channel: the name of a channel in the project's settings.
         state: ``waiting``, ``sent`` or ``failed`` after the last try.
-        tries: how often it was tried.
+        tries: the number of tries.
         next_try_at: not before; None is now.
-        error: of the last try.
+        error: the error of the last try.
         created_at, sent_at: moments.
     """
 
@@ -292,9 +292,10 @@ def claim_notifications(
     """Take the notifications that are due, so that no other process sends them.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         moment: now.
-        lease: how long they stay taken; one whose process died is sent again after it.
+        lease: the duration of their lock; if its process dies, a notification is sent again after
+            it.
         project: only of this one.
     """
     due_notifications = find_due(connection, moment, project=project)
@@ -330,8 +331,8 @@ def mark_failed(
     """Record a failed try.
 
     Args:
-        connection: of a store, to write.
-        notification: which.
+        connection: a connection to a store, for writing.
+        notification: the number of the notification.
         error: why.
         next_try_at: when it is tried again; None is never.
     """

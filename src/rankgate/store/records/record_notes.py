@@ -30,9 +30,9 @@ class Annotation:
         annotation_id: made by the client, and the same in every retry.
         at: when it happened.
         kind: ``deploy``, ``judgments``, ``incident`` or ``note``.
-        text: what.
+        text: the text of the comment.
         metric: only for this metric; None is for all.
-        revision: of git, of a deploy.
+        revision: the revision of git, of a deploy.
         recorded_at: when it was written down.
         user: who wrote it, if a user.
         actor: the name of who wrote it.
@@ -145,8 +145,8 @@ def list_annotations(
     """The annotations of a project by their moment, without withdrawn ones.
 
     Args:
-        connection: of a store.
-        project: which project.
+        connection: a connection to a store.
+        project: the number of the project.
         since: from this moment on.
         until: before this moment.
         metric: those of this metric, and those for all metrics.
@@ -193,7 +193,7 @@ class Comment:
         id: the number.
         comment_id: made by the client, and the same in every retry.
         subject_kind: ``query``, ``document``, ``record``, ``comparison`` or ``alert``.
-        subject: which, such as the id of the query or the number of the record.
+        subject: the subject's id, such as that of the query or the number of the record.
         text: the comment.
         at: when.
         user: who, if a user.

@@ -26,7 +26,7 @@ class RecordFilter:
     """A filter of records; None accepts any.
 
     Attributes:
-        kinds: of their results.
+        kinds: the kinds of their results.
         system, branch, verdict: exactly this.
         label: ``name=value``, or a name alone for any value.
         words: in the name, system, branch or revision, or the first letters of the hash.
@@ -57,11 +57,11 @@ def find_records(
     """The latest records that fit by their evaluation, the last first.
 
     Args:
-        connection: of a store.
-        project: which project.
+        connection: a connection to a store.
+        project: the number of the project.
         record_filter: the filter.
         before: only what comes after this record in the list, to turn pages.
-        most: how many.
+        most: the largest number.
 
     Raises:
         UsageError: there is no record ``before``.

@@ -66,12 +66,12 @@ class NewRecord:
         evaluated_at: when it was measured.
         name: for people, such as a file or a job.
         system: the system that the record is about; the candidate of a comparison.
-        revision, branch: of git; a revision of changed files ends in ``+``.
+        revision, branch: the revision and branch in git; a revision of changed files ends in ``+``.
         labels: any words by name.
-        qrels_sha256, queries_sha256: of the judgments, and of the ids of their queries.
+        qrels_sha256, queries_sha256: the hashes of the judgments, and of the ids of their queries.
         convention, convention_hash: name and hash.
-        inputs: what else is known: ``runs`` has the SHA-256 of each system's run, ``qrels`` names
-            the judgments, ``settings`` are any others.
+        inputs: further inputs: ``runs`` has the SHA-256 of each system's run, ``qrels`` names the
+            judgments, ``settings`` are any others.
         summary: for lists.
         verdict: ``pass``, ``fail``, ``inconclusive`` of a gate.
         values: all figures.
@@ -154,9 +154,9 @@ class NewRecord:
         """From ``to_dict``, and the values per query.
 
         Args:
-            values: of ``to_dict``.
+            values: the values of ``to_dict``.
             per_query: ``system``, ``query_id``, and a column for each metric.
-            source: where they are from.
+            source: the origin of the record.
 
         Raises:
             InputError: these are not the values of a record.
@@ -230,9 +230,9 @@ class Record:
     Attributes:
         id: the number.
         project: the number of its project.
-        sha256: of its content; unique in the project.
+        sha256: the SHA-256 of its content; unique in the project.
         recorded_at, evaluated_at: moments.
-        kind: of its result, such as ``evaluation``, ``comparison``, ``verdict``.
+        kind: the kind of its result, such as ``evaluation``, ``comparison``, ``verdict``.
         name, system, revision, branch, labels, qrels_sha256, queries_sha256, convention,
             convention_hash, inputs, summary, verdict: as of `NewRecord`.
         blob: the hash of the result's JSON.
@@ -287,10 +287,10 @@ def add(
     """Record an evaluation; the same content is recorded once.
 
     Args:
-        connection: of a store, to write.
-        blobs: of the store.
-        project: which project.
-        record: what is recorded.
+        connection: a connection to a store, for writing.
+        blobs: the blobs of the store.
+        project: the number of the project.
+        record: the record to add.
         recorded_by: a user.
     """
     existing = by_hash(connection, project, record.sha256)
@@ -378,14 +378,14 @@ def list_records(
     """The latest records of a project by their evaluation, the last first.
 
     Args:
-        connection: of a store.
-        project: which project.
+        connection: a connection to a store.
+        project: the number of the project.
         kind: only of this kind of result.
         system: only of this system.
         branch: only of this branch.
         since: evaluated at this moment or later.
         before: only what comes after this record in the list, to turn pages.
-        most: how many.
+        most: the largest number.
     """
     time, number = records.c.evaluated_at, records.c.id
     statement = sa.select(records).where(records.c.project == project)
@@ -443,7 +443,7 @@ def read_per_query(record: Record | Point, blobs: Blobs) -> pl.DataFrame | None:
 
     Args:
         record: a record, or a point of one.
-        blobs: where they are.
+        blobs: the blobs of the store.
 
     Raises:
         InputError: the blob is missing or damaged.

@@ -41,9 +41,9 @@ class Job:
         id: the number.
         project: the number of its project.
         name: unique in the project.
-        kind: what it does, such as ``snapshot``, ``evaluation``, ``kpi``.
+        kind: the kind of work, such as ``snapshot``, ``evaluation``, ``kpi``.
         schedule: when, in five fields of cron.
-        timezone: of the schedule.
+        timezone: the time zone of the schedule.
         settings: all else.
         enabled: True if it runs.
         created_at, changed_at: moments.
@@ -141,13 +141,13 @@ class JobRun:
         job: the number of its job.
         due_at: when it was due; a job has one run for each such moment.
         state: ``waiting``, ``running``, ``done``, ``failed``, ``missed``.
-        tries: how often it was begun.
+        tries: the number of times it was begun.
         next_try_at: not before; None is now.
-        started_at, finished_at: of the last try.
+        started_at, finished_at: the times of the last try.
         owner: the process that runs it.
-        until: how long the process keeps it without a sign of life.
+        until: the end of the process's lease without a sign of life.
         log: lines of the last try.
-        error: of the last try.
+        error: the error of the last try.
         record: the number of the record that it made.
     """
 
@@ -177,7 +177,7 @@ def plan_run(
     """Add the run of a job that is due at a moment; there is one for each moment.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         job: the number.
         due_at: when.
         state: ``waiting``, or ``missed`` where it is not made up for.

@@ -25,7 +25,7 @@ class Point:
         sha256: the hash of the record's content.
         evaluated_at: when it was measured.
         kind, name, revision, branch, labels, qrels_sha256, queries_sha256, convention,
-            convention_hash, verdict, per_query: of its record.
+            convention_hash, verdict, per_query: the convention, verdict and values of its record.
         metric, system, slice, value, low, high, n, higher_is_better: as of `Value`.
     """
 
@@ -58,8 +58,8 @@ class SeriesName:
     """A series that a project has.
 
     Attributes:
-        metric, system, slice: which.
-        points: how many figures.
+        metric, system, slice: the series.
+        points: the number of points.
         first_at, last_at: the first and the last time.
     """
 
@@ -104,8 +104,8 @@ def list_points(
     """Figures of a project in the order of their evaluation, then of recording.
 
     Args:
-        connection: of a store.
-        project: which project.
+        connection: a connection to a store.
+        project: the number of the project.
         metric: only this one.
         system: only this one.
         slice: only that; empty is of all queries, None is every slice.

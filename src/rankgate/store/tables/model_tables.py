@@ -64,8 +64,10 @@ open_requests = sa.Table(
     sa.Index(None, "job"),
     sa.Index(None, "task"),
 )
-"""Requests whose answers are not kept yet, with the most that each can take; what a process that
-ended leaves here counts as an unread answer."""
+"""Requests whose answers are not stored yet, with the largest cost of each.
+
+A request of a process that has ended counts as an unread answer.
+"""
 
 model_answers = sa.Table(
     "model_answers",

@@ -1,7 +1,7 @@
 """Tables of what is judged, of ratings and preferences, and of rating work.
 
-What is judged: queries, documents, scales, guidelines. Facts that are only added to: ratings
-and preferences. Work: batches of tasks, and who has which task.
+The material of judging: queries, documents, scales, guidelines. Facts that are only added to:
+ratings and preferences. Work: batches of tasks, and the assignment of tasks.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Schedule:
     """The moments of a schedule in a time zone.
 
     Attributes:
-        fields: of cron, on a clock without daylight saving.
+        fields: the fields of cron, on a clock without daylight saving.
         zone: the time zone.
         hourly: True if it runs in every hour, and so by elapsed time.
     """

@@ -55,7 +55,7 @@ class Figures:
         qrels_sha256: their hash, if the result has it.
         convention: name, hash and axes; empty without one.
         runs: the SHA-256 of each system's run, if the result has it.
-        verdict: of a gate.
+        verdict: the verdict of a gate.
         summary: for lists.
         at: the moment that the result itself is of.
     """

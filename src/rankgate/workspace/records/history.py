@@ -288,13 +288,13 @@ def make_history(
 
     Args:
         points: in the order of their evaluation; of two of one moment the later one counts.
-        annotations: what happened.
+        annotations: annotations of events.
         per_query: gives the values per query of a point's record.
-        name: of the place.
+        name: the name of the place.
         rate: as of `history`.
         bridge: gives the parts of a break between two points.
-        looked: what was found before, which is used and renewed: of a series that became longer
-            only the new evaluations are looked at.
+        looked: earlier results, which are used and renewed: only the new evaluations of a longer
+            series are looked at.
     """
     rows: list[dict[str, Json]] = []
     breaks: list[dict[str, Json]] = []

@@ -52,7 +52,7 @@ class Provenance:
     Attributes:
         revision: the commit; may be empty.
         branch: its branch.
-        changed: whether files differ from the commit.
+        changed: True if files differ from the commit.
     """
 
     revision: str = ""

@@ -335,7 +335,7 @@ def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Reco
     """Record the result of a command with the files that it read.
 
     Args:
-        result: what the command made.
+        result: the result to record.
         parameters: those of the command.
 
     Raises:
@@ -424,12 +424,13 @@ def annotate(
 
     Args:
         kind: deploy, judgments, incident or note.
-        text: what.
+        text: the text of the comment.
         to: a folder of records.
         store: instead of a folder a store.
         project: the project in the store.
         at: when, if not now.
-        revision: of git, of a deploy; by default that of the working directory, or of the build.
+        revision: the revision of git, of a deploy; by default that of the working directory, or of
+            the build.
 
     Returns:
         The place.

@@ -34,7 +34,7 @@ class BreakParts:
 
     Attributes:
         judgments: the run before it by the new judgments and convention, less by the old.
-        queries: that the new mean is over other queries than the run before answers.
+        queries: the queries of the new mean, if they differ from those that the run answers.
         rest: the new run less the run before, both by the new judgments.
         low, high: the 95 % interval of ``rest`` over queries.
         why: the reason why the parts are not known; empty if they are.
@@ -133,9 +133,9 @@ class EvaluationInputs:
     """The inputs of an evaluation.
 
     Attributes:
-        point: of the evaluation.
-        run_sha256: of the run; empty where it is not known.
-        run, qrels: where they are kept.
+        point: the point of the evaluation.
+        run_sha256: the SHA-256 of the run; empty if unknown.
+        run, qrels: the files of the run and the judgments.
     """
 
     point: Point

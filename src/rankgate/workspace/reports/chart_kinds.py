@@ -19,7 +19,7 @@ class ChartKind:
 
     Attributes:
         name: as ``rankgate plot`` takes it.
-        title: what it shows, in a few words.
+        title: a description, in a few words.
         needs: the result that it is drawn from, by its name in
             `rankgate.workspace.reports.chart_results`.
         in_text: True if it can be drawn with characters too, by the function ``text`` of the

@@ -68,10 +68,10 @@ class ChartRequest:
         runs: runs, in the order that the kind has for them; of admission, the judge's grades.
         metrics: names; empty is what the kind takes by default.
         convention: the rules that the numbers follow.
-        cutoffs: where metrics without a cutoff are taken.
+        cutoffs: the cutoffs of metrics without a cutoff.
         query: the id of the query of an explanation.
-        depth: how far lists are looked at; None is what the kind takes by default.
-        unequal: what queries are that only one system ran: refuse, zero or drop.
+        depth: the depth of the lists; None is the default of the kind.
+        unequal: the treatment of queries that only one system ran: refuse, zero or drop.
         labels: the names of grades, besides those that the judgments bring.
     """
 

@@ -113,9 +113,9 @@ class ReportPart:
     """A result of a report.
 
     Attributes:
-        name: of its file; empty if it was not in a file.
-        name: of its file; empty where it was never in one.
-        sha256: of its file.
+        name: the name of its file; empty if it was not in a file.
+        name: the name of its file; empty where it was never in one.
+        sha256: the SHA-256 of its file.
     """
 
     result: Result
@@ -165,10 +165,10 @@ def compose(
     Args:
         parts: the results, in any order.
         options: texts of queries and documents, and how many queries are shown.
-        title: of the report; without it that of the first result.
+        title: the title of the report; without it that of the first result.
         command: the command line that makes the report again.
         left_out: files of a folder that are not results.
-        remarks: what was not computed, and why.
+        remarks: the parts that were not computed, with the reason.
     """
     report_options = options or ReportOptions()
     refuse_unused_blocks([report_part.result for report_part in parts], report_options.add)
@@ -323,7 +323,8 @@ def print_pdf(page: str, browser: str | None = None) -> bytes:
         browser: the program; without it the first of `BROWSERS` that is installed.
 
     Raises:
-        UsageError: no browser is installed, or it printed nothing; how to get one.
+        UsageError: no browser is installed, or it printed nothing; with instructions to install
+            one.
     """
     program = _find_browser(browser)
     with tempfile.TemporaryDirectory(prefix="rankgate-") as folder:

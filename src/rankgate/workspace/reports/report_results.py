@@ -124,8 +124,8 @@ def read_result(values: Mapping[str, Any], label: str) -> Result:
     """The result that was written as these values.
 
     Args:
-        values: what its ``to_dict`` gave.
-        label: what errors call the file.
+        values: the values of its ``to_dict``.
+        label: the name of the file in errors.
 
     Raises:
         InputError: an unknown kind, another version, or something is missing.
@@ -174,8 +174,8 @@ def gather_results(
         candidates: a run, a list of runs, or ``{name: run}``.
         metrics: names or metrics; without any those of the policy, else those of ``evaluate``.
         convention: the rules that the numbers follow; a policy's own holds for its verdict.
-        policy: what is demanded of the first candidate; None for no verdict.
-        test: of the comparison.
+        policy: the policy for the first candidate; None for no verdict.
+        test: the test of the comparison.
         depth: the depth to which lists are compared.
 
     Raises:

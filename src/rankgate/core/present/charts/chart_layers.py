@@ -99,7 +99,7 @@ def fine_heat_map(
         rows: the cells.
         domain: the values of the first colour and the last.
         shades: the colours.
-        across: what the columns are.
+        across: the label of the columns.
     """
     alt = load_altair()
     columns = list(dict.fromkeys(row["column"] for row in rows))
@@ -194,10 +194,10 @@ def find_label_spots(
 
     Args:
         points: from the left and from the top, in points.
-        names: of the first points; others have none, and are not to be covered.
-        size: of the panel.
+        names: the names of the first points; others have none, and are not to be covered.
+        size: the size of the panel.
         max_names: the largest number of names.
-        outside: how far names may reach over the right edge.
+        outside: the largest distance that names may extend beyond the right edge.
 
     >>> find_label_spots([(50, 50), (60, 50), (90, 50)], ["one", "two", "three"], (100, 100))
     [1, 2, None]
@@ -253,8 +253,8 @@ def unplaced_layers(
         rows: with ``shown``, their names.
         points: from the left and from the top, in points.
         places: the spots of `find_label_spots`.
-        size: of the panel.
-        axes: of the panel.
+        size: the size of the panel.
+        axes: the axes of the panel.
         marks: further encodings, such as the colour.
     """
     unplaced = [i for i, spot in enumerate(places) if spot is None]

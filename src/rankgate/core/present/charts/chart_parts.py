@@ -62,12 +62,12 @@ class ChartAxis:
 
     Attributes:
         field: the column.
-        title: what it is called.
+        title: its title.
         domain: its ends; None is found from the data.
-        ticks: where it is marked; empty is as it falls.
-        log: whether it is logarithmic.
-        form: of its numbers, as d3 writes it.
-        bare: whether it is not drawn.
+        ticks: the positions of its marks; empty for the default.
+        log: True if it is logarithmic.
+        form: the format of its numbers, in d3's syntax.
+        bare: True if it is not drawn.
     """
 
     field: str
@@ -100,7 +100,7 @@ def labelled_lines(
             colours and thick lines.
         x: the axis along the lines.
         y: the other; without a domain it is that of the data.
-        size: of the panel, in points.
+        size: the size of the panel, in points.
         title: above it.
         listed: names are a list in the order of the rows, for lines that end at one point.
     """

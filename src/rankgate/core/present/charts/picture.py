@@ -42,7 +42,7 @@ def narrow_spec(spec: dict[str, Json], *, fluid: bool) -> dict[str, Json]:
 
     Args:
         spec: a Vega-Lite specification.
-        fluid: whether panels can be made narrower.
+        fluid: True if panels can be made narrower.
     """
     stacked_spec = {**spec, "columns": 1} if "concat" in spec else spec
     if not fluid:
@@ -108,13 +108,13 @@ class Picture:
 
     Attributes:
         kind: the name of its kind.
-        title: what it shows.
-        about: how to read it, in a sentence or two.
-        n: what the figures are of, as in ``30 queries``.
+        title: its title.
+        about: instructions for reading it, in a sentence or two.
+        n: the basis of the figures, as in ``30 queries``.
         convention: the convention's name and hash, or what replaces them.
         rows: the figures that are drawn, plain values; `hash` is of these.
         chart: Altair's, without title and style.
-        fluid: whether its panels can be made narrower, as no name in them has a fixed place.
+        fluid: True if its panels can be made narrower, as no name in them has a fixed place.
     """
 
     kind: str

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 QUERY_COLUMNS = frozenset({"query", "query_id"})
-"""The heads of columns that hold queries; where the first one does, rows lead to query pages."""
+"""Headers of columns with queries; if the first column has one, rows lead to query pages."""
 
 DOCUMENT_COLUMNS = frozenset({"document", "doc_id"})
 """The heads of columns that hold documents."""
@@ -62,8 +62,10 @@ class Links:
     """Addresses that a page links to; a page on disk has none.
 
     Attributes:
-        tables: of each table, before its anchor; the files end in ``.csv`` and ``.json``.
-        charts: of each chart, before its anchor; the files end in ``.svg`` and ``.png``.
+        tables: the prefix of each table's name, before its anchor; the files end in ``.csv`` and
+            ``.json``.
+        charts: the prefix of each chart's name, before its anchor; the files end in ``.svg`` and
+            ``.png``.
         query: the address of a query's own page; may be empty.
         query_text: the text of a query, which stands with its id; empty where it is not known.
         document_title: the title of a document, which stands with its id; empty where it is not

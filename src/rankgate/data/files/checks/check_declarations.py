@@ -44,8 +44,8 @@ class Found:
 
     Attributes:
         what: a sentence with the figures.
-        count: how many rows, queries or ids it is about.
-        mend: what to do about it.
+        count: the number of affected rows, queries or ids.
+        mend: the remedy.
         example: one of them.
         row: the row of the first one in the table; None if it has no row.
         line: its line, if the line is known but the row is not.
@@ -66,7 +66,7 @@ class Check:
     """One possible problem of a file.
 
     Attributes:
-        name: how findings and documentation call it.
+        name: its name in findings and documentation.
         severity: the severity of its findings.
         needs: the input that `find` is given.
         title: the problem that it looks for, in a sentence.
@@ -118,7 +118,7 @@ class FileStart:
         separator: the text between fields, if the file is a table with a header.
         guarded: True if the format removes the blank that guards against formulas.
         guess: the kind of file that only the number of fields suggests; else empty.
-        name: of the file.
+        name: the name of the file.
     """
 
     head: bytes
@@ -136,7 +136,7 @@ class RawQrels:
         table: ``query_id``, ``doc_id``, ``grade``; perhaps ``iteration`` and ``written``.
         scale: the grades that were possible, if known.
         unjudged: queries that are named without any judgment.
-        place: where rows are.
+        place: the location of the rows.
     """
 
     table: pl.DataFrame

@@ -91,7 +91,7 @@ def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> t
 
     Args:
         contents: the contents of a file.
-        out: where to.
+        out: the output stream.
         owner: the format.
         key: the key of the document in the format's extra data, and its name in the error.
 

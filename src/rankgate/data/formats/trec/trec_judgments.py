@@ -205,7 +205,7 @@ def read_prels_qrels(source: InputFile) -> Qrels:
 
 
 def write_prels(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Five fields a line; where no probabilities are known, every document has 1.
+    """Five fields per line; without known probabilities every document has 1.
 
     Raises:
         InputError: there are no judgments, or two ids that would become one.

@@ -61,8 +61,8 @@ def write_judgments(
     """Write judgments in other fields than TREC's, between blanks.
 
     Args:
-        contents: what is written.
-        out: where to.
+        contents: the content to write.
+        out: the output stream.
         fields: the columns of a line, from those of the judgments.
         kept_columns: the columns among them that few formats have.
 

@@ -67,7 +67,7 @@ def comparison_document(
     Args:
         result: the comparisons.
         worst: the number of worst queries for each metric.
-        pairs: of several candidates each against the baseline, and every pair of systems, too.
+        pairs: the pairs of systems: each candidate with the baseline, or every pair.
     """
     if len(result.comparisons) == 1:
         only = result.only

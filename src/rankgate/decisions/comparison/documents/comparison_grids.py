@@ -74,7 +74,7 @@ def row_sentence(row: Mapping[str, Any], ending: str = "") -> str:
     """A sentence on the queries that got worse and better, and on the change of the mean.
 
     Args:
-        row: of a comparison's metrics; ``wins`` and ``losses`` may be unknown.
+        row: a row of a comparison's metrics; ``wins`` and ``losses`` may be unknown.
         ending: an interpretation of the change.
     """
     if row["delta"] is None or not row["n"]:
@@ -127,7 +127,7 @@ def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Grid,
 
     Args:
         result: the comparisons.
-        best_first: by the first metric; else in the order given.
+        best_first: True to sort by the first metric, best first; else in the order given.
     """
     first_comparison = result.comparisons[0]
     systems = [

@@ -108,7 +108,7 @@ class Changes:
 
     Attributes:
         figures: the results by metric.
-        queries: which queries changed.
+        queries: the queries that changed.
     """
 
     figures: tuple[Block, ...]

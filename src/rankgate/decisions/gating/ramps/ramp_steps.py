@@ -167,7 +167,7 @@ class RampStep:
 
     Attributes:
         place: its position in the ramp, from 0.
-        share: of the treatment.
+        share: the share of the treatment.
         since: its first day; None for that of the log.
         until: its last day so far.
         values: the keys of the step in the policy.
@@ -191,7 +191,7 @@ class StepResult:
         why: the reason, in a few words.
         rules: with their outcomes.
         experiment: its figures.
-        units: of the treatment.
+        units: the units of the treatment.
     """
 
     status: Status
@@ -234,7 +234,7 @@ def decide_step(
         policy: the demands.
         step: the step that has begun.
         alpha: the allowed probability of a false pass of the step.
-        kpi_problems: by KPI the reason why the log cannot show it.
+        kpi_problems: the reason why the log cannot show it, by KPI.
     """
     rules = kpi_rules(policy)
     experiment = experiment_of(policy)

@@ -140,9 +140,9 @@ def watch(
 
     Args:
         policy: a policy with ``[experiment]`` and rules on KPIs.
-        events: what users did, instead of the events that the policy names.
+        events: the events of users, in place of the events that the policy names.
         today: the last day that counts, as in 2026-03-09; by default that of the log.
-        memory: how much DuckDB may use before it uses the disk.
+        memory: the memory that DuckDB may use before it uses the disk.
 
     Raises:
         InputError: a policy or a log that cannot be read; a policy without an experiment, or

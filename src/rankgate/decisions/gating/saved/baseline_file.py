@@ -32,9 +32,9 @@ class Baseline:
     """A scored system that was saved.
 
     Attributes:
-        name: of the baseline.
+        name: the name of the baseline.
         system: the system as it was scored.
-        noise: by metric, the largest difference that the system showed against itself.
+        noise: the largest difference that the system showed against itself, by metric.
     """
 
     name: str

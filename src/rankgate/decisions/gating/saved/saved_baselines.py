@@ -50,7 +50,7 @@ def refuse_unfinished_files(*inputs: Any) -> None:
     """Refuse the file of a run with an unfinished snapshot, before it is read.
 
     Raises:
-        InputError: which file, and why.
+        InputError: with the file and the reason.
     """
     from rankgate.data.formats.run_companions import refuse_unfinished_file
 
@@ -63,7 +63,7 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
     """Refuse runs with unanswered queries, by their states of queries.
 
     Args:
-        runs: of both systems.
+        runs: the runs of both systems.
         partly: True if some queries may be missing, as the policy decides how to count them.
 
     Raises:
@@ -98,7 +98,7 @@ class SavedBaseline:
     Attributes:
         path: the file.
         baseline: the content of the file.
-        run_cautions: by other run that was scored with it, the cautions of that run.
+        run_cautions: the warnings about each other run that was scored with it.
         noise_runs: further runs of the same system, which show its noise.
     """
 
@@ -153,13 +153,13 @@ class BaselineSummary:
     """A saved baseline without its queries.
 
     Attributes:
-        name, file: of the baseline.
+        name, file: the name and file of the baseline.
         run, qrels: ``name`` and ``sha256`` of its inputs.
         convention: ``name`` and ``hash``.
         queries: the number of queries.
         depth: the number of ranks of lists.
-        means: by metric; None where it has no value.
-        noise: by metric, the largest difference that the system showed against itself.
+        means: the means by metric; None for a metric without a value.
+        noise: the largest difference that the system showed against itself, by metric.
         looks: when it was compared, with which run, by which judgments and policy, the verdict.
     """
 
@@ -181,7 +181,7 @@ class SavedBaselines(Result):
     """Saved baselines: their contents, their noise, and every look at them.
 
     Attributes:
-        baselines: by name.
+        baselines: the baselines by name.
         notices: cautions about the judgments and the runs.
     """
 

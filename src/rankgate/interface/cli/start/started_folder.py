@@ -44,7 +44,7 @@ class StartKind:
         explained: every file with what it is for, but those of CI.
         samples: makes the files that real ones replace.
         commands: those that follow ``rankgate init``, with what each is for.
-        extras: of rankgate that the commands need.
+        extras: the extras of rankgate that the commands need.
         baseline: the run that a saved baseline replaces in CI; empty without CI.
     """
 
@@ -291,9 +291,9 @@ class StartedFile:
 
     Attributes:
         path: from the folder.
-        status: whether it was written, or was there before and is as it was; a sample is left
-            out if it would not fit the existing data.
-        purpose: what it is for.
+        status: written, or unchanged if it existed before; a sample that does not fit the existing
+            data is left out.
+        purpose: its purpose.
     """
 
     path: str
@@ -306,11 +306,11 @@ class StartedFolder(Result):
     """The files that ``init`` wrote.
 
     Attributes:
-        folder: where.
+        folder: the folder.
         user: the kind of user.
         reason: why this kind.
         files: every file.
-        commands: what to do next.
+        commands: the next commands.
         ci: the service whose files run the gate; empty where the kind has none.
     """
 
@@ -359,7 +359,7 @@ def init(
     If some of the data exist, no samples are written: they would not fit.
 
     Args:
-        folder: where; made if it is missing.
+        folder: the folder; made if it is missing.
         user: search, recommender, trec or online; by the files in the folder if not given.
         ci: github or gitlab; by the repository of the folder if not given.
 

@@ -231,7 +231,7 @@ def heat_map(
     Args:
         values: the values.
         lower: the metrics that are better when lower.
-        query_count: how many queries, in words.
+        query_count: the number of queries, in words.
         convention: name and hash.
 
     Raises:

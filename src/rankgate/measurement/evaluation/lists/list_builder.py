@@ -161,7 +161,7 @@ class ListBuilder:
         collection: the collection, with data on items and users.
         tables: the same, read.
         stated: items that could be shown, in addition to those that are known otherwise.
-        history: whether what users had in training is wanted, even if no metric needs it.
+        history: True if what users had in training is wanted, even if no metric needs it.
     """
 
     metrics: Mapping[str, ListMetric]
@@ -323,7 +323,7 @@ class ListBuilder:
         """Check that the inputs of all metrics are there.
 
         Raises:
-            UsageError: what one of them needs.
+            UsageError: a missing input that one of them needs.
         """
         for label, metric in self.metrics.items():
             for need in metric.lacks(lists):

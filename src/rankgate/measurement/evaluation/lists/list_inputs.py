@@ -38,7 +38,7 @@ class ItemInput:
     """An input of metrics of lists, from columns of the table of items.
 
     Attributes:
-        field: of `Items`, which names the column or the columns.
+        field: the field of `Items` that names the column or the columns.
         needs: its names as of `NEEDS`.
         read: the ids of the catalogue, the table, and the field, to an array ``(I, ·)``; codes of
             items that the table lacks are `NONE`, numbers 0.
@@ -98,7 +98,7 @@ class Tables:
         items: the table of items, or None.
         users: the table of users, or None.
         candidates: the pairs that lists may hold, or None.
-        mark: of figures on sampled candidates, else empty.
+        mark: the mark of figures on sampled candidates, else empty.
     """
 
     items: DescribedTable | None

@@ -51,7 +51,7 @@ def measure_part(
 
     Args:
         block: the lists.
-        metrics: by label.
+        metrics: the metrics by label.
         is_included: ``(I,)``, True for the items of the part.
 
     Raises:
@@ -78,10 +78,10 @@ def resample_users(
     """Each metric of every system, ``(S, ·)``, under the same users for all systems.
 
     Args:
-        lists: of S systems, with the same users.
+        lists: the lists of S systems, with the same users.
         together: metrics about all lists together, by label.
-        resamples: of the users; fewer where there are very many lists.
-        seed: of the drawing.
+        resamples: the number of resamples of users; fewer if there are very many lists.
+        seed: the seed of the random draws.
 
     Returns:
         the numbers by label, and how many resamples were taken.
@@ -127,9 +127,10 @@ def _weighted_numbers(
     """Each metric of every system under many weightings of the users, ``(S, B)``.
 
     Args:
-        lists: of S systems.
+        lists: the lists of S systems.
         together: metrics by label.
-        terms: of each system, ``(T, M)`` of every metric that is a function of sums of them.
+        terms: the terms of each system, ``(T, M)`` of every metric that is a function of sums of
+            them.
         weights: ``(T, B)``.
     """
     out = {label: np.full((len(lists), weights.shape[1]), np.nan) for label in together}

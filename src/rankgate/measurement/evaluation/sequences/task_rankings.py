@@ -294,7 +294,7 @@ class TaskRows:
         tasks: the tasks of the rankings.
         rows: ``query_id``, ``rank``, ``doc_id``, ``source``, ``grade``, ``score``, and ``tokens``
             where lengths are known.
-        values: by the name of a metric its value for each ranking, ``query_id`` to value.
+        values: the value of each ranking, ``query_id`` to value, by the name of the metric.
     """
 
     tasks: Tasks

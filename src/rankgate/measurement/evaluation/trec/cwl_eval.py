@@ -214,8 +214,8 @@ def cwl_eval(
         run: the run.
         metrics: the metrics; those of cwl_eval without.
         costs: the cost of each type of element; without it every document costs 1.
-        ends: what is not known: bounds of gains and costs.
-        depth: how many ranks count.
+        ends: bounds of gains and costs, which are unknown.
+        depth: the number of ranks that count.
 
     Raises:
         InputError: a line that cannot be read, a gain outside its bounds.

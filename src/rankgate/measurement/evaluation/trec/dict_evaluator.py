@@ -39,7 +39,7 @@ class DictEvaluator:
 
     Attributes:
         judgments: ``{query_id: {doc_id: grade}}``, at least one query, no query without grades.
-        columns: what to compute.
+        columns: the columns to compute.
         judged_only: documents without a judgment leave the rankings.
         index: the index of the judgments.
     """

@@ -193,9 +193,9 @@ class Column:
     Attributes:
         name: trec_eval's name of the metric, without parameters.
         label: the printed label, with parameters.
-        kind: how the value is printed.
-        metrics: what is computed: nothing for ``runid``, the pieces of a ``relstring``, and
-            several where their mean is the value.
+        kind: the print format of the value.
+        metrics: the computed metrics: none for ``runid``, the pieces of a ``relstring``, and
+            several if the value is their mean.
         length: documents of a ``relstring``.
         prefix: the text before the label: ``Z`` for z-scores.
     """
@@ -228,8 +228,8 @@ def parse_columns(
 ) -> tuple[Column, ...]:
     """The columns for the names after ``-m``, in trec_eval's order.
 
-    Parameters are after a dot, as in ``P.5,10``; where one name is given parameters twice,
-    the first count, as in trec_eval.
+    Parameters follow a dot, as in ``P.5,10``; if a name has parameters twice, the first count, as
+    in trec_eval.
 
     Args:
         requested: names and nicknames.

@@ -220,7 +220,7 @@ class _QueryValues:
         values: for each column its values, as in `TrecEvaluation`.
         absent: ``(T,)``, queries that the run lacks.
         lacking: judged queries that have no values.
-        relevant: what ``num_rel`` prints in the summary, where that is not the sum.
+        relevant: the value of ``num_rel`` in the summary, if it is not the sum.
     """
 
     query_ids: tuple[str, ...]

@@ -54,7 +54,7 @@ def read_judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
     """Read judgments: grades are the whole number that their field begins with.
 
     Raises:
-        InputError: what trec_eval would not read.
+        InputError: a file that trec_eval would not read.
         UsageError: standard input, which is kept for the run.
     """
     if not isinstance(qrels, str | Path):
@@ -79,7 +79,7 @@ def read_ranking(run: RunLike, *, te9: bool = False, tagged: bool = True) -> Run
         tagged: find the tag of the last line; otherwise it is that of the first.
 
     Raises:
-        InputError: what trec_eval would not read.
+        InputError: a file that trec_eval would not read.
     """
     if not isinstance(run, str | Path):
         return read_run(run)

@@ -1,4 +1,4 @@
-"""What trec_eval's arguments and errors need, without tables."""
+"""Arguments and errors of trec_eval, without tables."""
 
 from __future__ import annotations
 

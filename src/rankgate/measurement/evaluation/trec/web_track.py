@@ -46,7 +46,7 @@ def read_judgments(
     Args:
         path: the file: topic, subtopic (0 without), document, grade.
         topics: the pattern of topics.
-        subtopics: whether the second field is a subtopic.
+        subtopics: True if the second field is a subtopic.
         grades: the least and the greatest grade that the program reads.
 
     Raises:
@@ -85,7 +85,7 @@ def read_ranking(path: str | Path, *, topics: str, by: str, depth: int | None = 
         path: the file.
         topics: the pattern of topics.
         by: ``rank``, or ``score``: equal scores by document, descending.
-        depth: how many documents of each topic count.
+        depth: the number of documents of each topic that count.
 
     Raises:
         InputError: a topic or rank that is not a number.
@@ -151,7 +151,7 @@ Values = Mapping[str, tuple[float, ...]]
 
 
 def compare_topics(run: Values, baseline: Values, risk: float, topics: Iterable[str]) -> Values:
-    """Differences topic by topic; what a run lacks counts 0.
+    """Differences topic by topic; a topic that a run lacks counts 0.
 
     Args:
         run: the run's values.
@@ -206,13 +206,13 @@ def ndeval(
     Args:
         qrels: judgments by subtopic.
         run: the run.
-        alpha: how much less another document on a subtopic is worth.
+        alpha: the discount of another document on the same subtopic.
         beta: the chance to look at the next document, for NRBP.
         traditional: order by score and document, not by rank.
-        depth: how many documents of each topic count.
+        depth: the number of documents of each topic that count.
         complete: divide by all judged topics, not by those that the run has.
         baseline: a run; values are differences from it.
-        risk: how much more a loss against the baseline weighs than a gain, as it is written.
+        risk: the weight of a loss against the baseline relative to a gain, as written.
 
     Raises:
         InputError: a line that ndeval does not read.
@@ -282,10 +282,10 @@ def gdeval(
     Args:
         qrels: judgments with grades up to 4.
         run: the run; documents are ordered by score, equal ones by document, descending.
-        cutoff: how many documents of each topic count.
+        cutoff: the number of documents of each topic that count.
         complete: divide by all topics with a relevant document, not by those that the run has.
         baseline: a run; values are differences from it.
-        risk: how much more a loss against the baseline weighs than a gain, as it is written.
+        risk: the weight of a loss against the baseline relative to a gain, as written.
 
     Raises:
         InputError: a line that gdeval does not read.

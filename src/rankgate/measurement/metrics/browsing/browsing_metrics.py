@@ -113,7 +113,7 @@ def net_present_value(browsed: Browsed, *, rate: Annotated[float, Range(0)] = 0.
 
     Args:
         browsed: gains and costs by rank.
-        rate: what waiting for one document costs, as a share.
+        rate: the cost of waiting for one document, as a share.
     """
     return np.full(browsed.gain.shape, 1 / (1 + rate))
 
@@ -126,7 +126,7 @@ def economic(
     Args:
         browsed: gains and costs by rank.
         cutoff: k.
-        beta: how little less the next document is worth; 1 is precision.
+        beta: the discount of each further document; 1 is precision.
     """
     weight = (browsed.rank + 1) ** beta - browsed.rank**beta
     next_weight = (browsed.rank + 2) ** beta - (browsed.rank + 1) ** beta
@@ -329,8 +329,8 @@ def dynamic_bejewelled(
         browsed: gains and costs by rank.
         cutoff: K at the beginning.
         T: the gain that users want at the beginning.
-        hb: how much T changes with a gain above the median; cwl_eval's dynamic model has hc=0.
-        hc: how much K changes with it.
+        hb: the change of T by a gain above the median; cwl_eval's dynamic model has hc=0.
+        hc: the change of K by a gain above the median.
         median: the gain that changes nothing.
     """
     change = np.cumsum(browsed.gain - median, axis=1) - (
@@ -359,11 +359,11 @@ def foraging(
         browsed: gains and costs by rank.
         by: the `goal`, the `rate`, or `both`.
         T: the gain that users want.
-        b1: how likely they stop with nothing to decide by, for the goal.
-        R1: how strictly they follow the goal; 0 not at all.
+        b1: the probability of stopping without evidence, for the goal.
+        R1: the strictness of the goal; 0 ignores it.
         A: the rate of gain that users expect.
-        b2: how likely they stop with nothing to decide by, for the rate.
-        R2: how strictly they follow the rate; 0 not at all.
+        b2: the probability of stopping without evidence, for the rate.
+        R2: the strictness of the rate; 0 ignores it.
     """
     continuation = np.ones(browsed.gain.shape)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -36,7 +36,7 @@ class Browsed:
     """Gains and costs by rank; a continuation function sees them.
 
     Attributes:
-        gain: ``(T, N)``, from 0 to 1; what is behind the end of a list included.
+        gain: ``(T, N)``, from 0 to 1; with positions behind the end of a list.
         cost: ``(T, N)``, what each document costs.
         relevant: ``(T,)``, documents known that have a gain.
     """
@@ -120,8 +120,8 @@ def make_browsed(
         judged: the block.
         horizon: N.
         scale: the grades whose gains are 0 and 1; those outside count as these.
-        cost: what a document costs.
-        best: whether documents without a judgment gain 1.
+        cost: the cost of a document.
+        best: True if documents without a judgment gain 1.
 
     Raises:
         UsageError: the scale has no width.
@@ -184,11 +184,11 @@ def user_model(
     keyword-only arguments are parameters; one called ``cutoff`` is what ``@`` binds.
 
     Args:
-        name: what the metric is called.
+        name: the name of the metric.
         goes_on: the function.
-        title: what it measures, in one sentence; without it the first line of the docstring.
+        title: a description in one sentence; by default the first line of the docstring.
         formula: C(i).
-        source: where it is defined.
+        source: the source of its definition.
         aliases: other names.
 
     Raises:

@@ -83,9 +83,9 @@ def dcg(
         cutoff: k; without it the whole list counts.
         gain: g(x) = x (`linear`), 2ˣ − 1 (`exp`), or a map from grade to gain.
         base: b.
-        discount: by log_b(i + 1) (`shifted`, nearly every current tool), by max(1, log_b i)
-            (`original`, as first published: no discount before rank b), or by
-            log_b(i · grade + 1) (`graded`, recpack, which expects grades of 0 and 1).
+        discount: the divisor: log_b(i + 1) (`shifted`, nearly every current tool), max(1, log_b i)
+            (`original`, as first published: no discount before rank b), or log_b(i · grade + 1)
+            (`graded`, recpack, which expects grades of 0 and 1).
         ties: documents with equal scores are at their own ranks (`broken`), or each at
             all ranks of its group, so that the value is the mean over all orders (`tied_weights`,
             scikit-learn).
@@ -157,9 +157,9 @@ def ndcg(
             hide what the ranking missed; or of all that are judged or retrieved
             (`known`), so that negative gains are after the unjudged; or as many gains
             of 1 as the grades add up to (`counted`, recpack), which fits grades of 0 and 1.
-        depth: how far the ideal goes: to k, through `all` of its documents, or to
-            the length of the list if that is less than k (`returned`).
-        levels: how a gain map is ordered; `truncated` is trec_eval's way.
+        depth: the depth of the ideal: k, `all` of its documents, or the length of the list if that
+            is less than k (`returned`).
+        levels: the order of a gain map; `truncated` is trec_eval's rule.
         term_digits: decimals that each term of both sums is cut down to; None keeps all.
         ties: as in DCG; the ideal has none.
         negative: a grade below 0 is `taken` by its gain, or `refused`.

@@ -46,7 +46,7 @@ def average_grade(
     Args:
         judged: the block.
         cutoff: k; without it the whole list counts.
-        gain: what a grade is worth; an unjudged document is worth nothing.
+        gain: the gain of a grade; an unjudged document has gain 0.
         denominator: all k places, even where the list is shorter (`cutoff`); the documents
             returned (`returned`); or those that are judged (`judged`), so that the
             unjudged are left out instead of counted as 0.
@@ -132,7 +132,7 @@ def ncg(
         cutoff: k; without it the whole list counts.
         gain: g, as in nDCG.
         ideal: the documents of the ideal, as in nDCG.
-        depth: how far the ideal goes, as in nDCG.
+        depth: the depth of the ideal, as in nDCG.
 
     Returns:
         ``(T,)``; NaN where no judged document is worth anything.

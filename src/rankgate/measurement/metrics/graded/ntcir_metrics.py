@@ -47,8 +47,8 @@ def q_measure(
         judged: the block.
         cutoff: k; without it the whole list counts.
         rel: the smallest grade that counts as relevant.
-        beta: how much grades matter; 0 is average precision.
-        gain: what a grade is worth, as in nDCG.
+        beta: the weight of grades; 0 is average precision.
+        gain: the gain of a grade, as in nDCG.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -118,8 +118,8 @@ def o_measure(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = 
     Args:
         judged: the block.
         rel: the smallest grade that counts as relevant.
-        beta: how much grades matter; 0 is reciprocal rank.
-        gain: what a grade is worth, as in nDCG.
+        beta: the weight of grades; 0 is reciprocal rank.
+        gain: the gain of a grade, as in nDCG.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -223,8 +223,8 @@ def graded_precision(judged: Judged, *, rel: float = 1, stops: Stops = "linear")
     Args:
         judged: the block.
         rel: the smallest grade that counts as relevant.
-        stops: how likely users stop at a grade, compared with others: as the grade (`linear`),
-            as 2 to the grade less 1 (`exp`), equally at all (`binary`), or a map.
+        stops: the relative probability that users stop at a grade: the grade (`linear`), 2 to the
+            grade less 1 (`exp`), equal (`binary`), or a map.
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.
@@ -249,9 +249,9 @@ def graded_blended(
     Args:
         judged: the block.
         rel: the smallest grade that counts as relevant.
-        stops: how likely users stop at a grade, compared with others.
-        beta: how much grades matter for the ratio; 0 is precision.
-        gain: what a grade is worth, as in nDCG.
+        stops: the relative probability that users stop at a grade.
+        beta: the weight of grades in the ratio; 0 is precision.
+        gain: the gain of a grade, as in nDCG.
 
     >>> from rankgate.measurement.metrics.judged_block import block
     >>> graded_blended(block([[3, 1]]))
@@ -291,8 +291,8 @@ def biased_blended(
         judged: the block.
         rel: the smallest grade that counts as relevant.
         gamma: γ; 1 is Q-measure.
-        beta: how much grades matter for the ratio; 0 is precision.
-        gain: what a grade is worth, as in nDCG.
+        beta: the weight of grades in the ratio; 0 is precision.
+        gain: the gain of a grade, as in nDCG.
 
     >>> from rankgate.measurement.metrics.judged_block import block
     >>> biased_blended(block([[3, 1]]))

@@ -240,7 +240,7 @@ def compatibility(judged: Judged, *, p: Patience = 0.95, best: Best = "ideal") -
 
     Args:
         judged: the block.
-        p: how likely the reader goes on to the next rank.
+        p: the probability that a reader continues to the next rank.
         best: divided by what the `ideal` reaches with itself, or by what two equal lists that
             never end would (`endless`).
 

@@ -38,7 +38,7 @@ def coverage(sums: Sums, *, over: CoverageOver = "catalogue") -> float:
         Coverage@K = |∪ first K of each list| / |catalogue|
 
     Args:
-        sums: of the lists.
+        sums: the sums over the lists.
         over: all items of the catalogue, or those that training has (`training`: evidently,
             recommenders); shown items that it has not do not count then.
 
@@ -148,7 +148,7 @@ def gini(sums: Sums, *, over: EvennessOver = "catalogue", divisor: Divisor = "n"
         Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending
 
     Args:
-        sums: of the lists.
+        sums: the sums over the lists.
         over: all items of the catalogue, those never shown too (RecBole, LensKit, elliot), or
             those that are shown (`shown`: ClayRS, evidently).
         divisor: n, so that one item shown of n gives 1 − 1/n (RecBole, LensKit, ClayRS), or
@@ -175,11 +175,11 @@ def exposure_gini(
     """Gini index of the exposure of items.
 
     Args:
-        sums: of the lists.
+        sums: the sums over the lists.
         over: as of Gini.
         divisor: as of Gini.
         weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
-        patience: of the geometric weights (LensKit: 0.85).
+        patience: the patience of the geometric weights (LensKit: 0.85).
 
     >>> from rankgate.measurement.metrics.lists.list_input import Listed
     >>> shown = Listed(np.array([[0, 1], [1, 0]]), 2)  # each item is first once
@@ -217,7 +217,7 @@ def entropy(
     """Entropy of items over places: −Σ_i pᵢ · log_b pᵢ, p being the share of all places.
 
     Args:
-        sums: of the lists.
+        sums: the sums over the lists.
         base: b; 2 gives bits (elliot, recommenders), e nats.
         per: as it is, or over the number of items shown (`item`: RecBole, in nats).
 
@@ -311,11 +311,11 @@ def personalization(
         Personalization = 1 − mean_{a<b} |A ∩ B| / √(|A| · |B|)
                         = 1 − (Σ_i sᵢ² − Σ w²) / ((Σ w)² − Σ w²),   sᵢ = Σ_{lists with i} w/√length
 
-    Lists are sets of items: one that shows an item twice has it once. Empty lists are left out.
-    Where lists have weights w, a list is not paired with itself.
+    Lists are sets of items: an item that appears twice counts once. Empty lists are left out. If
+    lists have weights w, a list is not paired with itself.
 
     Args:
-        sums: of the lists.
+        sums: the sums over the lists.
         similarity: the cosine, as above; or |A ∩ B| / K, with every list taken for a full one
             (`overlap`: evidently; the same where all lists are full).
         cutoff: K; the mean length if not given.

@@ -197,8 +197,9 @@ def category_entropy(
     Args:
         lists: the lists.
         weight: each place counts the same, or 1/log₂(rank + 1), or patience^(rank − 1).
-        patience: of the geometric weights.
-        smoothing: what is added to each category's sum before shares are made (LensKit: 1e-6).
+        patience: the patience of the geometric weights.
+        smoothing: the amount that is added to each category's sum before shares are computed
+            (LensKit: 1e-6).
 
     Returns:
         NaN for empty lists, and where no item shown has a category.

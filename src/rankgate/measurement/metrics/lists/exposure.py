@@ -56,7 +56,7 @@ def attention_weighted_fairness(
     Args:
         lists: the lists; items without a group are left out.
         weight: a place is worth 1/log₂(rank + 1), or patience^(rank − 1).
-        patience: of the geometric weights.
+        patience: the patience of the geometric weights.
         target: the due is a group's share of the catalogue, or the same for each group.
         distance: the divergence of Jensen and Shannon in bits, or half the sum of absolute
             differences.

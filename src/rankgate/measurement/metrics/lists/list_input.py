@@ -37,8 +37,8 @@ class Ragged:
         codes: ``(n,)``, of all rows.
         starts: ``(T,)``, where each row begins.
         lengths: ``(T,)``, how many codes it has.
-        mapping: by code the one to take instead, `NONE` for a code to leave out; None where codes
-            stay as they are.
+        mapping: the code to take instead of each code, `NONE` to leave it out; None if codes stay
+            unchanged.
     """
 
     codes: NDArray[np.int32]
@@ -154,14 +154,14 @@ class Listed:
         items: ``(T, K)``, the code of each item from 0.
         catalogue: I, the number of items that could have been shown.
         seen: ``(I,)``, how many people each item was known to before; None if unknown.
-        people: how many people those are of.
+        people: the number of people.
         relevant: ``(T, ·)``, the items that are relevant to each user, in any order; kernels get
             a matrix.
         history: ``(T, ·)``, the items that each user had before; kernels get a matrix.
         baseline: ``(T, ·)``, what a simple system shows, such as the most popular items.
         earlier: ``(T, ·)``, what the same system showed last time.
         drawn: ``(T, R, ·)``, other rankings that a system which draws them may show just as well.
-        before: ``(T, ·)``, all that it ever showed; what it showed last time if not given.
+        before: ``(T, ·)``, all earlier items; the previous list if not given.
         features: ``(I, F)``, numbers that describe each item.
         similarities: ``(I, I)``, the similarity of two items, 1 for the same; for any similarity.
         categories: ``(I, G)``, the share of each category in each item; rows add up to 1, or to 0
@@ -169,7 +169,7 @@ class Listed:
         groups: ``(I,)``, the group of each item from 0; `NONE` where it is in none.
         judged: ``(T,)``, whether anything is known of the relevance of items to each user;
             metrics that need to know it look at these users only. None is all of them.
-        tables: by need, further numbers of items, ``(I, ·)``.
+        tables: further numbers of items, ``(I, ·)``, by need.
     """
 
     items: Codes

@@ -79,11 +79,11 @@ class ListMetric(Metric):
     The lists are cut at ``cutoff`` before the kernel sees them.
 
     Attributes:
-        merge: how lists become one number.
-        needs: what it needs besides the lists.
+        merge: the method that makes one number of lists.
+        needs: the data that it needs besides the lists.
         finish: ``(M,)`` sums to the number, for ``ratio``.
-        look: what each of so many places is looked at, given the parameters of its name, for
-            ``items`` that are distinguished by their exposure.
+        look: a function that gives the attention at each position, given the parameters of its
+            name, for ``items`` that are distinguished by their exposure.
     """
 
     merge: Merge = "mean"

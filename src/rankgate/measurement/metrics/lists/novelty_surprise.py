@@ -64,7 +64,7 @@ def expected_popularity_complement(
 
     Args:
         lists: the lists.
-        relevance: whether only items that are relevant to the user add to it (`use`: elliot).
+        relevance: True if only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
 
     >>> shown = Listed(np.array([[0, 1]]), 2, seen=np.array([4, 1]), people=4)
@@ -89,7 +89,7 @@ def expected_free_discovery(
 
     Args:
         lists: the lists.
-        relevance: whether only items that are relevant to the user add to it (`use`: elliot).
+        relevance: True if only items that are relevant to the user add to it (`use`: elliot).
         discount: d(r) = 1/log₂(r + 1), or 1.
         of: p is the share of the interactions, or of the people.
 
@@ -272,7 +272,7 @@ def temporal_novelty(lists: Listed, *, against: Against = "shown") -> Floats:
 
     Args:
         lists: the lists; without data on earlier lists, the previous list is compared.
-        against: what was shown before, or what the user had before (`history`).
+        against: the previous list, or the user's history (`history`).
 
     >>> shown = Listed(np.array([[0, 1]]), 3, earlier=np.array([[2]]), before=np.array([[2, 1]]))
     >>> temporal_novelty(shown)

@@ -37,7 +37,7 @@ def is_long_tail(seen_counts: Codes, head: Head = "items", share: float = 0.2) -
             share of all interactions (elliot); or a share of the items that were seen at all, those
             that were not being of neither (`seen`: RecBole, where of equal ones the first are of
             the tail).
-        share: that share; usual are 0.2 of the items, 0.8 of the interactions, 0.9 of those seen.
+        share: this share; usual are 0.2 of the items, 0.8 of the interactions, 0.9 of those seen.
 
     >>> is_long_tail(np.array([5, 1, 1, 1, 1])).tolist()
     [False, True, True, True, True]

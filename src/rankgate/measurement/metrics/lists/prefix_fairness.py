@@ -103,7 +103,7 @@ def _unfairness(protected: Codes, sizes: Codes, kind: Kind, step: int) -> Floats
     Args:
         protected: ``(T, K)``, protected items up to each rank.
         sizes: ``(T, 2)``, items and protected items of each list, some of both kinds.
-        kind: of the three distances.
+        kind: the kind of the three distances.
         step: prefixes are as long as its multiples.
     """
     n, protected_count = sizes[:, :1], sizes[:, 1:]
@@ -178,9 +178,9 @@ def fair_top_k(
     Args:
         lists: the lists; items without a group count as not protected.
         p: the required share of the protected.
-        alpha: of the test, for each prefix.
-        adjust: whether alpha is that of all prefixes together: each is tested at the greatest
-            level at which a fair ranking fails anywhere with a chance of at most alpha.
+        alpha: the level of the test, for each prefix.
+        adjust: True if alpha is that of all prefixes together: each is tested at the greatest level
+            at which a fair ranking fails anywhere with a chance of at most alpha.
         protected: the code of the protected group.
 
     >>> shown = Listed(np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), 4, groups=np.array([0, 0, 0, 1]))

@@ -234,8 +234,8 @@ def interpolated_precision(
         judged: the block.
         recall: r, from 0 to 1.
         rel: the smallest grade that counts as relevant.
-        points: how c becomes whole: to the nearest, halves up (`round`, trec_eval 10), or
-            ⌊r·R + 0.9⌋ (`ceil9`, trec_eval 9).
+        points: the rounding of c: to the nearest, halves up (`round`, trec_eval 10), or ⌊r·R + 0.9⌋
+            (`ceil9`, trec_eval 9).
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document, and for an empty list where c

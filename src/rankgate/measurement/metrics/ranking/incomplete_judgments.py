@@ -160,9 +160,9 @@ def bpref(
             it is retrieved, though not in R (`relevant`, trectools), so that values can pass 1.
         unopposed: a relevant document counts in full where N is 0 (`kept`, trec_eval), not at
             all (`lost`), or makes the value undefined.
-        over: what n is divided by, and not counted beyond: min(N, R) (`least`, trec_eval since
-            8.0), R (`relevant`, bpref_R of NTCIR), N (`nonrelevant`, bpref_N), or R + 10
-            (`relevant10`, bpref-10).
+        over: the divisor and the upper limit of n: min(N, R) (`least`, trec_eval since 8.0), R
+            (`relevant`, bpref_R of NTCIR), N (`nonrelevant`, bpref_N), or R + 10 (`relevant10`,
+            bpref-10).
 
     Returns:
         ``(T,)``; NaN for a query without a relevant document.

@@ -180,8 +180,8 @@ def area(judged: Judged, *, rel: float = 1, ties: Ties = "half", over: Over = "k
     Args:
         judged: the block.
         rel: the smallest grade that counts as relevant.
-        ties: what a pair of equal scores counts: a half (`half`, scikit-learn, RecBole,
-            torchmetrics), or nothing (`lost`).
+        ties: the value of a pair of equal scores: a half (`half`, scikit-learn, RecBole,
+            torchmetrics), or 0 (`lost`).
         over: all documents judged or retrieved, where those that were not retrieved score
             below all others and equal each other (`known`), or those retrieved (`retrieved`).
 

@@ -76,7 +76,7 @@ def set_f(
 
     Args:
         judged: the block.
-        beta: how many times as much recall weighs.
+        beta: the weight of recall relative to precision.
         rel: the smallest grade that counts as relevant.
         weighing: β is squared as above, or is there as it is (`plain`): what trec_eval's
             ``set_F.x`` and ir_measures call beta is the square.

@@ -1,4 +1,4 @@
-"""Agents that search in several calls: what they find, what it costs, what they cite and refuse."""
+"""Agents that search in several calls: finds, costs, citations and refusals."""
 
 from typing import Annotated, Literal
 
@@ -88,7 +88,7 @@ def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) 
 
     Args:
         sequences: the tasks.
-        per: what is spent: calls, tokens (by the thousand) or seconds.
+        per: the unit of cost: calls, tokens (by the thousand) or seconds.
         rel: the smallest grade that counts as relevant.
 
     Returns:

@@ -150,7 +150,7 @@ def position_gain(
         cutoff: documents in the context at most.
         tokens: tokens in the context at most.
         rel: the smallest grade that counts as relevant.
-        dip: what the middle loses: 0 is `ContextP`, with 1 the very middle counts nothing.
+        dip: the loss of weight in the middle: 0 is `ContextP`, with 1 the very middle has weight 0.
 
     Returns:
         ``(G,)``; NaN for a task without a relevant document; 0 for an empty context.
@@ -298,7 +298,7 @@ def nugget_recall(
         sequences: the tasks.
         okay: the weight of nuggets that are okay: 0 is the score of vital nuggets (V), 1 of all
             (A), 0.5 the weighted one (W) of the TREC RAG track.
-        strict: whether support in part counts nothing.
+        strict: True if support in part counts nothing.
 
     Returns:
         ``(G,)``; NaN for a task without nuggets of a weight.
@@ -331,8 +331,8 @@ def support_precision(
 
     Args:
         sequences: the answers.
-        first: whether only the first citation of each sentence counts, as in the TREC RAG track.
-        partial: what partial support counts.
+        first: True if only the first citation of each sentence counts, as in the TREC RAG track.
+        partial: the value of partial support.
 
     Returns:
         ``(G,)``; NaN for an answer without citations.
@@ -355,8 +355,8 @@ def support_recall(
 
     Args:
         sequences: the answers, as of `SupportP`.
-        first: whether only the first citation of each sentence counts, as in the TREC RAG track.
-        partial: what partial support counts.
+        first: True if only the first citation of each sentence counts, as in the TREC RAG track.
+        partial: the value of partial support.
 
     Returns:
         ``(G,)``; NaN for an answer without sentences.

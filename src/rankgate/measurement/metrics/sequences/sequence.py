@@ -56,7 +56,7 @@ class Sequences:
         answered: ``(G,)`` 1 for an answer, 0 for a refusal, NaN where it is not known.
         letters: ``(G,)`` how many letters the id of each task has, where it is a text.
         right: ``(G,)`` whether the id of a task is one of its relevant documents.
-        values: by the name of a metric of rankings its value for each ranking, ``(G, Q)``.
+        values: the value of each ranking, ``(G, Q)``, by the name of a metric of rankings.
     """
 
     doc: Counts
@@ -229,7 +229,7 @@ class SequenceMetric(Metric):
     """A metric with a kernel that takes `Sequences`; everything else is inherited from `Metric`.
 
     Attributes:
-        undefined: whether a task without a value never counts, under any convention: for an
+        undefined: True if a task without a value never counts, under any convention: for an
             answered question a precision of refusals has no meaning.
     """
 

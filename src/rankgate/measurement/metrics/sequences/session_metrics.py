@@ -46,8 +46,8 @@ def session_dcg(
         gain: 2^grade − 1, the grade, or 1 for a grade of 1 or more.
         base: b, of the discount by rank; the greater, the more patient.
         query_base: bq, of the discount by query.
-        discount: by query: ``shifted`` as above (Kanoulas et al.), ``added`` 1 / (1 + log_bq q)
-            (Järvelin et al.), or none.
+        discount: the discount by query: ``shifted`` as above (Kanoulas et al.), ``added`` 1 / (1 +
+            log_bq q) (Järvelin et al.), or none.
 
     Returns:
         ``(G,)``; NaN for a session without a relevant document.
@@ -142,8 +142,8 @@ def expected_session_ndcg(
     """The nDCG of the documents that a user reads in a session, over all ways to read it.
 
     A user reads the first document of a query, each further one with the probability `down`, then
-    asks the next query with the probability `reformulate`; what is read in a row is one list, whose
-    DCG is divided by that of an ideal list as long.
+    asks the next query with the probability `reformulate`. The documents read form one list. Its
+    DCG is divided by that of an ideal list of the same length.
 
         esNDCG = Σ_paths P(path) · DCG(path) / IDCG(|path|)
 

@@ -48,7 +48,7 @@ class AlignedRun:
         unknown: queries without judgments, left out.
         judgment: ``(m,)``, where each judgment is in the index, as ``meet`` found them.
         retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
-        ordered: whether the order of rows is a ranking; if not, only scores rank them.
+        ordered: True if the order of rows is a ranking; if not, only scores rank them.
         counts: ``(T,)``, how many rows each query has, where those of one are together and in
             the order of queries; else None.
         query_ids: the ids that codes are places among; None of a matrix.
@@ -101,7 +101,7 @@ def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Aligned
     """Like `align_batch`, for all rows of a run in which the rows of a query are apart.
 
     They are read piece by piece, and only numbers of each piece are kept: queries, scores, and the
-    hashes that find duplicates. Where two hashes are equal, all rows are read again as one batch.
+    hashes that find duplicates. If two hashes are equal, all rows are read again as one batch.
 
     Raises:
         InputError, DuplicateError: as ``Run.table``.
@@ -156,7 +156,7 @@ class _AlignedPiece:
 
     Attributes:
         row: counted from the first row of the run that is kept.
-        rows: where the rows that are kept are in the run.
+        rows: the positions in the run of the rows that are kept.
         unknown: as of `_JudgedRows`.
     """
 
@@ -248,10 +248,10 @@ class _JudgmentLookup:
         index: all judgments.
         codes: ``(T,)``, each query's place in the index.
         whose: ``(n,)``, the query of each judgment, 0 to T - 1, by rising hash.
-        which: ``(n,)``, its place in the index.
+        which: ``(n,)``, its position in the index.
         hashes: ``(n,)``, the hash of its query and document.
-        flags: whether a hash begins with these bits.
-        bits: how many bits those leave.
+        flags: True if a hash begins with these bits.
+        bits: the number of bits that those leave.
     """
 
     index: JudgmentIndex

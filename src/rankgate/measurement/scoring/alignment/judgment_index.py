@@ -53,9 +53,9 @@ def refuse_exchanged(
     fractions, and hardly any score repeats within a query.
 
     Args:
-        grades: of the judgments, query after query.
-        offsets: where each query's begin.
-        name: of the judgments.
+        grades: the grades of the judgments, query after query.
+        offsets: the first position of each query.
+        name: the name of the judgments.
         run: the run.
 
     Raises:
@@ -101,7 +101,7 @@ class _Numbers:
 
     Attributes:
         items: ``(n,)``, the code of each grade's document.
-        ids: what the codes are called.
+        ids: the names of the codes.
         by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOT_FOUND` where it
             has none; None where queries go by names.
     """
@@ -140,7 +140,7 @@ class JudgmentIndex:
         query_ids: ``(T,)``, every judged query once, in byte order.
         offsets: ``(T + 1,)``, where each query's judgments begin.
         grades: all grades, query after query, the best first.
-        subtopics: which subtopics each judgment answers, where a plan asks for it.
+        subtopics: the subtopics that each judgment answers, if a plan needs them.
     """
 
     given: Qrels | MatrixInput
@@ -356,7 +356,7 @@ def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Row
     Args:
         starts: the first row of each range of rows of one query.
         heads: the query of each range.
-        grades: of each row.
+        grades: the grades of each row.
     """
     if (heads[1:] > heads[:-1]).all():
         return _sort_ranges(starts, grades)

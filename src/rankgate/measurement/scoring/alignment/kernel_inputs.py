@@ -136,11 +136,11 @@ _NO_SUBTOPIC = frozenset({"0", "Q0"})  # the second field of judgments that have
 
 
 def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
-    """Add subtopics to judgments: which of them each answers, and how well: grades above 0.
+    """Add the subtopics that each judgment answers, with their grades above 0.
 
     Args:
         index: the same judgments with one grade a document, or more of them.
-        qrels: by subtopic.
+        qrels: the judgments by subtopic.
 
     Raises:
         InputError: the judgments have no subtopics.
@@ -361,9 +361,9 @@ class Block:
     """Whole queries, ranked in one mode.
 
     Attributes:
-        way: how they are formed.
+        way: the rules that form the rankings.
         aligned: their judged documents, with ranks and grades.
-        judgments: what they are measured against.
+        judgments: the judgments.
     """
 
     way: RankingMode

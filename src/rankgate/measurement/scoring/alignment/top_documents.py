@@ -59,7 +59,7 @@ def first(aligned_run: AlignedRun, how: Alignment, depth: int | None) -> TopRows
 
     Args:
         aligned_run: the rows of whole queries.
-        how: how rankings are formed; a depth of the convention counts as well.
+        how: the rules that form rankings; a depth of the convention applies as well.
         depth: the last rank; None is the whole list.
     """
     depth = min((k for k in (depth, how.depth) if k is not None), default=None)
@@ -168,7 +168,7 @@ def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
     """Make equal names different: by the shortest folder, by the whole file name, else by number.
 
     Args:
-        names: of runs.
+        names: the names of runs.
         places: the sources of the runs; paths, or anything else.
 
     >>> distinct_names(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])

@@ -38,7 +38,7 @@ class Message:
     """A message about an alert, as a channel sends it.
 
     Attributes:
-        number: of the notification; the same in every try.
+        number: the number of the notification; the same in every try.
         event: ``fired``, ``resolved`` or ``test``.
         project: the name.
         alert: None in a test.
@@ -107,7 +107,7 @@ class MailServer:
         host: the server.
         sender: the address that messages come from.
         tls: ``starttls``, ``tls`` from the first byte, or ``none``, for this machine only.
-        port: by default that of ``tls``: 587, 465, 25.
+        port: the port; by default that of ``tls``: 587, 465, 25.
         user, password: to sign in; empty is without.
         authorities: a file of certificates that are trusted; None is those of the system.
     """
@@ -160,8 +160,8 @@ def send_mail(channel: Channel, message: Message, server: MailServer | None = No
 
     Args:
         channel: with addresses.
-        message: what to send.
-        server: by default that of the environment.
+        message: the message.
+        server: the server; by default that of the environment.
 
     Raises:
         UsageError: no server is named, or it does not take the message.
@@ -185,7 +185,7 @@ def send_text(
         title: the subject, in one line.
         text: the message.
         name: a part of the message's id.
-        server: by default that of the environment.
+        server: the server; by default that of the environment.
 
     Raises:
         UsageError: no server is named, or it does not take the message.
@@ -321,8 +321,8 @@ def post_webhook(
 
     Args:
         channel: a webhook.
-        message: what to send.
-        networks: which private networks it may reach; by default those of the environment.
+        message: the message.
+        networks: the private networks that it may reach; by default those of the environment.
         allow_http: send over plain HTTP also to other machines.
 
     Raises:

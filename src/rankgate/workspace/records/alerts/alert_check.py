@@ -43,7 +43,7 @@ class RuleState:
 
     Attributes:
         rule: its name.
-        metric, system, slice: which series.
+        metric, system, slice: the series.
         status: ``fail`` while there is an alert, ``pass``, or ``inconclusive``.
         change: ``fired`` now, fired ``again`` with other figures, ``resolved`` now;
             empty if there is no change.
@@ -68,7 +68,7 @@ class AlertCheck(Result):
     Attributes:
         project: the name.
         checked_at: when, in ISO 8601.
-        states: of the rules, in their order.
+        states: the states of the rules, in their order.
     """
 
     kind: ClassVar[str] = "alert_check"
@@ -97,7 +97,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
     Args:
         store: an open store.
         project: the name.
-        moment: by default now.
+        moment: the time of the check; by default now.
 
     Raises:
         UsageError: no such project.
@@ -124,9 +124,9 @@ class _SeriesOutcome:
 
     Attributes:
         rule: the rule.
-        system: of the series.
+        system: the system of the series.
         record: its last one; None where it has no points.
-        outcome: of the rule.
+        outcome: the outcome of the rule.
     """
 
     rule: Rule

@@ -34,8 +34,8 @@ class WatchedSeries:
     """A series as a rule looks at it.
 
     Attributes:
-        points: of one metric, system and slice, the oldest first.
-        moment: of the check.
+        points: the points of one metric, system and slice, the oldest first.
+        moment: the moment of the check.
         per_query: gives the values per query of a point's record, or None.
     """
 
@@ -49,8 +49,8 @@ class AlertKind(Declared):
     """A kind of alert: everything that the check uses is declared here.
 
     Attributes:
-        name: how rules call it.
-        title: what it demands, in a sentence.
+        name: the name in rules.
+        title: the requirement, in a sentence.
         takes: its own parameters, in addition to those that every rule has.
         decide: a rule and a series to its outcome: an alert is open while it fails, and closed
             when it passes.

@@ -97,8 +97,9 @@ class AlertRules:
     """The rules, channels and quiet hours of a project's alerts.
 
     Attributes:
-        rules: in order; ``values`` of each has ``metric``, ``system``, ``branch`` and ``channels``.
-        channels: by name.
+        rules: the rules in order; ``values`` of each has ``metric``, ``system``, ``branch`` and
+            ``channels``.
+        channels: the channels by name.
         quiet: hours in which messages wait.
     """
 

@@ -63,7 +63,7 @@ def deliver(
         project: only of this one.
         link: the address of the server, for links in messages.
         allow_http: webhooks may be sent over plain HTTP.
-        moment: by default now.
+        moment: the time of the delivery; by default now.
 
     Raises:
         UsageError: no such project; the database cannot be reached.

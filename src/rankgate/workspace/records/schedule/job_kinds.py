@@ -33,8 +33,8 @@ class JobKind(Declared):
     """A kind of job: everything that a run uses is declared here.
 
     Attributes:
-        name: how jobs call it.
-        title: what it does, in a sentence.
+        name: the name in jobs.
+        title: a description, in a sentence.
         takes: its parameters.
         commands: the name of the project and the values to commands of rankgate, each as its words.
         files: the parameters that name files, which lie in the folder of jobs.

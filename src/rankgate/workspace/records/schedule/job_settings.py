@@ -171,7 +171,7 @@ def set_jobs(
     """Store jobs.
 
     Args:
-        connection: of a store, to write.
+        connection: a connection to a store, for writing.
         project: the number.
         new_jobs: the jobs.
         actor: the user who changes them.

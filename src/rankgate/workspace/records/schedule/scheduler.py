@@ -265,7 +265,7 @@ class Scheduler:
 
     Attributes:
         store: an open store.
-        folder: of the jobs' files, with a folder for each project; None is without.
+        folder: the folder of the jobs' files, with a folder for each project; None is without.
         link: the address of the server, for links in messages.
         seconds: between two checks.
         threads: jobs at the same time.

@@ -32,7 +32,7 @@ class ServerStorage:
     """A project of a server as a storage of records.
 
     Attributes:
-        client: of the REST API.
+        client: the client of the REST API.
         name: the server and the project.
     """
 
