@@ -3,7 +3,8 @@
 import numpy as np
 import polars as pl
 
-from rankgate.decisions.comparison.comparison import METRICS, Comparison, Identity
+from rankgate.decisions.comparison.comparison import Comparison, Identity
+from rankgate.decisions.comparison.comparison_columns import METRICS
 
 
 def compared(delta):

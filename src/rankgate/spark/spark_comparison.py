@@ -13,13 +13,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import frame
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER, read_tags, with_clusters
 from rankgate.data.score_parts import Need, Supply
-from rankgate.decisions.comparison.comparison import (
-    METRICS,
-    SCHEMAS,
-    Comparison,
-    Comparisons,
-    Identity,
-)
+from rankgate.decisions.comparison.comparison import Comparison, Comparisons, Identity
+from rankgate.decisions.comparison.comparison_columns import METRICS, SCHEMAS
 from rankgate.decisions.comparison.comparison_power import detectable_differences
 from rankgate.decisions.comparison.paired_values import PairedFigures, refuse_unequal
 from rankgate.decisions.comparison.pairs import metric_rows

@@ -1,7 +1,7 @@
 """Frozen results as plain values, and back, by the types of their fields.
 
 Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses and Polars frames
-(a list of rows). A frame's columns and their types are in the class as ``SCHEMAS[field]``; a
+(a list of rows). A frame's columns are declared in the class as ``SCHEMAS[field]`` (`Columns`); a
 frame without one keeps the types that its values have. A field that has another name in JSON is in
 the class as ``KEYS[field]``.
 """
@@ -130,6 +130,7 @@ class _AnnotationNames(dict[str, Any]):
             "Sequence": Sequence,
             "Literal": Literal,
             "Schema": Mapping,
+            "Columns": Mapping,
             "Json": Any,
             "JsonObject": Mapping[str, Any],
         }

@@ -17,8 +17,10 @@ import polars as pl
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
 from rankgate.core.progress import step
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data import read_run
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -38,22 +40,52 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
 
 
-PROFILE: Schema = {
-    "change": pl.String,
-    "about": pl.String,
-    "metric": pl.String,
-    "altered": pl.Int64,
-    "unmoved": pl.Float64,
-    "delta": pl.Float64,
-}
+PROFILE = Columns(
+    "One row per change and metric.",
+    Column("change", pl.String, "the name of the change of the lists"),
+    Column("about", pl.String, "a description of the change"),
+    METRIC,
+    Column(
+        "altered",
+        pl.Int64,
+        "lists in which it alters the grades at the ranks; judgments cannot see a "
+        "change that alters no grade",
+        unit="lists",
+        header="lists",
+    ),
+    Column(
+        "unmoved", pl.Float64, "the share of these lists for which the metric does not move", ".0%"
+    ),
+    Column("delta", pl.Float64, "the mean difference of the metric over these lists", "signed"),
+)
 
-SEEN: Schema = {
-    "metric": pl.String,
-    "moved": pl.Int64,
-    "blind": pl.Float64,
-    "delta": pl.Float64,
-    "examples": pl.List(pl.String),
-}
+SEEN = Columns(
+    "One row per metric: what it saw of the actual change; no rows without a candidate.",
+    METRIC,
+    Column(
+        "moved",
+        pl.Int64,
+        "queries that it moved for, of the changed ones",
+        unit="queries",
+        header="moved\nfor",
+    ),
+    Column(
+        "blind",
+        pl.Float64,
+        "the share of the changed queries that it did not move for",
+        ".0%",
+        header="blind\nto",
+    ),
+    Column(
+        "delta", pl.Float64, "the mean difference over all queries", "signed", header="mean\ndelta"
+    ),
+    Column(
+        "examples",
+        pl.List(pl.String),
+        "changed queries that it did not move for",
+        header="did not move for",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -68,12 +100,8 @@ class BlindSpots(Result):
         k: the cutoff that the changes use.
         queries: of the baseline, with judgments.
         changed: queries with different first documents in baseline and candidate.
-        seen: ``metric``, ``moved`` (of the changed queries), ``blind`` (the share that it did
-            not move for), ``delta`` (mean over all queries), ``examples``.
-        profile: ``change``, ``about``, ``metric``, ``altered`` (lists in which it alters the
-            grades at the ranks; what changes no grade no judgments can see),
-            ``unmoved`` (the share of these for which the metric does not move), ``delta`` (mean
-            over these).
+        seen: the columns of `SEEN`.
+        profile: the columns of `PROFILE`.
         suggested: the smallest set of metrics that sees what can be seen.
         unseen: changes that no metric tried sees.
         notices: what the reader should know of the judgments and the runs.
@@ -87,7 +115,7 @@ class BlindSpots(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "blindspots": "rankgate.decisions.advice.blind_spots_document:draw_blind_spots"
     }
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"seen": SEEN, "profile": PROFILE}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"seen": SEEN, "profile": PROFILE}
 
     baseline: str
     candidate: str | None

@@ -16,7 +16,9 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels
 from rankgate.data.query_sample import sampled_documents
 from rankgate.measurement.evaluation.sampled_documents import measure_effects
@@ -38,40 +40,55 @@ if TYPE_CHECKING:
 
 State = Literal["better", "worse", "not-worse", "open"]
 
-ACTIONS = {
-    "action": pl.String,
-    "count": pl.Int64,
-    "price": pl.Float64,
-    "cost": pl.Float64,
-    "gain": pl.Float64,
-    "chosen": pl.Boolean,
-}
-"""Actions that settle the comparison alone: how many documents people judge, how many queries they
-judge as the others, or how many documents the model judges; null if no number would. ``gain``: how
-much the chance that it is settled grows for each unit of the price; null before the first batch."""
+ACTIONS = Columns(
+    "One row per action that settles the comparison alone.",
+    Column(
+        "action",
+        pl.String,
+        "what is judged: documents or queries by people, or documents by the model",
+    ),
+    Column(
+        "count",
+        pl.Int64,
+        "how many documents people judge, how many queries they judge as the others, "
+        "or how many documents the model judges; null if no number would settle it",
+        ",",
+    ),
+    Column("price", pl.Float64, "the price of one"),
+    Column("cost", pl.Float64, "the price of all"),
+    Column(
+        "gain",
+        pl.Float64,
+        "how much the chance that it is settled grows for each unit of the price; "
+        "null before the first batch",
+    ),
+    Column("chosen", pl.Boolean, "true for the action that the next batch is made of"),
+)
 
-SAMPLE = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "inclusion": pl.Float64,
-    "query_inclusion": pl.Float64,
-    "batch": pl.Int64,
-}
-"""The documents drawn so far with their chances, ``batch`` by batch: that their query was drawn,
-and that of a drawn query the document was. A query without drawn documents has one row with no
-document."""
+SAMPLE = Columns(
+    "One row per document drawn so far, batch by batch; a query without drawn "
+    "documents has one row without a document.",
+    QUERY_ID,
+    DOC_ID,
+    Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
+    Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
+    Column("batch", pl.Int64, "the number of the batch"),
+)
 
-BATCH = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "who": pl.String,
-    "gain": pl.Float64,
-    "inclusion": pl.Float64,
-    "query_inclusion": pl.Float64,
-    "batch": pl.Int64,
-}
-"""Documents to judge next, by ``human`` or ``model``, largest gain first. The gain is how much
-the chance that the difference is settled grows for each unit of the price."""
+BATCH = Columns(
+    "One row per document to judge next, the largest gain first.",
+    QUERY_ID,
+    DOC_ID,
+    Column("who", pl.String, "who judges it: ``human`` or ``model``"),
+    Column(
+        "gain",
+        pl.Float64,
+        "how much the chance that the difference is settled grows for each unit of the price",
+    ),
+    Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
+    Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
+    Column("batch", pl.Int64, "the number of the batch"),
+)
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,7 @@ class Settlement(Result):
         "rankgate.decisions.advice.settlement_document:settlement_document"
     )
     order: ClassVar[int] = 13
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "actions": ACTIONS,
         "sample": SAMPLE,
         "batch": BATCH,

@@ -1,8 +1,8 @@
 """Results of comparisons of two systems, of candidates with a baseline, of many systems.
 
-The module holds the columns of the tables on a sample of queries and its population, then the
-statistics for three systems or more, then the comparison of two systems on the same queries,
-and of several candidates against one baseline.
+First come the statistics for three systems or more, then the comparison of two systems on the same
+queries, and of several candidates against one baseline. The columns of their tables are declared
+in `comparison_columns`.
 """
 
 from __future__ import annotations
@@ -18,60 +18,21 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode, encode, encode_fields, frame
 from rankgate.data.run_scores import GroupSums
-from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
+from rankgate.decisions.comparison.comparison_columns import (
+    ANOVA,
+    FRIEDMAN,
+    MEANS,
+    METRICS,
+    ORDERINGS,
+    PAIRS,
+    QUERIES,
+    RELIABILITY,
+    SCHEMAS,
+)
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject, Schema
-
-
-REPRESENTED: Schema = {
-    "metric": pl.String,
-    "queries": pl.Int64,
-    "effective": pl.Float64,
-    "population": pl.Int64,
-    "people": pl.Float64,
-    "people_low": pl.Float64,
-    "people_high": pl.Float64,
-    "model": pl.Float64,
-    "correlation": pl.Float64,
-    "slope": pl.Float64,
-    "saving": pl.Float64,
-    "needed": pl.Int64,
-    "documents": pl.Int64,
-    "more_documents": pl.Int64,
-    "seen": pl.Int64,
-    "agreement": pl.Float64,
-}
-"""One row a metric. queries: judged by people; effective: worth as many of equal weight;
-population: queries that the model judged; people, with the ends of its interval: the difference
-without the model; model: by the model alone; slope: how much its judgments count; saving: the
-share of people's queries that it saves; needed: people's queries that would show this difference,
-null where no number up to the population's does; documents: that people judged, null where they
-judged all of these queries; more_documents: that they must judge in addition to show this
-difference, null where all of these queries' would not do; seen: queries that are left out because
-the model saw their judgments; agreement: Cohen's kappa of its grades with people's."""
-
-PREDICTIONS: Schema = {
-    "query_id": pl.String,
-    "metric": pl.String,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-"""Queries that the model alone judged: its difference, and the conformal interval of the one that
-people would find."""
-
-
-FRIEDMAN: Schema = {
-    "metric": pl.String,
-    "statistic": pl.Float64,
-    "p_value": pl.Float64,
-    "f": pl.Float64,
-    "f_p_value": pl.Float64,
-    "critical": pl.Float64,
-}
-"""Friedman's χ² of systems ranked within queries, Iman and Davenport's F, and the difference of two
-mean ranks from which on Nemenyi's test distinguishes a pair."""
+    from rankgate.core.present.columns import Columns
+    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -80,26 +41,25 @@ class ManySystems:
 
     Attributes:
         systems: their names, the baseline first.
-        means: ``metric``, ``system``, ``mean``, ``n``, best first; over the queries on which all
-            have a value; ``mean_rank`` within queries, 1 is the best.
-        anova: ``metric``, ``f``, ``p_value``, ``ms_system``, ``ms_query``, ``ms_residual``.
-        pairs: ``metric``, ``first``, ``second``, ``delta`` (first − second), ``gain``
-            (above 0 where the first is better), ``low``, ``high``,
-            ``p_tukey``, ``p_randomised``, ``p_nemenyi`` (of mean ranks): corrected for all pairs
-            of the metric.
-        orderings: ``first``, ``second`` (metrics), ``tau``, ``tau_ap_b`` (tau AP, the mean of both
-            directions; `rankgate.rank_similarity` has the directed ``tau-AP``), ``rbo`` (p = .9),
-            ``spearman``, ``pearson`` (of means): how similarly they order the systems; ``tau_low``,
-            ``tau_high``, ``spearman_low``, ``spearman_high`` over resampled queries.
-        reliability: ``metric``, the components of variance, Eρ² and Φ with intervals, queries
-            needed for .95 of each, and the tau and tau-AP to expect of another set of queries;
-            ``split_half``: the correlation of two random halves of the queries, stepped up to all
-            of them, with 95 % of the splits, and ``split_half_tau`` of the halves' orders.
+        means: the columns of `MEANS`.
+        anova: the columns of `ANOVA`.
+        pairs: the columns of `PAIRS`.
+        orderings: the columns of `ORDERINGS`.
+        reliability: the columns of `RELIABILITY`.
         level: the confidence level of the intervals.
         resamples: of the randomised Tukey test.
         seed: the seed of the random draws.
         friedman: the columns of `FRIEDMAN`.
     """
+
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "means": MEANS,
+        "anova": ANOVA,
+        "pairs": PAIRS,
+        "orderings": ORDERINGS,
+        "reliability": RELIABILITY,
+        "friedman": FRIEDMAN,
+    }
 
     systems: tuple[str, ...]
     means: pl.DataFrame
@@ -110,91 +70,11 @@ class ManySystems:
     level: float
     resamples: int
     seed: int
-    friedman: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FRIEDMAN))
+    friedman: pl.DataFrame = field(default_factory=FRIEDMAN.empty)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return encode_fields(self)
-
-
-METRICS = {
-    "metric": pl.String,
-    "n": pl.Int64,
-    "baseline": pl.Float64,
-    "candidate": pl.Float64,
-    "delta": pl.Float64,
-    "gain": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "level": pl.Float64,
-    "test": pl.String,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "correction": pl.String,
-    "mc_error": pl.Float64,
-    "effect": pl.Float64,
-    "wins": pl.Int64,
-    "ties": pl.Int64,
-    "losses": pl.Int64,
-    "sd": pl.Float64,
-    "mde": pl.Float64,
-    "needed": pl.Float64,
-}
-"""One row a metric. delta is candidate − baseline, its mean over the n queries where both have a
-value; gain is delta, or −delta for a metric that is better when lower; low and high are the ends
-of the interval of delta; effect is Hedges' gz; sd the standard deviation of the differences; mde
-the smallest true difference that n queries show with the power asked for, regardless of
-the other tests; needed how many queries show one as large as delta after the correction,
-if the other means stay too. In slices both are of one uncorrected test."""
-
-
-PLANS = {"metric": pl.String, "wanted": pl.Float64, "queries": pl.Float64}
-"""Queries that show a true difference of the wanted size after the correction, if the other
-means stay as measured."""
-
-_TEXT, _NUMBER, _COUNT = pl.String, pl.Float64, pl.Int64
-SCHEMAS: Mapping[str, Schema] = {
-    "metrics": METRICS,
-    "queries": {
-        "query_id": _TEXT,
-        "metric": _TEXT,
-        "baseline": _NUMBER,
-        "candidate": _NUMBER,
-        "delta": _NUMBER,
-        "gain": _NUMBER,
-        "judged_baseline": _NUMBER,
-        "judged_candidate": _NUMBER,
-        "overlap": _NUMBER,
-    },
-    "lists": {
-        "query_id": _TEXT,
-        "system": _TEXT,
-        "rank": _COUNT,
-        "doc_id": _TEXT,
-        "grade": _NUMBER,
-        "moved": _COUNT,
-    },
-    "slices": {"tag": _TEXT, "value": _TEXT, **METRICS},
-    "interactions": {"tag": _TEXT, "metric": _TEXT, "p_value": _NUMBER},
-    "judged": {"system": _TEXT, "k": _COUNT, "share": _NUMBER},
-    "latency": {
-        "system": _TEXT,
-        "n": _COUNT,
-        "mean": _NUMBER,
-        "p50": _NUMBER,
-        "p90": _NUMBER,
-        "p95": _NUMBER,
-        "p99": _NUMBER,
-    },
-    "states": {"system": _TEXT, "state": _TEXT, "queries": _COUNT},
-    "excluded": {"query_id": _TEXT, "metric": _TEXT, "reason": _TEXT},
-    "plans": PLANS,
-    "equivalence": EQUIVALENCE,
-    "relative": RELATIVE,
-    "represented": REPRESENTED,
-    "predictions": PREDICTIONS,
-}
-"""The columns of each table of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -214,22 +94,8 @@ class Comparison:
         baseline, candidate: who they are.
         qrels, qrels_sha256: the judgments both were scored by.
         convention: name, axes and hash.
-        metrics: the columns of `METRICS`, in the order asked for.
-        queries: ``query_id``, ``metric``, ``baseline``, ``candidate``, ``delta``, ``gain`` (above
-            0 where the candidate is better), ``judged_baseline``, ``judged_candidate``,
-            ``overlap`` (share of the first documents that both have), then tags; metrics in order,
-            the worst query of each first.
-        lists: ``query_id``, ``system`` (baseline or candidate), ``rank``, ``doc_id``, ``grade``,
-            ``moved`` (ranks gained against the other list; null where the other lacks it).
-        latency: ``system``, ``n``, ``mean``, ``p50``, ``p90``, ``p95``, ``p99`` in milliseconds;
-            no rows where no latency is known.
-        states: ``system``, ``state``, ``queries``.
-        excluded: ``query_id``, ``metric`` (null: of all), ``reason``.
-        slices: as ``metrics`` after ``tag``, ``value``, for each value of each tag asked for.
-        interactions: ``tag``, ``metric``, ``p_value``: do the values of a tag differ in delta?
-        judged: ``system``, ``k``, ``share``: mean share of judged documents among the first k.
-        plans: ``metric``, ``wanted``, ``queries``: how many queries show a true difference of the
-            size that was wanted; no rows where none was.
+        metrics, queries, lists, latency, states, excluded, slices, interactions, judged, plans,
+            equivalence, relative, represented, predictions: the columns of `SCHEMAS`.
         warnings: what a reader should know before using a figure, a sentence each.
         level: of the intervals; `alpha` is 1 minus it.
         interval: their method.
@@ -239,17 +105,15 @@ class Comparison:
         depth: the last rank of the lists.
         seed, resamples: of what was drawn at random.
         lower: the metrics that are better when lower; ``gain`` has their direction applied.
-        equivalence: the columns of `EQUIVALENCE`; no rows where no margin was given.
-        relative: the columns of `RELATIVE`; no rows where shares were not asked for.
         zeros, signed_ranks: of Wilcoxon's test; empty for any other.
         sample: how the queries were drawn, a file or random; empty if every query counts equally.
         predicted_saw: people's judgments that the model saw: none, unknown or a file; empty
             without a model.
-        represented: the columns of `REPRESENTED`; no rows without a sample.
-        predictions: the columns of `PREDICTIONS`; no rows without a model's judgments.
         groups: of ``baseline`` and ``candidate``, by metric the sums over groups of queries, where
             values of single queries are not kept; else empty.
     """
+
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = SCHEMAS
 
     baseline: Identity
     candidate: Identity
@@ -276,15 +140,15 @@ class Comparison:
     resamples: int = 0
     lower: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=())
-    plans: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PLANS))
-    equivalence: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=EQUIVALENCE))
-    relative: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RELATIVE))
+    plans: pl.DataFrame = field(default_factory=SCHEMAS["plans"].empty)
+    equivalence: pl.DataFrame = field(default_factory=SCHEMAS["equivalence"].empty)
+    relative: pl.DataFrame = field(default_factory=SCHEMAS["relative"].empty)
     zeros: str = ""
     signed_ranks: str = ""
     sample: str = ""
     predicted_saw: str = ""
-    represented: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=REPRESENTED))
-    predictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PREDICTIONS))
+    represented: pl.DataFrame = field(default_factory=SCHEMAS["represented"].empty)
+    predictions: pl.DataFrame = field(default_factory=SCHEMAS["predictions"].empty)
     groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -299,18 +163,7 @@ class Comparison:
     @property
     def tags(self) -> tuple[str, ...]:
         """The names of the queries' tags."""
-        own_columns = {
-            "query_id",
-            "metric",
-            "baseline",
-            "candidate",
-            "delta",
-            "gain",
-            "judged_baseline",
-            "judged_candidate",
-            "overlap",
-        }
-        return tuple(name for name in self.queries.columns if name not in own_columns)
+        return tuple(name for name in self.queries.columns if name not in QUERIES)
 
     @property
     def strictest(self) -> float:

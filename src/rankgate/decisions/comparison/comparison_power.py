@@ -14,12 +14,14 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import JsonObject, Schema
+    from rankgate.core.value_types import JsonObject
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
@@ -179,7 +181,14 @@ def join_deltas(pairs: Sequence[PairedValues]) -> Floats:
 QUERY_COUNTS = (10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000)
 """Numbers of queries of the curve, in addition to the comparison's own."""
 
-_CURVES: Schema = {"metric": pl.String, "n": pl.Int64, "detectable": pl.Float64}
+_CURVES = Columns(
+    "One row per metric and number of queries, by the paired t-test and the "
+    "standard deviation of the measured differences, regardless of the other "
+    "tests.",
+    METRIC,
+    Column("n", pl.Int64, "the number of queries", unit="queries"),
+    Column("detectable", pl.Float64, "the smallest difference that they show"),
+)
 _MEASURED = ("metric", "n", "delta", "sd", "mde", "needed")
 
 
@@ -192,8 +201,7 @@ class PowerCurves:
         convention: name, axes and hash.
         level: 1 minus the test's alpha.
         power: the chance to show a true difference of that size.
-        curves: ``metric``, ``n``, ``detectable``, by the paired t-test and the standard deviation
-            of the measured differences, regardless of the other tests.
+        curves: the columns of `_CURVES`.
         measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed``, as compared.
     """
 

@@ -14,8 +14,10 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.progress import step
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import frames_by_system
 from rankgate.data.library_objects import read_rankings
@@ -259,21 +261,29 @@ MOST_GRADES = 8
 
 _PLACEHOLDER_METRIC = "P@10"  # scoring needs a metric; its values are not used
 
-JUDGED: Schema = {
-    "system": pl.String,
-    "rank": pl.Int64,
-    "lists": pl.Int64,
-    "at": pl.Float64,
-    "upto": pl.Float64,
-}
-GRADES: Schema = {
-    "system": pl.String,
-    "rank": pl.Int64,
-    "grade": pl.Float64,
-    "label": pl.String,
-    "count": pl.Int64,
-    "share": pl.Float64,
-}
+JUDGED = Columns(
+    "One row per system and rank.",
+    SYSTEM,
+    Column("rank", pl.Int64, "the rank, from 1"),
+    Column("lists", pl.Int64, "lists that reach the rank"),
+    Column("at", pl.Float64, "the share of the documents at the rank that are judged"),
+    Column("upto", pl.Float64, "the share of all documents down to the rank that are judged"),
+)
+GRADES = Columns(
+    "One row per system, rank and grade; the best grade first.",
+    SYSTEM,
+    Column("rank", pl.Int64, "the rank, from 1"),
+    Column(
+        "grade",
+        pl.Float64,
+        "the grade; null: unjudged; where there are many grades, 1 for all above 0 "
+        "and 0 for the others",
+        "grade",
+    ),
+    Column("label", pl.String, "the name of the grade"),
+    Column("count", pl.Int64, "documents at the rank with the grade", unit="documents"),
+    Column("share", pl.Float64, "their share of the documents at the rank"),
+)
 
 
 @dataclass(frozen=True)
@@ -286,11 +296,8 @@ class GradesByRank(Result):
         convention: name, axes and hash.
         depth: the last rank.
         queries: with judgments.
-        judged: ``system``, ``rank``, ``lists`` (that reach the rank), ``at`` (the share of the
-            documents at the rank that are judged), ``upto`` (of all down to it).
-        grades: ``system``, ``rank``, ``grade`` (null: unjudged; above and below 0 only where
-            there are many), ``label``, ``count``, ``share`` of the documents at the rank; the
-            best grade first.
+        judged: the columns of `JUDGED`.
+        grades: the columns of `GRADES`.
     """
 
     kind: ClassVar[str] = "ranks"
@@ -302,7 +309,7 @@ class GradesByRank(Result):
         "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
         "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
     }
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"judged": JUDGED, "grades": GRADES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"judged": JUDGED, "grades": GRADES}
 
     systems: tuple[str, ...]
     qrels: str

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER
-from rankgate.decisions.comparison.comparison import PREDICTIONS, REPRESENTED, SCHEMAS
+from rankgate.decisions.comparison.comparison_columns import PREDICTIONS, QUERIES, REPRESENTED
 from rankgate.decisions.comparison.paired_values import compute_figures
 from rankgate.measurement.stats.query_power import queries_for_power
 from rankgate.measurement.stats.sampling_design import documents_needed
@@ -44,7 +44,7 @@ _MAX_QUERIES = 100_000  # a larger number of queries is not advised
 
 _MIN_SLICE_SHARE = 0.01  # share of queries; a smaller slice has little effect
 _MOST_VALUES = 50  # of a tag; a tag with more is an id
-_UNTAGGED = frozenset(SCHEMAS["queries"]) | {CLUSTER, COPY_CLUSTER}
+_UNTAGGED = frozenset(QUERIES) | {CLUSTER, COPY_CLUSTER}
 MIN_QUERIES = 20
 """The least number of queries judged by people that correct a model: with fewer, coverage is low
 (docs/validity.md)."""

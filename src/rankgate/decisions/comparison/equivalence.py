@@ -8,43 +8,79 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import LEVEL, METRIC
 from rankgate.core.present.result_frames import make_frame
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Json, Schema
+    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.inference import Test
     from rankgate.decisions.comparison.paired_values import PairedValues
 
 
-EQUIVALENCE: Schema = {
-    "metric": pl.String,
-    "margin": pl.Float64,
-    "relative": pl.Boolean,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "level": pl.Float64,
-    "worse": pl.Float64,
-    "same": pl.Float64,
-    "better": pl.Float64,
-}
-"""Two one-sided tests: p_raw and p_value (corrected) of H₀, the difference is the margin or more;
-low and high are the ends of the interval of delta of level 1 − 2α, which lies within the margin
-where p_raw is at most α. worse, same, better: the probabilities that the candidate's true gain is
-below −margin, within it, above it, under a flat prior. With relative all are shares of the
-baseline's mean."""
+EQUIVALENCE = Columns(
+    "One row per metric: two one-sided tests of H₀, the difference is the margin "
+    "or more; no rows where no margin was given. With relative, margin, low, "
+    "high and the tests are of shares of the baseline's mean.",
+    METRIC,
+    Column("margin", pl.Float64, "the largest difference that does not matter"),
+    Column("relative", pl.Boolean, "true if the figures are shares of the baseline's mean"),
+    Column("p_raw", pl.Float64, "the p-value of both tests", "p"),
+    Column("p_value", pl.Float64, "the p-value after the correction", "p"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of the interval of delta of level 1 − 2α, which lies within the "
+        "margin where p_raw is at most α",
+        "signed",
+    ),
+    Column("high", pl.Float64, "the high end of that interval", "signed"),
+    Column("level", pl.Float64, "the level of that interval: 1 − 2α"),
+    Column(
+        "worse",
+        pl.Float64,
+        "the probability that the true gain is below −margin, under a flat prior",
+        "probability",
+        header="P(worse)",
+    ),
+    Column(
+        "same",
+        pl.Float64,
+        "the probability that the true gain is within the margin, under a flat prior",
+        "probability",
+        header="P(equi-\nvalent)",
+    ),
+    Column(
+        "better",
+        pl.Float64,
+        "the probability that the true gain is above the margin, under a flat prior",
+        "probability",
+        header="P(better)",
+    ),
+)
 
-RELATIVE: Schema = {
-    "metric": pl.String,
-    "relative": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "level": pl.Float64,
-}
-"""Delta as a share of the baseline's mean, with Fieller's interval; null where that mean is 0, ends
-null where it is not clearly different from 0."""
+RELATIVE = Columns(
+    "One row per metric: delta as a share of the baseline's mean, with Fieller's "
+    "interval; no rows where shares were not asked for.",
+    METRIC,
+    Column(
+        "relative", pl.Float64, "delta / the baseline's mean; null where that mean is 0", "relative"
+    ),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of the interval; null where the mean is not clearly different from 0",
+        "relative",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of the interval; null where the mean is not clearly different from 0",
+        "relative",
+    ),
+    LEVEL,
+)
 
 
 def equivalence_of_pairs(pairs: Sequence[PairedValues], test: Test) -> list[pl.DataFrame]:

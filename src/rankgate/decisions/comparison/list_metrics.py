@@ -16,7 +16,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.run_scores import SCORES
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
-from rankgate.decisions.comparison.comparison import METRICS
+from rankgate.decisions.comparison.comparison_columns import METRICS
 from rankgate.decisions.comparison.comparison_tables import tag_table
 from rankgate.decisions.comparison.paired_values import metric_signs
 from rankgate.measurement.evaluation.lists.list_builder import TopLists

@@ -16,7 +16,15 @@ import polars as pl
 
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_tags import read_clusters
-from rankgate.decisions.comparison.comparison import FRIEDMAN, ManySystems
+from rankgate.decisions.comparison.comparison import ManySystems
+from rankgate.decisions.comparison.comparison_columns import (
+    ANOVA,
+    FRIEDMAN,
+    MEANS,
+    ORDERINGS,
+    PAIRS,
+    RELIABILITY,
+)
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
 from rankgate.decisions.comparison.paired_values import metric_signs
 from rankgate.measurement.stats.weighted_means import QueryClusters
@@ -167,15 +175,15 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
     return ManySystems(
         names,
         _means(names, usable_matrices, signs, friedman_by_metric),
-        _frame([_anova_row(metric, table) for metric, table in usable_matrices.items()], _ANOVA),
+        _frame([_anova_row(metric, table) for metric, table in usable_matrices.items()], ANOVA),
         _frame(
             [row | {"gain": signs[row["metric"]] * row["delta"]} for row in pairs],
-            _PAIRS,
+            PAIRS,
         ),
-        _frame(_orderings(names, signed_means, order_intervals(runs, signs, test)), _ORDERINGS),
+        _frame(_orderings(names, signed_means, order_intervals(runs, signs, test)), ORDERINGS),
         _frame(
             [_reliability_row(metric, table, test) for metric, table in usable_matrices.items()],
-            _RELIABILITY,
+            RELIABILITY,
         ),
         test.level,
         resamples,
@@ -185,69 +193,6 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
             FRIEDMAN,
         ),
     )
-
-
-_MEANS = {
-    "metric": pl.String,
-    "system": pl.String,
-    "mean": pl.Float64,
-    "n": pl.Int64,
-    "mean_rank": pl.Float64,
-}
-_ANOVA = {
-    "metric": pl.String,
-    "f": pl.Float64,
-    "p_value": pl.Float64,
-    "ms_system": pl.Float64,
-    "ms_query": pl.Float64,
-    "ms_residual": pl.Float64,
-}
-_PAIRS = {
-    "metric": pl.String,
-    "first": pl.String,
-    "second": pl.String,
-    "delta": pl.Float64,
-    "gain": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_tukey": pl.Float64,
-    "p_randomised": pl.Float64,
-    "p_nemenyi": pl.Float64,
-}
-_ORDERINGS = {
-    "first": pl.String,
-    "second": pl.String,
-    "tau": pl.Float64,
-    "tau_ap_b": pl.Float64,
-    "rbo": pl.Float64,
-    "spearman": pl.Float64,
-    "pearson": pl.Float64,
-    "tau_low": pl.Float64,
-    "tau_high": pl.Float64,
-    "spearman_low": pl.Float64,
-    "spearman_high": pl.Float64,
-}
-_RELIABILITY = {
-    "metric": pl.String,
-    "queries": pl.Int64,
-    "var_system": pl.Float64,
-    "var_query": pl.Float64,
-    "var_residual": pl.Float64,
-    "e_rho2": pl.Float64,
-    "e_rho2_low": pl.Float64,
-    "e_rho2_high": pl.Float64,
-    "phi": pl.Float64,
-    "phi_low": pl.Float64,
-    "phi_high": pl.Float64,
-    "needed": pl.Float64,
-    "needed_absolute": pl.Float64,
-    "tau": pl.Float64,
-    "tau_ap": pl.Float64,
-    "split_half": pl.Float64,
-    "split_half_low": pl.Float64,
-    "split_half_high": pl.Float64,
-    "split_half_tau": pl.Float64,
-}
 
 
 def value_matrix(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
@@ -291,14 +236,14 @@ def _means(
             key=lambda row: (-signs[metric] * row[0], row[1]),
         )
     ]
-    return _frame(rows, _MEANS)
+    return _frame(rows, MEANS)
 
 
 def _anova_row(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
     from rankgate.measurement.stats.multiple_comparisons import anova
 
     result = asdict(anova(table))
-    return {"metric": metric, **{name: result[name] for name in _ANOVA if name != "metric"}}
+    return {"metric": metric, **{name: result[name] for name in ANOVA if name != "metric"}}
 
 
 def _friedman_row(metric: str, result: Friedman) -> dict[str, Any]:
@@ -375,7 +320,7 @@ def _reliability_row(metric: str, table: NDArray[np.float64], test: Test) -> dic
 
     result: Reliability = reliability(table, test.level)
     split_half_values = split_half(table, seed=test.seed)
-    coefficients = {name: getattr(result, name) for name in _RELIABILITY if hasattr(result, name)}
+    coefficients = {name: getattr(result, name) for name in RELIABILITY if hasattr(result, name)}
     return {
         **coefficients,
         "metric": metric,

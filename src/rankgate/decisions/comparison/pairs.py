@@ -21,13 +21,14 @@ from rankgate.data.logs.splits import sampling_warnings
 from rankgate.data.query_tags import read_clusters
 from rankgate.data.run_scores import ScoredRun
 from rankgate.decisions.comparison import comparison_tables as parts
-from rankgate.decisions.comparison.comparison import METRICS, PLANS, Comparison, Identity
+from rankgate.decisions.comparison.comparison import Comparison, Identity
 from rankgate.decisions.comparison.comparison_checks import (
     cautions,
     cluster_caution,
     randomized_p_values,
     refuse_nonrandom_sample,
 )
+from rankgate.decisions.comparison.comparison_columns import METRICS, PLANS
 from rankgate.decisions.comparison.comparison_power import (
     detectable_differences,
     join_deltas,

@@ -16,12 +16,13 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.run_scores import GroupSums
 from rankgate.data.text.json_text import parse_json
-from rankgate.decisions.comparison.comparison import METRICS, SCHEMAS, Comparison
+from rankgate.decisions.comparison.comparison_columns import METRICS, QUERIES
 from rankgate.measurement.metrics.metric_name_parser import parse_all
 from rankgate.measurement.scoring.chosen_convention import refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
+    from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.measurement.evaluation.scores import Scores
     from rankgate.measurement.metrics.metric_declaration import Metric
 
@@ -164,7 +165,7 @@ class QueryGroups:
             result,
             metrics=metrics,
             plans=plans,
-            queries=pl.DataFrame(schema=SCHEMAS["queries"]),
+            queries=QUERIES.empty(),
             warnings=(note, *result.warnings),
         )
 

@@ -15,7 +15,9 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
+from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
 
@@ -269,26 +271,34 @@ def exit_code(verdict: str, if_inconclusive: str) -> int:
     return {"pass": 0, "fail": 1, "inconclusive": 3}[word]
 
 
-VERDICTS = {
-    "baseline": pl.String,
-    "candidate": pl.String,
-    "verdict": pl.String,
-    "reason": pl.String,
-}
-RATES = {
-    "event": pl.String,
-    "pairs": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-METRICS = {
-    "metric": pl.String,
-    "lowest": pl.Float64,
-    "highest": pl.Float64,
-    "noise": pl.Float64,
-    "margin": pl.Float64,
-}
+VERDICTS = Columns(
+    "One row per ordered pair of snapshots.",
+    Column("baseline", pl.String, "the snapshot that is taken for the baseline"),
+    Column("candidate", pl.String, "the snapshot that is taken for the candidate"),
+    Column("verdict", pl.String, "the verdict of the policy"),
+    Column("reason", pl.String, "the reason of the verdict"),
+)
+RATES = Columns(
+    "One row per event.",
+    Column(
+        "event",
+        pl.String,
+        "``flip`` (a verdict other than that of most pairs), ``false fail``, ``false "
+        "improvement`` (a rule sees an improvement) or ``inconclusive``",
+    ),
+    Column("pairs", pl.Int64, "pairs of snapshots with the event", unit="pairs"),
+    Column("share", pl.Float64, "their share of all pairs", ".0%"),
+    Column("low", pl.Float64, "the low end of the interval of the share", ".0%"),
+    Column("high", pl.Float64, "the high end of the interval of the share", ".0%"),
+)
+METRICS = Columns(
+    "One row per metric.",
+    METRIC,
+    Column("lowest", pl.Float64, "its lowest mean"),
+    Column("highest", pl.Float64, "its highest mean"),
+    Column("noise", pl.Float64, "the difference of both"),
+    Column("margin", pl.Float64, "the smallest margin of the policy's rules"),
+)
 _FEW_SNAPSHOTS = 6  # with fewer snapshots the intervals are too wide to use
 
 
@@ -299,12 +309,9 @@ class GateCheck(Result):
     Attributes:
         runs: the names of the snapshots.
         policy: its file, or another source.
-        verdicts: ``baseline``, ``candidate``, ``verdict`` and the ``reason`` of each ordered pair.
-        rates: by ``event`` the ``pairs`` with it, their ``share``, and ``low`` and ``high`` of its
-            interval: ``flip`` (a verdict other than that of most pairs), ``false fail``, ``false
-            improvement`` (a rule sees an improvement), ``inconclusive``.
-        metrics: by ``metric`` its ``lowest`` and ``highest`` mean, the difference as ``noise``, and
-            the smallest ``margin`` of the policy's rules.
+        verdicts: the columns of `VERDICTS`.
+        rates: the columns of `RATES`.
+        metrics: the columns of `METRICS`.
         queries: in the snapshots.
         changed: queries whose lists are not the same in all snapshots.
         level: of the intervals.
@@ -314,7 +321,7 @@ class GateCheck(Result):
     label: ClassVar[str] = "Self-check of a gate"
     document_from: ClassVar[str] = "rankgate.decisions.gating.gate_documents:gate_check_document"
     order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "verdicts": VERDICTS,
         "rates": RATES,
         "metrics": METRICS,

@@ -14,31 +14,42 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
 from rankgate.decisions.comparison.comparison_tables import MOST_GRADES
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.pipelines.stage_run import StageRun
 
 
-LATENCY: Schema = {
-    "stage": pl.String,
-    "does": pl.String,
-    "inputs": pl.String,
-    "ok": pl.Int64,
-    "zero": pl.Int64,
-    "failed": pl.Int64,
-    "n": pl.Int64,
-    "mean": pl.Float64,
-    "p50": pl.Float64,
-    "p95": pl.Float64,
-    "waits": pl.Float64,
-    "total": pl.Float64,
-    "total_p50": pl.Float64,
-    "total_p95": pl.Float64,
-    "file": pl.String,
-}
+LATENCY = Columns(
+    "One row per stage; no rows where runs were given.",
+    Column("stage", pl.String, "the name of the stage"),
+    Column("does", pl.String, "what it does"),
+    Column("inputs", pl.String, "the stages that it takes its documents from, separated by commas"),
+    Column("ok", pl.Int64, "queries that it answered", unit="queries"),
+    Column("zero", pl.Int64, "queries that it answered without a document", unit="queries"),
+    Column("failed", pl.Int64, "queries that failed", unit="queries"),
+    Column("n", pl.Int64, "queries with a latency", unit="queries"),
+    Column("mean", pl.Float64, "the mean latency of the stage alone", ".1f", unit="ms"),
+    Column("p50", pl.Float64, "the median latency of the stage alone", ".1f", unit="ms"),
+    Column(
+        "p95", pl.Float64, "the 95th percentile of the latency of the stage alone", ".1f", unit="ms"
+    ),
+    Column("waits", pl.Float64, "the mean time until its inputs are there", ".1f", unit="ms"),
+    Column("total", pl.Float64, "the mean time of the pipeline up to its end", ".1f", unit="ms"),
+    Column(
+        "total_p50", pl.Float64, "the median time of the pipeline up to its end", ".1f", unit="ms"
+    ),
+    Column(
+        "total_p95",
+        pl.Float64,
+        "the 95th percentile of the time of the pipeline up to its end",
+        ".1f",
+        unit="ms",
+    ),
+    Column("file", pl.String, "the file of its run"),
+)
 
 
 def latency_table(stages: Sequence[StageRun]) -> pl.DataFrame:
@@ -105,23 +116,51 @@ def describe_failures(taken_stage: StageRun) -> str:
 
 _MAX_UNJUDGED_DIFFERENCE = 0.05
 
-MOVES: Schema = {
-    "stage": pl.String,
-    "k": pl.Int64,
-    "documents": pl.Int64,
-    "new": pl.Int64,
-    "gone": pl.Int64,
-    "relevant": pl.Int64,
-    "gained": pl.Int64,
-    "lost": pl.Int64,
-}
-MIX: Schema = {
-    "stage": pl.String,
-    "grade": pl.Float64,
-    "label": pl.String,
-    "count": pl.Int64,
-    "share": pl.Float64,
-}
+MOVES = Columns(
+    "One row per stage and cutoff: documents that came and went, over all queries.",
+    Column("stage", pl.String, "the name of the stage"),
+    Column("k", pl.Int64, "the cutoff"),
+    Column("documents", pl.Int64, "documents that the stage has", unit="documents"),
+    Column(
+        "new",
+        pl.Int64,
+        "documents that the stage before lacks; null for the first stage",
+        unit="documents",
+    ),
+    Column(
+        "gone",
+        pl.Int64,
+        "documents of the stage before that it lacks; null for the first stage",
+        unit="documents",
+    ),
+    Column("relevant", pl.Int64, "its documents with a grade above 0", unit="documents"),
+    Column(
+        "gained",
+        pl.Int64,
+        "new documents that are relevant; null for the first stage",
+        unit="documents",
+    ),
+    Column(
+        "lost",
+        pl.Int64,
+        "gone documents that are relevant; null for the first stage",
+        unit="documents",
+    ),
+)
+MIX = Columns(
+    "One row per stage and grade: the grades of the first k documents, the best first.",
+    Column("stage", pl.String, "the name of the stage"),
+    Column(
+        "grade",
+        pl.Float64,
+        "the grade; null: unjudged; where there are many grades, 1 for all above 0 "
+        "and 0 for the others",
+        "grade",
+    ),
+    Column("label", pl.String, "the name of the grade"),
+    Column("count", pl.Int64, "documents with the grade", unit="documents"),
+    Column("share", pl.Float64, "their share of the documents shown", ".0%"),
+)
 
 
 def count_moves(
@@ -243,12 +282,14 @@ RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
 """Causes of a loss: the document is not among the candidates of retrieval; it is below those that
 a reranker orders; a reranker removes it; it is there, at a wrong rank."""
 
-LOSSES: Schema = {
-    "stage": pl.String,
-    "why": pl.String,
-    "lost": pl.Float64,
-    "share": pl.Float64,
-}
+LOSSES = Columns(
+    "One row per stage and cause of a loss; the losses add up to what is missing "
+    "to the best value in the end.",
+    Column("stage", pl.String, "the name of the stage"),
+    Column("why", pl.String, "the cause: ``retrieval``, ``depth``, ``cut`` or ``order``"),
+    Column("lost", pl.Float64, "the loss of the target, mean over queries"),
+    Column("share", pl.Float64, "its share of all that is missing", ".0%"),
+)
 
 _ROUNDING = 1e-12
 

@@ -11,21 +11,40 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import frame
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.value_types import JsonObject, Schema
-from rankgate.decisions.comparison.comparison import METRICS as FIGURES
+from rankgate.decisions.comparison.comparison_columns import METRICS as FIGURES
 from rankgate.decisions.pipelines.stage_figures import LATENCY, LOSSES, MIX, MOVES, Bottleneck
 
-MEANS = {"stage": pl.String, "metric": pl.String, "mean": pl.Float64, "n": pl.Int64}
-CEILINGS = {
-    "stage": pl.String,
-    "kind": pl.String,
-    "value": pl.Float64,
-    "ceiling": pl.Float64,
-    "realised": pl.Float64,
-    "documents": pl.Float64,
-}
-STEPS = {"stage": pl.String, "against": pl.String, **FIGURES}
+MEANS = Columns(
+    "One row per stage and metric.",
+    Column("stage", pl.String, "the name of the stage"),
+    METRIC,
+    Column("mean", pl.Float64, "the mean of the metric"),
+    Column("n", pl.Int64, "queries with a value", unit="queries"),
+)
+CEILINGS = Columns(
+    "One row per stage.",
+    Column("stage", pl.String, "the name of the stage"),
+    Column("kind", pl.String, "``retrieves`` or ``reranks``"),
+    Column("value", pl.Float64, "the mean of the target"),
+    Column(
+        "ceiling",
+        pl.Float64,
+        "the mean of the target for the stage's candidates in their best order",
+    ),
+    Column("realised", pl.Float64, "value / ceiling", ".0%"),
+    Column("documents", pl.Float64, "the mean number of candidates of a query", ".1f"),
+)
+STEPS = Columns(
+    "One row per step between stages and metric, as the metrics of a comparison; "
+    "p-values are corrected over all steps and metrics.",
+    Column("stage", pl.String, "the name of the stage"),
+    Column("against", pl.String, "the stage that it is compared with"),
+    FIGURES,
+)
 _FIGURES = (
     "target",
     "k",
@@ -66,22 +85,17 @@ class Pipeline(Result):
         depth: the number of documents of a stage that are its candidates.
         queries: those of the ceilings: all stages have a value for them.
         best: the mean of the target for the best order of all judged documents.
-        means: ``stage``, ``metric``, ``mean``, ``n``.
-        ceilings: ``stage``, ``kind``, ``value`` (of the target), ``ceiling`` (the target of the
-            stage's candidates in their best order), ``realised`` (value / ceiling), ``documents``
-            (candidates of a query, mean).
-        steps: ``stage``, ``against``, then the columns of a comparison's ``metrics``; p is
-            corrected over all steps and metrics.
-        moves: documents that came and went, as `stage_lists.moves`, at ``depth`` and ``k``.
-        mix: grades among the first k, as `stage_lists.mix`.
-        losses: ``stage``, ``why``, ``lost``, ``share``: what is missing to ``best`` in the end,
-            by where it is lost; adds up.
+        means: the columns of `MEANS`.
+        ceilings: the columns of `CEILINGS`.
+        steps: the columns of `STEPS`.
+        moves: the columns of `MOVES`, at ``depth`` and ``k``.
+        mix: the columns of `MIX`, among the first ``k``.
+        losses: the columns of `LOSSES`.
         bottleneck: the largest loss; None if nothing is lost.
         warnings: warnings about figures.
         test, interval, level, correction, seed, resamples: the test, interval, level, correction,
             seed and resamples of the steps.
-        latency: the latency of stages and of the pipeline, and the state of queries, as
-            `latency.latencies`; no rows where runs were given.
+        latency: the columns of `LATENCY`.
     """
 
     kind: ClassVar[str] = "stages"

@@ -17,7 +17,8 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import SYSTEM
 from rankgate.decisions.reproduction.printed_cells import plain_text
 from rankgate.measurement.metrics.metric_name_parser import parse
 
@@ -217,27 +218,33 @@ def _expand_spans(cells: list[str]) -> tuple[str, ...]:
     return tuple(row)
 
 
-CELLS = {
-    "system": pl.String,
-    "column": pl.String,
-    "metric": pl.String,
-    "printed": pl.String,
-    "line": pl.Int64,
-    "n": pl.Int64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "status": pl.String,
-    "why": pl.String,
-}
-PAIRS = {
-    "column": pl.String,
-    "best": pl.String,
-    "second": pl.String,
-    "difference": pl.Float64,
-    "needed": pl.Float64,
-    "status": pl.String,
-    "why": pl.String,
-}
+CELLS = Columns(
+    "One row per number of the table.",
+    SYSTEM,
+    Column("column", pl.String, "the column of the table"),
+    Column("metric", pl.String, "the metric that the column is taken for; null: unknown"),
+    Column("printed", pl.String, "the number as it is printed"),
+    Column("line", pl.Int64, "the line of the file that it is in"),
+    Column("n", pl.Int64, "queries that the mean is over", unit="queries"),
+    Column("low", pl.Float64, "the lowest mean that is printed so"),
+    Column("high", pl.Float64, "the highest mean that is printed so"),
+    Column(
+        "status",
+        pl.String,
+        "possible, impossible, unknown, or unread where the cell has no number that can be read",
+    ),
+    Column("why", pl.String, "the reason of the status"),
+)
+PAIRS = Columns(
+    "One row per column of the table.",
+    Column("column", pl.String, "the column of the table"),
+    Column("best", pl.String, "the best system"),
+    Column("second", pl.String, "the second best system"),
+    Column("difference", pl.Float64, "their largest difference before rounding"),
+    Column("needed", pl.Float64, "the smallest difference that is significant"),
+    Column("status", pl.String, "resolvable, unresolvable or unknown"),
+    Column("why", pl.String, "the reason of the status"),
+)
 
 IMPOSSIBLE, UNRESOLVABLE, CONSISTENT, UNKNOWN, UNREAD = (
     "impossible",
@@ -257,13 +264,8 @@ class TableAudit(Result):
         verdict: ``impossible`` where a number is; ``unresolvable`` if no metric separates
             the best system from the second; ``consistent``; ``unknown`` where nothing could be
             checked.
-        cells: for each ``system`` and ``column`` the ``metric``, the number as ``printed`` with its
-            ``line``, ``n`` queries, the means from ``low`` to ``high`` that are printed so, and a
-            ``status``: possible, impossible, unknown, or unread where the cell has no number that
-            can be read, with the reason (``why``).
-        pairs: for each ``column`` the ``best`` system and the ``second``, their largest
-            ``difference`` before rounding, the smallest one that is significant (``needed``), and a
-            ``status``: resolvable, unresolvable or unknown.
+        cells: the columns of `CELLS`.
+        pairs: the columns of `PAIRS`.
         sd: the standard deviation of per-query differences that was supposed.
         level: of significance, as 0.95.
     """
@@ -274,7 +276,7 @@ class TableAudit(Result):
         "rankgate.decisions.reproduction.reproduction_documents:audit_document"
     )
     order: ClassVar[int] = 28
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"cells": CELLS, "pairs": PAIRS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"cells": CELLS, "pairs": PAIRS}
 
     table: str
     verdict: str

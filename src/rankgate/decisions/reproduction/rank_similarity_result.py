@@ -11,33 +11,60 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, QUERY_ID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-MEASURES = {
-    "measure": pl.String,
-    "mean": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "lowest": pl.Float64,
-    "lowest_query": pl.String,
-    "n": pl.Int64,
-}
-PER_QUERY = {"query_id": pl.String, "measure": pl.String, "value": pl.Float64}
-CURVE = {"depth": pl.Int64, "overlap": pl.Float64}
-REPRODUCTION = {
-    "metric": pl.String,
-    "first": pl.Float64,
-    "second": pl.Float64,
-    "rmse": pl.Float64,
-    "n": pl.Int64,
-    "effect_ratio": pl.Float64,
-    "delta_ri": pl.Float64,
-}
-PAIRS = {"first": pl.String, "second": pl.String, "queries": pl.Int64, **MEASURES}
+MEASURES = Columns(
+    "One row per measure.",
+    Column("measure", pl.String, "the measure of similarity"),
+    Column("mean", pl.Float64, "the mean over queries"),
+    Column("low", pl.Float64, "the mean of the low bound; null for measures other than ``RBO``"),
+    Column("high", pl.Float64, "the mean of the high bound; null for measures other than ``RBO``"),
+    Column("lowest", pl.Float64, "the value of the query that is least similar"),
+    Column("lowest_query", pl.String, "the query that is least similar"),
+    Column("n", pl.Int64, "queries with a value", unit="queries"),
+)
+PER_QUERY = Columns(
+    "One row per query and measure.",
+    QUERY_ID,
+    Column("measure", pl.String, "the measure of similarity"),
+    Column("value", pl.Float64, "its value"),
+)
+CURVE = Columns(
+    "One row per depth.",
+    Column("depth", pl.Int64, "the number of first documents"),
+    Column("overlap", pl.Float64, "the mean share of documents that both rankings have in them"),
+)
+REPRODUCTION = Columns(
+    "One row per metric; no rows without judgments.",
+    METRIC,
+    Column("first", pl.Float64, "the mean of the first run"),
+    Column("second", pl.Float64, "the mean of the second run"),
+    Column("rmse", pl.Float64, "the root mean square error of the values of queries"),
+    Column("n", pl.Int64, "queries with a value of both", unit="queries"),
+    Column(
+        "effect_ratio",
+        pl.Float64,
+        "the effect ratio (Breuer et al., SIGIR 2020); null without baselines",
+    ),
+    Column(
+        "delta_ri",
+        pl.Float64,
+        "the delta of the relative improvement (Breuer et al., SIGIR 2020); null without baselines",
+    ),
+)
+PAIRS = Columns(
+    "One row per pair of runs and measure. Each pair occurs once, of directed "
+    "measures (``tau-AP``) also with the second run as the reference.",
+    Column("first", pl.String, "the first run"),
+    Column("second", pl.String, "the second run"),
+    Column("queries", pl.Int64, "queries that both runs have"),
+    MEASURES,
+)
 DIRECTED = ("tau-AP",)
 """Measures that take the first run as the reference: the second against the first differs."""
 
@@ -53,13 +80,10 @@ class RankSimilarity(Result):
         depth: documents of each ranking that count.
         queries: queries of both runs.
         only_first, only_second: queries of one run alone, which are left out.
-        measures: for each measure the mean over queries, the query that is least similar, and for
-            ``RBO`` the means of its bounds (``low``, ``high``).
-        per_query: the value of each query and measure.
-        agreement: for each depth the mean share of documents that both rankings have above it.
-        reproduction: where judgments are given, for each metric both means, the root mean square
-            error of the values, and with baselines effect ratio and delta of the relative
-            improvement (Breuer et al., SIGIR 2020).
+        measures: the columns of `MEASURES`.
+        per_query: the columns of `PER_QUERY`.
+        agreement: the columns of `CURVE`.
+        reproduction: the columns of `REPRODUCTION`.
         input_notices: what the reader should know of the judgments and the runs.
     """
 
@@ -72,7 +96,7 @@ class RankSimilarity(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "overlap-curve": "rankgate.decisions.reproduction.reproduction_documents:draw_overlap"
     }
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "measures": MEASURES,
         "per_query": PER_QUERY,
         "agreement": CURVE,
@@ -116,10 +140,7 @@ class RankSimilarities(Result):
         p: how far down rank-biased overlap looks.
         ties: how it treats equal scores: ``w``, ``a`` or ``b``.
         depth: documents of each ranking that count.
-        pairs: for each pair of runs and each measure the mean over the queries of both, as
-            ``measures`` of `RankSimilarity`; ``queries``: how many both have. Each pair
-            occurs once, of directed measures (``tau-AP``) also with the second run as the
-            reference.
+        pairs: the columns of `PAIRS`.
         missing: by run the queries of other runs that it lacks; pairs with it are without them.
     """
 
@@ -132,7 +153,7 @@ class RankSimilarities(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "similarity": "rankgate.decisions.reproduction.reproduction_documents:matrix"
     }
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"pairs": PAIRS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS}
 
     runs: tuple[str, ...]
     p: float

@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data import read_qrels, read_run
@@ -144,17 +145,16 @@ def _interval_status(baseline: ScoredRun, candidate: ScoredRun) -> str:
 FOLDS, EXPERIMENTS = 5, 60
 _BINS = 10
 
-BINS = {
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "predicted": pl.Float64,
-    "measured": pl.Float64,
-    "measured_low": pl.Float64,
-    "measured_high": pl.Float64,
-}
-"""One row per tenth with predictions: its ends, their number, the mean prediction, and the
-share that came true with its Wilson interval."""
+BINS = Columns(
+    "One row per tenth that has predictions.",
+    Column("low", pl.Float64, "the low end of the tenth"),
+    Column("high", pl.Float64, "the high end of the tenth"),
+    Column("n", pl.Int64, "predictions in it"),
+    Column("predicted", pl.Float64, "the mean prediction"),
+    Column("measured", pl.Float64, "the share that came true"),
+    Column("measured_low", pl.Float64, "the low end of Wilson's interval of that share"),
+    Column("measured_high", pl.Float64, "the high end of Wilson's interval of that share"),
+)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Calibration(Result):
     charts: ClassVar = {
         "calibration": "rankgate.decisions.unjudged.unjudged_documents:draw_calibration"
     }
-    SCHEMAS: ClassVar = {"relevance": BINS, "flips": BINS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"relevance": BINS, "flips": BINS}
 
     @property
     def heading(self) -> str:

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, TAG
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER, TEXT_COLUMNS
 from rankgate.decisions.comparison.paired_values import pair_values
@@ -37,22 +39,55 @@ _LEVEL = 0.95
 _CORNERS = 4
 _ROWS, _FEWEST = 5_000_000, 40  # most grades that are drawn; least number of sets
 
-FIGURES = {
-    "metric": pl.String,
-    "n": pl.Int64,
-    "delta": pl.Float64,
-    "worst": pl.Float64,
-    "best": pl.Float64,
-    "expected": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "flip": pl.Float64,
-    "flip_random": pl.Float64,
-    "flip_pooled": pl.Float64,
-}
+FIGURES = Columns(
+    "One row per metric.",
+    METRIC,
+    Column("n", pl.Int64, "queries where both systems have a value", unit="queries"),
+    Column("delta", pl.Float64, "the difference as measured", "signed"),
+    Column(
+        "worst",
+        pl.Float64,
+        "the difference if all unjudged documents were against the candidate, in "
+        "either direction of the metric",
+        "signed",
+    ),
+    Column(
+        "best",
+        pl.Float64,
+        "the difference if all unjudged documents were for the candidate",
+        "signed",
+    ),
+    Column("expected", pl.Float64, "the estimated difference", "signed"),
+    Column("low", pl.Float64, "the low end of the interval of the estimate", "signed"),
+    Column("high", pl.Float64, "the high end of the interval of the estimate", "signed"),
+    Column(
+        "flip",
+        pl.Float64,
+        "the probability that judging the holes changes the conclusion of the interval",
+        ".0%",
+    ),
+    Column(
+        "flip_random",
+        pl.Float64,
+        "the same where judgments are missing at random; null where `selection` excludes it",
+        ".0%",
+    ),
+    Column(
+        "flip_pooled",
+        pl.Float64,
+        "the same where judgments are missing because no pooled system had the "
+        "document; null where `selection` excludes it",
+        ".0%",
+    ),
+)
 
 
-SLICES = {"tag": pl.String, "value": pl.String, **FIGURES}
+SLICES = Columns(
+    "One row per value of a tag and metric, for each tag of the collection with at most 20 values.",
+    TAG,
+    Column("value", pl.String, "the value of the tag that the queries have"),
+    FIGURES,
+)
 VALUES_OF_TAG = 20
 """A tag with more values, such as one of texts, has no slices."""
 

@@ -13,6 +13,8 @@ from rankgate.core.declare import Count, Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import (
@@ -40,17 +42,37 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
-METRICS = {**FIGURES, "condensed": pl.Float64}
-JUDGED = {"system": pl.String, "k": pl.Int64, "share": pl.Float64}
-JUDGE_NEXT = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "rank_baseline": pl.Int64,
-    "rank_candidate": pl.Int64,
-    "relevant": pl.Float64,
-    "influence": pl.Float64,
-    "why": pl.String,
-}
+METRICS = Columns(
+    "One row per metric.",
+    FIGURES,
+    Column(
+        "condensed",
+        pl.Float64,
+        "the difference with unjudged documents taken out of the lists; null where "
+        "the runs are closed",
+        "signed",
+    ),
+)
+JUDGED = Columns(
+    "One row per system and cutoff.",
+    Column("system", pl.String, "baseline or candidate"),
+    Column("k", pl.Int64, "the cutoff"),
+    Column("share", pl.Float64, "the mean share of judged documents among the first k"),
+)
+JUDGE_NEXT = Columns(
+    "One row per unjudged document, the most influential first.",
+    QUERY_ID,
+    DOC_ID,
+    Column("rank_baseline", pl.Int64, "its rank in the baseline; null where the list lacks it"),
+    Column("rank_candidate", pl.Int64, "its rank in the candidate; null where the list lacks it"),
+    Column("relevant", pl.Float64, "the estimated probability that it is relevant"),
+    Column(
+        "influence",
+        pl.Float64,
+        "its influence on the mean difference, in units of the first metric",
+    ),
+    Column("why", pl.String, "why it matters"),
+)
 
 DRAWS = 200
 """Sets of grades that are drawn for an estimate."""
@@ -64,24 +86,14 @@ class HoleAnalysis(Result):
         baseline, candidate, qrels: names.
         convention: name, axes and hash.
         depth: how far lists were looked at.
-        metrics: ``metric``, ``n``, ``delta`` (as measured), ``worst`` and ``best`` (all unjudged
-            documents against the candidate, and for it), ``condensed`` (unjudged documents taken
-            out of the lists; null where the runs are closed), ``expected``, ``low``, ``high``
-            (estimated), ``flip`` (the probability that judging the holes changes the
-            conclusion of the interval), ``flip_random`` and ``flip_pooled`` (the same where
-            judgments are missing at random, and where they are missing as no pooled system had the
-            document; null where `selection` excludes it). worst is the worst for
-            the candidate, whichever the direction of the metric.
-        judged: ``system``, ``k``, ``share``.
-        judge_next: ``query_id``, ``doc_id``, ``rank_baseline``, ``rank_candidate``,
-            ``relevant`` (its estimated probability), ``influence`` (on the mean difference, in
-            the first metric's units), ``why``; the most influential first.
+        metrics: the columns of `METRICS`.
+        judged: the columns of `JUDGED`.
+        judge_next: the columns of `JUDGE_NEXT`.
         skipped: metrics that look deeper than the lists that were kept.
         draws, seed: of the estimate.
         selection: how documents to be judged were chosen, as the estimate takes it.
         notices: what the reader should know of the judgments and the runs.
-        slices: as ``metrics`` after ``tag``, ``value``, without ``condensed``, for each value of
-            each tag of the collection that has at most 20 values.
+        slices: the columns of `SLICES`.
     """
 
     baseline: str
@@ -102,7 +114,7 @@ class HoleAnalysis(Result):
     kind: ClassVar = "holes"
     document_from: ClassVar = "rankgate.decisions.unjudged.unjudged_documents:holes_document"
     charts: ClassVar = {"holes": "rankgate.decisions.unjudged.unjudged_documents:draw_holes"}
-    SCHEMAS: ClassVar = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "metrics": METRICS,
         "judged": JUDGED,
         "judge_next": JUDGE_NEXT,

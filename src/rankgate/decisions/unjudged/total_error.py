@@ -15,9 +15,11 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.qrels import RepeatedJudgments
@@ -39,27 +41,50 @@ if TYPE_CHECKING:
     from rankgate.measurement.stats.variance_components import Facets
 
 
-METRICS = {
-    "metric": pl.String,
-    "queries": pl.Int64,
-    "baseline": pl.Float64,
-    "candidate": pl.Float64,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "error": pl.Float64,
-    "naive_low": pl.Float64,
-    "naive_high": pl.Float64,
-    "naive_error": pl.Float64,
-}
-SOURCES = {"metric": pl.String, "source": pl.String, "levels": pl.Int64, "share": pl.Float64}
-NEXT = {
-    "metric": pl.String,
-    "facet": pl.String,
-    "levels": pl.Int64,
-    "error": pl.Float64,
-    "less": pl.Float64,
-}
+METRICS = Columns(
+    "One row per metric. The naive figures take the judgments and the snapshots "
+    "for the only ones there are.",
+    METRIC,
+    Column("queries", pl.Int64, "queries with a value in every repetition"),
+    Column("baseline", pl.Float64, "the mean of the baseline over all repetitions"),
+    Column("candidate", pl.Float64, "the mean of the candidate over all repetitions"),
+    Column("delta", pl.Float64, "their difference", "signed"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its interval for other queries, judgments and snapshots",
+        "signed",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of its interval for other queries, judgments and snapshots",
+        "signed",
+    ),
+    Column("error", pl.Float64, "its standard error for other queries, judgments and snapshots"),
+    Column(
+        "naive_low", pl.Float64, "the low end of its interval for other queries alone", "signed"
+    ),
+    Column(
+        "naive_high", pl.Float64, "the high end of its interval for other queries alone", "signed"
+    ),
+    Column("naive_error", pl.Float64, "its standard error for other queries alone"),
+)
+SOURCES = Columns(
+    "One row per metric and source of the variance.",
+    METRIC,
+    Column("source", pl.String, "a facet, an interaction of facets, or unjudged documents"),
+    Column("levels", pl.Int64, "how many levels of the facet were measured"),
+    Column("share", pl.Float64, "what the source adds to the variance, as a share of it", ".0%"),
+)
+NEXT = Columns(
+    "One row per metric and facet, the largest gain first.",
+    METRIC,
+    Column("facet", pl.String, "the facet that would have twice as many levels"),
+    Column("levels", pl.Int64, "how many it would have"),
+    Column("error", pl.Float64, "the standard error of the difference then"),
+    Column("less", pl.Float64, "by how much the error falls"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,11 +95,9 @@ class TotalError(Result):
         baseline, candidate: the systems.
         convention: name, axes and hash.
         facets: what was repeated, with how many levels of each, the queries first.
-        metrics: for each metric the means over all repetitions, their difference, its interval
-            and standard error for other queries, judgments and snapshots; and those of queries
-            alone (naive), which take the judgments and the snapshots for the only ones there are.
-        sources: what each facet, each interaction and unjudged documents add to the variance.
-        next: by how much the error falls if a facet had twice as many levels, most first.
+        metrics: the columns of `METRICS`.
+        sources: the columns of `SOURCES`.
+        next: the columns of `NEXT`.
         level: of the intervals.
         left_out: queries without a value in some repetition.
         without_holes: metrics without a count of unjudged documents, as they look deeper than
@@ -88,7 +111,7 @@ class TotalError(Result):
         "rankgate.decisions.unjudged.unjudged_documents:total_error_document"
     )
     order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "metrics": METRICS,
         "sources": SOURCES,
         "next": NEXT,

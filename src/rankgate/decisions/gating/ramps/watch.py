@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
 from rankgate.decisions.gating.policy import Policy, read
 from rankgate.decisions.gating.ramps.ramp_steps import (
     EarlierStage,
@@ -40,22 +40,28 @@ if TYPE_CHECKING:
     from rankgate.online.events.events import EventsLike
 
 
-STEPS = {
-    "step": pl.Int64,
-    "share": pl.Float64,
-    "since": pl.String,
-    "until": pl.String,
-    "units": pl.Int64,
-    "alpha": pl.Float64,
-    "status": pl.String,
-    "why": pl.String,
-}
-STAGES = {
-    "stage": pl.String,
-    "alpha": pl.Float64,
-    "status": pl.String,
-    "source": pl.String,
-}
+STEPS = Columns(
+    "One row per step of the ramp.",
+    Column("step", pl.Int64, "the number of the step, from 1"),
+    Column("share", pl.Float64, "the share of units that the treatment has", ".0%"),
+    Column("since", pl.String, "the first day; null where it has not begun"),
+    Column("until", pl.String, "the last day; null where it has not ended"),
+    Column("units", pl.Int64, "units of the treatment and the control in the step"),
+    Column("alpha", pl.Float64, "the share of the error budget that the step spends"),
+    Column("status", pl.String, "how it ended, or that it has not begun"),
+    Column("why", pl.String, "the reason of the status"),
+)
+STAGES = Columns(
+    "One row per stage that spends the error budget.",
+    Column(
+        "stage",
+        pl.String,
+        "the stage of the decision: offline, interleaving or a step of the experiment",
+    ),
+    Column("alpha", pl.Float64, "the share of the error budget that it spends"),
+    Column("status", pl.String, "how it ended; null where it is not known"),
+    Column("source", pl.String, "the file that the status is from"),
+)
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,9 @@ class RampVerdict(Result):
         names: of the control and the treatment.
         allowed: the share of units that the treatment may have from now on.
         rules: those on KPIs with their outcomes in the current step.
-        steps: of the ramp, with the status of those that have begun.
-        stages: the stages that spend the error budget, with share and status.
+        steps: the columns of `STEPS`: the steps of the ramp, with the status of those that have
+            begun.
+        stages: the columns of `STAGES`.
         experiment: the figures of the current step; None before the first one.
         policy: the file.
         sha256: of its content.
@@ -81,7 +88,7 @@ class RampVerdict(Result):
     label: ClassVar[str] = "Ramp"
     document_from: ClassVar[str] = "rankgate.decisions.gating.ramps.ramp_document:ramp_document"
     order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"steps": STEPS, "stages": STAGES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"steps": STEPS, "stages": STAGES}
 
     verdict: Status
     day: str

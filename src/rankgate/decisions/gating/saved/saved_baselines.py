@@ -19,6 +19,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import FileVersion, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
 from rankgate.data.table_rows import in_row_order
@@ -36,7 +38,6 @@ from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, par
 from rankgate.measurement.scoring.chosen_convention import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
@@ -211,12 +212,17 @@ class SavedBaselines(Result):
         return pl.DataFrame(rows, _MEANS, orient="row")
 
 
-_MEANS: Schema = {
-    "baseline": pl.String,
-    "metric": pl.String,
-    "mean": pl.Float64,
-    "noise": pl.Float64,
-}
+_MEANS = Columns(
+    "One row per saved baseline and metric.",
+    Column("baseline", pl.String, "the name of the baseline"),
+    METRIC,
+    Column("mean", pl.Float64, "the mean of its run"),
+    Column(
+        "noise",
+        pl.Float64,
+        "the difference that the same system shows against itself; null where it is not known",
+    ),
+)
 
 
 def save(

@@ -1,0 +1,239 @@
+"""Declared columns of tables: name, type, meaning, unit, and how people see them.
+
+A table of a result is declared once, as `Columns`. Its Polars schema, its JSON schema, its
+documentation and its table in a document follow from the declaration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rankgate.core.present.document_model import Grid
+from rankgate.core.present.number_formats import (
+    UNDEFINED,
+    format_decimal,
+    format_grade,
+    format_p_value,
+    format_probability,
+    format_query_count,
+    format_share,
+    format_signed,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+    from polars.datatypes import DataTypeClass
+
+    from rankgate.core.value_types import JsonObject
+
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "decimal": format_decimal,
+    "grade": format_grade,
+    "p": format_p_value,
+    "probability": format_probability,
+    "queries": format_query_count,
+    "relative": format_share,
+    "signed": format_signed,
+}
+"""Formats of values by the name that a column gives; any other name is a format of Python."""
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        name: in the frame and in JSON.
+        type: the Polars type of its values.
+        help: the meaning of a value, in a sentence without a full stop.
+        format: of its values in tables for people: a name in `FORMATS`, or a format of Python such
+            as ``.0%``; empty is the usual one of its type.
+        unit: of its values, such as ``s`` or ``queries``.
+        header: in tables for people; empty is its name. A newline is where a narrow medium may
+            break it.
+    """
+
+    name: str
+    type: pl.DataType | type[pl.DataType]
+    help: str
+    format: str = ""
+    unit: str = ""
+    header: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """True if the values are texts, which are flush left."""
+        import polars as pl
+
+        return self.type == pl.String or self.type.is_nested()
+
+    @property
+    def description(self) -> str:
+        """Its help and its unit.
+
+        >>> import polars as pl
+        >>> Column("p95", pl.Float64, "the 95th percentile", unit="ms").description
+        'the 95th percentile (ms)'
+        """
+        return f"{self.help} ({self.unit})" if self.unit else self.help
+
+    def json_schema(self) -> JsonObject:
+        """The JSON schema of a value; undefined values are null."""
+        return {**json_type(self.type), "description": self.description}
+
+    def text_of(self, value: object) -> str:
+        """A value as people see it.
+
+        >>> import polars as pl
+        >>> share = Column("share", pl.Float64, "the share of judged documents", ".0%")
+        >>> share.text_of(0.25), share.text_of(None)
+        ('25%', '–')
+        """
+        if self.format in FORMATS:
+            return FORMATS[self.format](value)
+        if isinstance(value, list):
+            return ", ".join(map(str, value))
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return "" if self.is_text else UNDEFINED
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return format(value, self.format or ("z.4f" if isinstance(value, float) else "d"))
+
+
+class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
+    """The columns of a table in their order: a schema of Polars that also says what they mean.
+
+    Args:
+        about: what a row is.
+        columns: a column, or all columns of another table.
+        others: what further columns hold whose names come from the data; empty if there are none.
+
+    >>> import polars as pl
+    >>> table = Columns(
+    ...     "One row per system.",
+    ...     Column("system", pl.String, "its name"),
+    ...     Column("share", pl.Float64, "the share of judged documents", ".0%", header="judged"),
+    ... )
+    >>> dict(table)
+    {'system': String, 'share': Float64}
+    >>> table.grid(pl.DataFrame({"system": ["a"], "share": [0.5]}, table))
+    Grid(head=('system', 'judged'), rows=(('a', '50%'),), left=frozenset({0}), keys=1)
+    """
+
+    def __init__(self, about: str, *columns: Column | Columns, others: str = "") -> None:
+        self.about = about
+        self.others = others
+        self.by_name: Mapping[str, Column] = {
+            column.name: column
+            for argument in columns
+            for column in ((argument,) if isinstance(argument, Column) else argument.columns)
+        }
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The declarations in their order."""
+        return tuple(self.by_name.values())
+
+    def __getitem__(self, name: str) -> pl.DataType | type[pl.DataType]:
+        """The type of a column."""
+        return self.by_name[name].type
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns."""
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        """The number of columns."""
+        return len(self.by_name)
+
+    def __repr__(self) -> str:
+        """The names of the columns."""
+        return f"Columns({', '.join(self)})"
+
+    def without(self, *names: str) -> Columns:
+        """The same columns but some."""
+        remaining = [column for column in self.columns if column.name not in names]
+        return Columns(self.about, *remaining, others=self.others)
+
+    def empty(self) -> pl.DataFrame:
+        """A frame without rows."""
+        import polars as pl
+
+        return pl.DataFrame(schema=dict(self))
+
+    def json_schema(self) -> JsonObject:
+        """The JSON schema of the table as a list of rows."""
+        properties = {column.name: column.json_schema() for column in self.columns}
+        row: dict[str, Any] = {"type": "object", "properties": properties}
+        if self.others:
+            row["additionalProperties"] = {"description": self.others}
+        return {"type": "array", "description": self.about, "items": row}
+
+    def documentation(self) -> str:
+        """What a row is, and a Markdown table of its columns."""
+        rows = [
+            (f"`{column.name}`", type_name(column.type), column.description)
+            for column in self.columns
+        ]
+        if self.others:
+            rows.append(("…", "", self.others))
+        escaped = (tuple(cell.replace("|", "\\|") for cell in row) for row in rows)
+        lines = [f"| {name} | {kind} | {text} |" for name, kind, text in escaped]
+        return "\n".join(
+            [self.about, "", "| column | type | meaning |", "| :-- | :-- | :-- |", *lines]
+        )
+
+    def grid(self, table: pl.DataFrame, *names: str, **headers: str) -> Grid:
+        """The rows of a table as people see them.
+
+        Args:
+            table: with these columns.
+            names: the columns that are shown; without any, all.
+            headers: of columns that have another header than declared.
+        """
+        shown_columns = [self.by_name[name] for name in names or self]
+        texts = [map(column.text_of, table[column.name].to_list()) for column in shown_columns]
+        return Grid(
+            tuple(
+                headers.get(column.name) or column.header or column.name for column in shown_columns
+            ),
+            tuple(zip(*texts, strict=True)),
+            frozenset(place for place, column in enumerate(shown_columns) if column.is_text),
+        )
+
+
+def type_name(dtype: pl.DataType | DataTypeClass) -> str:
+    """The type of values in words.
+
+    >>> import polars as pl
+    >>> type_name(pl.Int64), type_name(pl.List(pl.String))
+    ('integer', 'list of text')
+    """
+    import polars as pl
+
+    if isinstance(dtype, pl.List):
+        return f"list of {type_name(dtype.inner)}"
+    if dtype.is_temporal():
+        return "time"
+    name = str(json_type(dtype).get("type", ["any"])[0])
+    return {"string": "text", "boolean": "true or false"}.get(name, name)
+
+
+def json_type(dtype: pl.DataType | DataTypeClass) -> dict[str, Any]:
+    """The JSON types that values of a Polars type become."""
+    import polars as pl
+
+    if dtype.is_integer():
+        return {"type": ["integer", "null"]}
+    if dtype.is_float():
+        return {"type": ["number", "null"]}
+    if dtype == pl.Boolean:
+        return {"type": ["boolean", "null"]}
+    if isinstance(dtype, pl.List):
+        return {"type": ["array", "null"], "items": json_type(dtype.inner)}
+    if dtype == pl.String or dtype.is_temporal():
+        return {"type": ["string", "null"]}
+    return {}
