@@ -14,6 +14,8 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -24,46 +26,67 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.qrels import Qrels
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 
-JUDGMENTS = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "grade": pl.Float64,
-    "impressions": pl.Int64,
-    "clicks": pl.Int64,
-    "examined": pl.Float64,
-    "attractiveness": pl.Float64,
-    "satisfaction": pl.Float64,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "model": pl.String,
-}
-MODEL_COLUMNS = {
-    "model": pl.String,
-    "log_likelihood": pl.Float64,
-    "perplexity": pl.Float64,
-    "seconds": pl.Float64,
-}
-RANKS = {
-    "model": pl.String,
-    "rank": pl.Int64,
-    "perplexity": pl.Float64,
-}
+JUDGMENTS = Columns(
+    "One row per query and document that was shown.",
+    QUERY_ID,
+    DOC_ID,
+    Column("grade", pl.Float64, "the grade that the rule makes of the value"),
+    Column("impressions", pl.Int64, "how often the document was shown for the query"),
+    Column("clicks", pl.Int64, "how often it was clicked"),
+    Column("examined", pl.Float64, "impressions that were looked at, as the model expects"),
+    Column("attractiveness", pl.Float64, "the model's parameter of clicks on what was looked at"),
+    Column(
+        "satisfaction",
+        pl.Float64,
+        "the model's parameter of clicks that satisfy; null for models without it",
+    ),
+    Column("value", pl.Float64, "the value that the grade is made of"),
+    Column("low", pl.Float64, "the low end of the interval of the value"),
+    Column("high", pl.Float64, "the high end of the interval of the value"),
+    Column("model", pl.String, "the click model"),
+)
+MODEL_COLUMNS = Columns(
+    "One row per click model.",
+    Column("model", pl.String, "the click model"),
+    Column("log_likelihood", pl.Float64, "the log-likelihood of a search that was held out"),
+    Column("perplexity", pl.Float64, "the perplexity of searches that were held out; 1 is perfect"),
+    Column("seconds", pl.Float64, "the time that fitting took", unit="s"),
+)
+RANKS = Columns(
+    "One row per click model and rank.",
+    Column("model", pl.String, "the click model"),
+    Column("rank", pl.Int64, "the rank, from 1"),
+    Column(
+        "perplexity",
+        pl.Float64,
+        "the perplexity of clicks at the rank in searches that were held out",
+    ),
+)
 _MODELS_WITHOUT_DOCUMENTS = ("gctr", "rctr")  # models that do not distinguish documents
-CURVES = {
-    "name": pl.String,
-    "place": pl.Int64,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+CURVES = Columns(
+    "One row per value of a parameter that all pairs share, such as how often a rank is looked at.",
+    Column("name", pl.String, "the name of the parameter"),
+    Column("place", pl.Int64, "which value of it, such as the rank"),
+    Column("value", pl.Float64, "its value"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of the 95 % interval by the Poisson bootstrap over sessions; "
+        "null without resamples",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of the 95 % interval by the Poisson bootstrap over sessions; "
+        "null without resamples",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -74,15 +97,10 @@ class ClickJudgments(Result):
         model: the click model that they are of.
         searches: with a list, from which it learned.
         pairs: of query and document that were shown.
-        judged: ``query_id``, ``doc_id``, ``grade``, ``impressions``, ``clicks``, ``examined`` (how
-            many impressions were looked at, as the model expects), ``attractiveness``,
-            ``satisfaction``, ``value`` (what the grade is made of), ``low``, ``high``, ``model``.
-        models: ``model``, ``log_likelihood`` per search and ``perplexity`` on searches that were
-            held out, ``seconds`` that fitting took.
-        by_rank: ``model``, ``rank``, ``perplexity``.
-        curves: ``name``, ``place``, ``value``: parameters that all pairs share, such as how often a
-            rank is looked at; ``low``, ``high``: 95 % interval by the Poisson bootstrap over
-            sessions, null without resamples.
+        judged: the columns of `JUDGMENTS`.
+        models: the columns of `MODEL_COLUMNS`.
+        by_rank: the columns of `RANKS`.
+        curves: the columns of `CURVES`.
         held_out: the share of searches that models were compared on.
         made_by: the rule that makes grades, with its parameters.
         agreement: with judgments of people: ``pairs``, ``spearman``, ``kendall``; empty without.
@@ -100,7 +118,7 @@ class ClickJudgments(Result):
         "click-curves": "rankgate.online.charts.click_charts:curves",
     }
     order: ClassVar[int] = 63
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "judged": JUDGMENTS,
         "models": MODEL_COLUMNS,
         "by_rank": RANKS,

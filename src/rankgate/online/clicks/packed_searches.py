@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.search_tables import events, load_ibis
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from numpy.typing import NDArray
 
-    from rankgate.core.value_types import Schema
     from rankgate.online.log_database import Database
 
 
@@ -228,12 +228,12 @@ class PackedSearches:
 
 
 _LIST_FIELDS = {"rank": pl.Int64, "doc_id": pl.String, "clicked": pl.Boolean}
-COLUMNS: Schema = {
-    "query_id": pl.String,
-    "list": pl.List(pl.Struct(_LIST_FIELDS)),
-    "searches": pl.Int64,
-}
-"""The columns of click counts: the words, the list by rank with its clicks, how many searches."""
+COLUMNS = Columns(
+    "One row per list of a query with equal clicks.",
+    Column("query_id", pl.String, "the words of the query"),
+    Column("list", pl.List(pl.Struct(_LIST_FIELDS)), "the list by rank, with its clicks"),
+    Column("searches", pl.Int64, "searches that had this list with these clicks"),
+)
 
 
 def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:

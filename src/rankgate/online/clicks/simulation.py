@@ -10,24 +10,39 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import VARIANT
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 
-VARIANTS = {
-    "variant": pl.String,
-    "searches": pl.Int64,
-    "clicks": pl.Int64,
-    "clicks_per_search": pl.Float64,
-    "expected": pl.Float64,
-}
-RANKS = {
-    "rank": pl.Int64,
-    "simulated": pl.Float64,
-    "expected": pl.Float64,
-    "observed": pl.Float64,
-    "error": pl.Float64,
-}
+VARIANTS = Columns(
+    "One row per variant.",
+    VARIANT,
+    Column("searches", pl.Int64, "how many searches were simulated"),
+    Column("clicks", pl.Int64, "how many clicks were simulated"),
+    Column("clicks_per_search", pl.Float64, "the simulated clicks of a search"),
+    Column(
+        "expected",
+        pl.Float64,
+        "the true clicks of a search, from which the simulated value differs by chance alone",
+    ),
+)
+RANKS = Columns(
+    "One row per rank.",
+    Column("rank", pl.Int64, "the rank, from 1"),
+    Column("simulated", pl.Float64, "the simulated rate of clicks"),
+    Column("expected", pl.Float64, "the true rate of clicks"),
+    Column(
+        "observed",
+        pl.Float64,
+        "the rate in searches of the log that were not learned from; null without a log",
+    ),
+    Column(
+        "error",
+        pl.Float64,
+        "the standard error of the difference of observed and expected; null without a log",
+    ),
+)
 
 MIN_PAIRS = 20
 """Pairs of lists that a check of the order of lists needs."""
@@ -39,11 +54,8 @@ class Simulation(Result):
 
     Attributes:
         user: the declared user, or the click model, that clicked.
-        variants: ``variant``, ``searches``, ``clicks``, ``clicks_per_search``, ``expected``: what
-            is true, from which the simulated value differs by chance alone.
-        by_rank: ``rank``, ``simulated`` and ``expected`` rate of clicks; with a log that was
-            learned from, the rate ``observed`` in searches that were not, and the standard
-            ``error`` of their difference.
+        variants: the columns of `VARIANTS`.
+        by_rank: the columns of `RANKS`.
         reliability: of a simulator that was learned: ``ranks`` that differ by more than three
             standard errors, ``pairs`` of lists of one query, ``agreement``: the share of them that
             it puts into the order of the log; empty for declared users.
@@ -56,7 +68,7 @@ class Simulation(Result):
     label: ClassVar[str] = "Simulated clicks"
     document_from: ClassVar[str] = "rankgate.online.clicks.simulation:simulation_document"
     order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"variants": VARIANTS, "by_rank": RANKS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"variants": VARIANTS, "by_rank": RANKS}
 
     user: str
     variants: pl.DataFrame

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import (
     Document,
     Entries,
@@ -24,7 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import (
@@ -84,7 +85,11 @@ def spoiled_notice(code: str, faults: Iterable[str], spoiled: str) -> Notice:
     return Notice(code, f"{spoiled_text(faults, spoiled)}: see rankgate online doctor")
 
 
-COUNTS = {"kind": pl.String, "events": pl.Int64}
+COUNTS = Columns(
+    "One row per kind of event.",
+    Column("kind", pl.String, "the kind of event"),
+    Column("events", pl.Int64, "how many there are"),
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ class Diagnosis(Result):
         findings: what was found, the worst first.
         passed: codes of the checks that found nothing.
         skipped: codes of the checks for which the log has nothing to look at.
-        counts: ``kind``, ``events``.
+        counts: the columns of `COUNTS`.
         first: the time of the first event.
         last: the time of the last event.
         privacy: what was left out or hashed when the log was read.
@@ -105,7 +110,7 @@ class Diagnosis(Result):
     label: ClassVar[str] = "Faults of the log"
     document_from: ClassVar[str] = "rankgate.online.events.diagnosis:diagnosis_document"
     order: ClassVar[int] = 61
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"counts": COUNTS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"counts": COUNTS}
 
     findings: tuple[LogFinding, ...]
     passed: tuple[str, ...]

@@ -9,33 +9,45 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 
-FILES = {
-    "file": pl.String,
-    "sha256": pl.String,
-    "events": pl.Int64,
-    "new": pl.Boolean,
-    "first": pl.String,
-    "last": pl.String,
-}
-COUNTS = {"kind": pl.String, "events": pl.Int64}
-PROBLEM_COLUMNS = {
-    "file": pl.String,
-    "code": pl.String,
-    "count": pl.Int64,
-    "words": pl.String,
-    "lines": pl.String,
-}
-RANKS = {
-    "file": pl.String,
-    "application": pl.String,
-    "base": pl.Int64,
-    "least": pl.Int64,
-    "certain": pl.Boolean,
-}
+FILES = Columns(
+    "One row per file of the log.",
+    Column("file", pl.String, "the path of the file"),
+    Column("sha256", pl.String, "the SHA-256 of its content"),
+    Column("events", pl.Int64, "events in it", unit="events"),
+    Column("new", pl.Boolean, "true if it was read now; false if it was read before"),
+    Column("first", pl.String, "the time of its first event (UTC)"),
+    Column("last", pl.String, "the time of its last event (UTC)"),
+)
+COUNTS = Columns(
+    "One row per kind of event.",
+    Column("kind", pl.String, "the kind of event"),
+    Column("events", pl.Int64, "how many there are"),
+)
+PROBLEM_COLUMNS = Columns(
+    "One row per file and problem: what could not be read.",
+    Column("file", pl.String, "the path of the file"),
+    Column("code", pl.String, "the code of the problem"),
+    Column("count", pl.Int64, "lines with the problem", unit="lines"),
+    Column("words", pl.String, "a description of the problem"),
+    Column("lines", pl.String, "the first lines with it"),
+)
+RANKS = Columns(
+    "One row per file and application.",
+    Column("file", pl.String, "the path of the file"),
+    Column(
+        "application",
+        pl.String,
+        "the application that wrote the events; empty where it is not known",
+    ),
+    Column("base", pl.Int64, "the rank of the first document of a list in the log: 0 or 1"),
+    Column("least", pl.Int64, "the lowest rank in the log"),
+    Column("certain", pl.Boolean, "true if the base follows from the log; false if it is assumed"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,10 +56,10 @@ class EventLog(Result):
 
     Attributes:
         folder: where the events are, one Parquet file for each file of the log.
-        files: ``file``, ``sha256``, ``events``, ``new``, ``first``, ``last``.
-        counts: ``kind``, ``events``.
-        problems: ``file``, ``code``, ``count``, ``words``, ``lines``: what could not be read.
-        ranks: ``file``, ``application``, ``base``, ``least`` rank, ``certain``.
+        files: the columns of `FILES`.
+        counts: the columns of `COUNTS`.
+        problems: the columns of `PROBLEM_COLUMNS`.
+        ranks: the columns of `RANKS`.
         privacy: what was left out or hashed.
     """
 
@@ -55,7 +67,7 @@ class EventLog(Result):
     label: ClassVar[str] = "Events"
     document_from: ClassVar[str] = "rankgate.online.events.event_log:event_log_document"
     order: ClassVar[int] = 60
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "files": FILES,
         "counts": COUNTS,
         "problems": PROBLEM_COLUMNS,

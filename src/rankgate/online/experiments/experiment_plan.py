@@ -13,6 +13,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -24,42 +26,64 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED
-from rankgate.core.value_types import Schema
 from rankgate.online.experiments.experiment_result import ExperimentFinding, format_figure
 
-KPIS = {
-    "kpi": pl.String,
-    "value": pl.Float64,
-    "deviation": pl.Float64,
-    "units": pl.Int64,
-    "explained": pl.Float64,
-    "why": pl.String,
-}
-NEEDED = {
-    "kpi": pl.String,
-    "share": pl.Float64,
-    "effect": pl.Float64,
-    "days": pl.Int64,
-    "days_cuped": pl.Int64,
-    "days_sequential": pl.Int64,
-    "units": pl.Int64,
-}
-DETECTABLE = {
-    "kpi": pl.String,
-    "share": pl.Float64,
-    "day": pl.Int64,
-    "units": pl.Int64,
-    "relative": pl.Float64,
-    "relative_cuped": pl.Float64,
-}
-INTERLEAVING = {
-    "test": pl.String,
-    "design": pl.String,
-    "searches": pl.Int64,
-    "units": pl.Int64,
-    "days": pl.Int64,
-    "times_fewer": pl.Float64,
-}
+KPIS = Columns(
+    "One row per KPI.",
+    KPI,
+    Column("value", pl.Float64, "its value in the log"),
+    Column(
+        "deviation",
+        pl.Float64,
+        "the standard deviation of one unit's contribution, relative to the value",
+    ),
+    Column("units", pl.Int64, "units with a value", unit="units"),
+    Column(
+        "explained",
+        pl.Float64,
+        "the share of the variance that the unit's own earlier value explains",
+        ".0%",
+    ),
+    Column("why", pl.String, "the reason where the KPI cannot be planned for; null elsewhere"),
+)
+NEEDED = Columns(
+    "One row per KPI, share and effect; the KPI that moves first comes first.",
+    KPI,
+    Column("share", pl.Float64, "the share of units with the treatment", ".0%"),
+    Column("effect", pl.Float64, "the relative effect that is to show", ".0%"),
+    Column("days", pl.Int64, "days until it shows; null beyond the horizon", unit="days"),
+    Column(
+        "days_cuped",
+        pl.Int64,
+        "days until it shows with CUPED; null beyond the horizon",
+        unit="days",
+    ),
+    Column(
+        "days_sequential",
+        pl.Int64,
+        "days until it shows with always-valid intervals; null beyond the horizon",
+        unit="days",
+    ),
+    Column("units", pl.Int64, "units that the experiment has then", unit="units"),
+)
+DETECTABLE = Columns(
+    "One row per KPI, share and day.",
+    KPI,
+    Column("share", pl.Float64, "the share of units with the treatment", ".0%"),
+    Column("day", pl.Int64, "the number of days"),
+    Column("units", pl.Int64, "units that the experiment has then", unit="units"),
+    Column("relative", pl.Float64, "the relative difference that shows after so many days"),
+    Column("relative_cuped", pl.Float64, "the relative difference that shows with CUPED"),
+)
+INTERLEAVING = Columns(
+    "One row per test of two systems, by simulation with all traffic; no rows without two systems.",
+    Column("test", pl.String, "an interleaving method or a KPI"),
+    Column("design", pl.String, "interleaving or A/B"),
+    Column("searches", pl.Int64, "searches that tell the systems from each other"),
+    Column("units", pl.Int64, "units that they need"),
+    Column("days", pl.Int64, "days that they need"),
+    Column("times_fewer", pl.Float64, "how many times fewer searches than the best A/B test"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,19 +94,13 @@ class ExperimentPlan(Result):
         unit: what is assigned: user, session or query.
         first: the first day of the log.
         last: the last day of the log.
-        kpis: ``value`` in the log, ``deviation`` (of one unit's contribution, relative to the
-            value), ``units`` with a value, ``explained`` (the share of the variance that the
-            unit's own earlier value explains), ``why`` where a KPI cannot be planned for.
-        needed: ``days`` until a relative ``effect`` shows with a treatment of a ``share``; with
-            CUPED, and with always-valid intervals; null beyond `horizon`. The KPI that moves first
-            comes first.
-        detectable: the relative difference that shows after so many days.
+        kpis: the columns of `KPIS`.
+        needed: the columns of `NEEDED`.
+        detectable: the columns of `DETECTABLE`.
         horizon: days that are looked ahead.
         settings: level, power, effect.
         findings: what makes the plan doubtful.
-        interleaving: for two systems the ``searches``, ``units`` and ``days`` with all traffic that
-            each interleaving method and each A/B test (``design``) needs to tell them from each
-            other, and how many ``times_fewer`` searches than the best A/B test; by simulation.
+        interleaving: the columns of `INTERLEAVING`.
     """
 
     kind: ClassVar[str] = "experiment_plan"
@@ -92,7 +110,7 @@ class ExperimentPlan(Result):
         "experiment-plan": "rankgate.online.charts.experiment_charts:plan"
     }
     order: ClassVar[int] = 63
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "kpis": KPIS,
         "needed": NEEDED,
         "detectable": DETECTABLE,

@@ -13,6 +13,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import LEVEL, P_RAW
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -30,7 +32,7 @@ from rankgate.core.present.number_formats import (
     format_share,
     format_share_interval,
 )
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -55,69 +57,84 @@ class ExperimentFinding:
         return Notice(self.code, self.text, self.subject)
 
 
-VARIANTS = {
-    "variant": pl.String,
-    "planned": pl.Float64,
-    "observed": pl.Float64,
-    "units": pl.Int64,
-}
-METRICS = {
-    "metric": pl.String,
-    "kind": pl.String,
-    "role": pl.String,
-    "better": pl.String,
-    "variant": pl.String,
-    "n_control": pl.Int64,
-    "n": pl.Int64,
-    "control": pl.Float64,
-    "treatment": pl.Float64,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "relative": pl.Float64,
-    "relative_low": pl.Float64,
-    "relative_high": pl.Float64,
-    "level": pl.Float64,
-    "method": pl.String,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "correction": pl.String,
-    "mde": pl.Float64,
-    "explained": pl.Float64,
-    "chance_better": pl.Float64,
-    "expected_loss": pl.Float64,
-    "margin": pl.Float64,
-    "status": pl.String,
-    "why": pl.String,
-}
-DAILY = {
-    "metric": pl.String,
-    "variant": pl.String,
-    "day": pl.String,
-    "n": pl.Int64,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-SEGMENTS = {
-    "metric": pl.String,
-    "variant": pl.String,
-    "segment": pl.String,
-    "value": pl.String,
-    "n": pl.Int64,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "p_differ": pl.Float64,
-}
-AGAINST_ITSELF = {
-    "metric": pl.String,
-    "splits": pl.Int64,
-    "rejected": pl.Int64,
-    "share": pl.Float64,
-}
+VARIANTS = Columns(
+    "One row per arm.",
+    Column("variant", pl.String, "the arm"),
+    Column("planned", pl.Float64, "the planned share of units"),
+    Column("observed", pl.Float64, "the observed share of units"),
+    Column("units", pl.Int64, "units in the arm", unit="units"),
+)
+METRICS = Columns(
+    "One row per metric and arm; no rows where a finding blocks.",
+    Column("metric", pl.String, "the KPI"),
+    Column("kind", pl.String, "its kind: mean, ratio or quantile"),
+    Column("role", pl.String, "its role: primary, guardrail or other"),
+    Column("better", pl.String, "its better direction"),
+    Column("variant", pl.String, "the arm"),
+    Column("n_control", pl.Int64, "units of the control", unit="units"),
+    Column("n", pl.Int64, "units of the arm", unit="units"),
+    Column("control", pl.Float64, "the value of the control"),
+    Column("treatment", pl.Float64, "the value of the arm"),
+    Column("delta", pl.Float64, "treatment − control"),
+    Column("low", pl.Float64, "the low end of the interval of delta"),
+    Column("high", pl.Float64, "the high end of the interval of delta"),
+    Column("relative", pl.Float64, "delta / control"),
+    Column("relative_low", pl.Float64, "the low end of the interval of relative"),
+    Column("relative_high", pl.Float64, "the high end of the interval of relative"),
+    LEVEL,
+    Column("method", pl.String, "the method of the interval and the test"),
+    P_RAW,
+    Column("p_value", pl.Float64, "the p-value after the correction"),
+    Column("correction", pl.String, "the correction of the p-value, and over how many tests"),
+    Column(
+        "mde",
+        pl.Float64,
+        "the smallest true difference that these units show with the power that was asked for",
+    ),
+    Column(
+        "explained",
+        pl.Float64,
+        "the share of the variance that earlier values of the units explain",
+    ),
+    Column("chance_better", pl.Float64, "the probability that the arm is better"),
+    Column("expected_loss", pl.Float64, "the expected loss if the arm is chosen"),
+    Column(
+        "margin", pl.Float64, "the largest loss that does not matter; null where none was given"
+    ),
+    Column("status", pl.String, "how the metric ended"),
+    Column("why", pl.String, "the reason where figures are null"),
+)
+DAILY = Columns(
+    "One row per metric, arm and day: the difference at the end of the day.",
+    Column("metric", pl.String, "the KPI"),
+    Column("variant", pl.String, "the arm"),
+    Column("day", pl.String, "the day"),
+    Column("n", pl.Int64, "units of the arm until then", unit="units"),
+    Column("delta", pl.Float64, "treatment − control"),
+    Column("low", pl.Float64, "the low end of the always-valid interval"),
+    Column("high", pl.Float64, "the high end of the always-valid interval"),
+)
+SEGMENTS = Columns(
+    "One row per metric, arm and value of a segment.",
+    Column("metric", pl.String, "the KPI"),
+    Column("variant", pl.String, "the arm"),
+    Column("segment", pl.String, "the name of the segment"),
+    Column("value", pl.String, "its value"),
+    Column("n", pl.Int64, "units of the arm in it", unit="units"),
+    Column("delta", pl.Float64, "treatment − control"),
+    Column("low", pl.Float64, "the low end of the interval of delta"),
+    Column("high", pl.Float64, "the high end of the interval of delta"),
+    P_RAW,
+    Column("p_value", pl.Float64, "the p-value after the correction"),
+    Column("p_differ", pl.Float64, "the p-value of the test whether segments differ"),
+)
+AGAINST_ITSELF = Columns(
+    "One row per metric: random halves of the control.",
+    Column("metric", pl.String, "the KPI"),
+    Column("splits", pl.Int64, "how often the control was split"),
+    Column("rejected", pl.Int64, "splits in which the halves differ significantly"),
+    Column("share", pl.Float64, "rejected / splits", ".1%"),
+)
 
 
 @dataclass(frozen=True)
@@ -127,14 +144,14 @@ class Experiment(Result):
     Attributes:
         unit: what was assigned: user, session, query, a column, or row.
         control: the arm that the others are compared with.
-        variants: ``variant``, ``planned`` and ``observed`` share, ``units``.
+        variants: the columns of `VARIANTS`.
         period: the first and the last day; empty without times.
         srm: ``statistic``, ``p_value`` and ``method`` of the test of units per arm.
         findings: faults; one that blocks leaves `metrics` empty.
-        metrics: one row for each metric and arm; ``why`` gives the reason where figures are null.
-        daily: ``delta`` with always-valid ``low`` and ``high`` at the end of each day.
-        segments: the same within segments; ``p_differ`` tests whether segments differ.
-        against_itself: how often random halves of the control differ significantly.
+        metrics: the columns of `METRICS`.
+        daily: the columns of `DAILY`.
+        segments: the columns of `SEGMENTS`.
+        against_itself: the columns of `AGAINST_ITSELF`.
         settings: level, correction and all else that figures depend on.
     """
 
@@ -148,7 +165,7 @@ class Experiment(Result):
         "experiment-days": "rankgate.online.charts.experiment_charts:days",
     }
     order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "variants": VARIANTS,
         "metrics": METRICS,
         "daily": DAILY,

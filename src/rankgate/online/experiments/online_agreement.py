@@ -9,6 +9,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -18,45 +20,84 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 
-PAIRS = {
-    "metric": pl.String,
-    "kpi": pl.String,
-    "n": pl.Int64,
-    "same_sign": pl.Float64,
-    "same_sign_low": pl.Float64,
-    "same_sign_high": pl.Float64,
-    "spearman": pl.Float64,
-    "spearman_low": pl.Float64,
-    "spearman_high": pl.Float64,
-    "spearman_least": pl.Float64,
-    "spearman_most": pl.Float64,
-    "pearson": pl.Float64,
-    "pearson_low": pl.Float64,
-    "pearson_high": pl.Float64,
-    "reliability": pl.Float64,
-    "corrected": pl.Float64,
-    "corrected_low": pl.Float64,
-    "corrected_high": pl.Float64,
-    "slope": pl.Float64,
-    "skill": pl.Float64,
-    "right_signs": pl.Float64,
-    "threshold": pl.Float64,
-    "threshold_low": pl.Float64,
-    "threshold_high": pl.Float64,
-    "tried": pl.Boolean,
-}
-BEST = {"kpi": pl.String, "metric": pl.String, "skill": pl.Float64, "honest_skill": pl.Float64}
-UNITS = {
-    "metric": pl.String,
-    "kpi": pl.String,
-    "unit": pl.String,
-    "offline": pl.Float64,
-    "online": pl.Float64,
-    "error": pl.Float64,
-    "predicted": pl.Float64,
-}
+PAIRS = Columns(
+    "One row per metric and KPI.",
+    Column("metric", pl.String, "the offline metric"),
+    KPI,
+    Column("n", pl.Int64, "units that have both", unit="units"),
+    Column("same_sign", pl.Float64, "the share of equal signs; null of queries", ".0%"),
+    Column("same_sign_low", pl.Float64, "the low end of Wilson's interval of same_sign", ".0%"),
+    Column("same_sign_high", pl.Float64, "the high end of Wilson's interval of same_sign", ".0%"),
+    Column("spearman", pl.Float64, "Spearman's correlation", ".2f"),
+    Column("spearman_low", pl.Float64, "the low end of its interval (bootstrap over units)", ".2f"),
+    Column(
+        "spearman_high", pl.Float64, "the high end of its interval (bootstrap over units)", ".2f"
+    ),
+    Column("spearman_least", pl.Float64, "the smallest correlation with one unit left out", ".2f"),
+    Column("spearman_most", pl.Float64, "the largest correlation with one unit left out", ".2f"),
+    Column("pearson", pl.Float64, "Pearson's correlation", ".2f"),
+    Column("pearson_low", pl.Float64, "the low end of its interval (bootstrap over units)", ".2f"),
+    Column(
+        "pearson_high", pl.Float64, "the high end of its interval (bootstrap over units)", ".2f"
+    ),
+    Column(
+        "reliability",
+        pl.Float64,
+        "the share of the KPI's spread that is not measurement error",
+        ".2f",
+    ),
+    Column("corrected", pl.Float64, "Pearson's correlation without errors of measurement", ".2f"),
+    Column(
+        "corrected_low",
+        pl.Float64,
+        "the low end of its interval of drawn covariances; null where the values "
+        "allow every correlation",
+        ".2f",
+    ),
+    Column(
+        "corrected_high",
+        pl.Float64,
+        "the high end of its interval of drawn covariances; null where the values "
+        "allow every correlation",
+        ".2f",
+    ),
+    Column("slope", pl.Float64, "the slope of the KPI over the metric"),
+    Column(
+        "skill",
+        pl.Float64,
+        "how much better than their mean the others predict a unit: 1 − ratio of squared errors",
+        ".2f",
+    ),
+    Column("right_signs", pl.Float64, "the share of signs that the others predict rightly", ".0%"),
+    Column(
+        "threshold",
+        pl.Float64,
+        "the offline difference from which the KPI truly rises with the chance of the result",
+    ),
+    Column("threshold_low", pl.Float64, "the low end of its interval"),
+    Column("threshold_high", pl.Float64, "the high end of its interval"),
+    Column("tried", pl.Boolean, "true if differences as large as the threshold were tried"),
+)
+BEST = Columns(
+    "One row per KPI.",
+    KPI,
+    Column("metric", pl.String, "the metric with the most skill"),
+    Column("skill", pl.Float64, "its skill"),
+    Column(
+        "honest_skill", pl.Float64, "the skill of choosing the best metric again without each unit"
+    ),
+)
+UNITS = Columns(
+    "One row per metric, KPI and unit: what the pairs are made of.",
+    Column("metric", pl.String, "the offline metric"),
+    KPI,
+    Column("unit", pl.String, "the experiment or the query"),
+    Column("offline", pl.Float64, "the value of the metric"),
+    Column("online", pl.Float64, "the value of the KPI"),
+    Column("error", pl.Float64, "the standard error of the KPI"),
+    Column("predicted", pl.Float64, "the value of the KPI that the others predict"),
+)
 
 FEW = 10
 """Units below which correlations are uncertain."""
@@ -68,19 +109,9 @@ class OnlineAgreement(Result):
 
     Attributes:
         unit: experiment, or query of a log.
-        pairs: for each ``metric`` and ``kpi``: ``n`` units that have both; ``same_sign``: the share
-            of equal signs with ``same_sign_low``, ``same_sign_high`` (Wilson), null of queries;
-            ``spearman`` and ``pearson`` with ``_low`` and ``_high`` (bootstrap over units);
-            ``spearman_least`` and ``_most`` with one unit left out; ``corrected``: pearson without
-            errors of measurement, with an interval of drawn covariances, null where the values
-            allow every correlation; ``reliability`` of the KPI: the share of its spread that
-            is not measurement error; ``slope``; ``skill``: how much better than their mean the
-            others predict a unit (1 - ratio of squared errors), and ``right_signs`` so predicted;
-            ``threshold``: the offline difference from which the KPI truly rises with ``chance``,
-            its interval, and whether differences as large were ``tried``.
-        best: for each ``kpi`` the ``metric`` with the most ``skill``, and ``honest_skill``: that of
-            choosing the best metric again without each unit.
-        units: what the pairs are made of, with the value that the others ``predicted``.
+        pairs: the columns of `PAIRS`.
+        best: the columns of `BEST`.
+        units: the columns of `UNITS`.
         chance: of the threshold.
         level: of the intervals.
         resamples: of the bootstrap.
@@ -96,7 +127,7 @@ class OnlineAgreement(Result):
         "offline-online": "rankgate.online.charts.experiment_charts:scatter",
     }
     order: ClassVar[int] = 68
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "pairs": PAIRS,
         "best": BEST,
         "units": UNITS,

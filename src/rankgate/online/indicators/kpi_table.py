@@ -14,6 +14,8 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -24,7 +26,6 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 from rankgate.data.input_types import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.events import Events, EventsLike
@@ -40,13 +41,16 @@ if TYPE_CHECKING:
     from rankgate.online.indicators.kpi import Kpi
 
 
-VALUES = {
-    "kpi": pl.String,
-    "by": pl.String,
-    "slice": pl.String,
-    "value": pl.Float64,
-    "n": pl.Int64,
-}
+VALUES = Columns(
+    "One row per KPI and slice.",
+    KPI,
+    Column("by", pl.String, "what divides the log; ``all`` for the total"),
+    Column("slice", pl.String, "the part of the log"),
+    Column(
+        "value", pl.Float64, "the value of the KPI; null where undefined, blocked or without events"
+    ),
+    Column("n", pl.Int64, "what it is divided by"),
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,7 @@ class KpiTable(Result):
     """KPIs of a log.
 
     Attributes:
-        values: ``kpi``, ``by`` (what divides the log; ``all`` for the total), ``slice``, ``value``
-            (null where undefined, blocked or without events), ``n`` (what it is divided by).
+        values: the columns of `VALUES`.
         findings: of the log doctor, which spoil some of the figures.
         blocked: by KPI that is not given the codes of the findings that block it.
         excluded: what was left out of the log, in words.
@@ -73,7 +76,7 @@ class KpiTable(Result):
         "kpi-positions": "rankgate.online.charts.log_charts:positions",
     }
     order: ClassVar[int] = 62
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"values": VALUES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES}
 
     values: pl.DataFrame
     findings: tuple[LogFinding, ...]

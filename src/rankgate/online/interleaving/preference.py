@@ -13,6 +13,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -22,32 +24,59 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 
-PAIRS = {
-    "one": pl.String,
-    "other": pl.String,
-    "wins_one": pl.Int64,
-    "wins_other": pl.Int64,
-    "ties": pl.Int64,
-    "preference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_sign": pl.Float64,
-    "credit": pl.Float64,
-    "credit_low": pl.Float64,
-    "credit_high": pl.Float64,
-    "p_t": pl.Float64,
-    "p_value": pl.Float64,
-    "needed": pl.Int64,
-    "preferred": pl.String,
-}
-SLOTS = {
-    "slot": pl.Int64,
-    "system": pl.String,
-    "shown": pl.Int64,
-    "clicks": pl.Int64,
-}
+PAIRS = Columns(
+    "One row per pair of systems.",
+    Column("one", pl.String, "the first system"),
+    Column("other", pl.String, "the second system"),
+    Column("wins_one", pl.Int64, "units with a click that prefer the first", unit="units"),
+    Column("wins_other", pl.Int64, "units with a click that prefer the second", unit="units"),
+    Column("ties", pl.Int64, "units with a click that prefer neither", unit="units"),
+    Column(
+        "preference",
+        pl.Float64,
+        "the estimate that the method's test is of: for the sign test (wins of other "
+        "+ ties / 2) / all − 1/2, for the t-test the mean difference of credits",
+        "signed",
+    ),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its interval (Clopper and Pearson for the sign test)",
+        "signed",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of its interval (Clopper and Pearson for the sign test)",
+        "signed",
+    ),
+    Column("p_sign", pl.Float64, "the p-value of the sign test of wins", "p"),
+    Column("credit", pl.Float64, "the mean difference of credits, other less one", "signed"),
+    Column("credit_low", pl.Float64, "the low end of its interval (Student's t)", "signed"),
+    Column("credit_high", pl.Float64, "the high end of its interval (Student's t)", "signed"),
+    Column("p_t", pl.Float64, "the p-value of the t-test of credits", "p"),
+    Column(
+        "p_value",
+        pl.Float64,
+        "the p-value of the method's test, by Holm's correction where there are several pairs",
+        "p",
+    ),
+    Column(
+        "needed",
+        pl.Int64,
+        "units for a power of 80 % at this effect, with a winner for the sign test",
+        unit="units",
+    ),
+    Column("preferred", pl.String, "the system that users prefer; null where they prefer none"),
+)
+SLOTS = Columns(
+    "One row per slot and system, for methods with teams.",
+    Column("slot", pl.Int64, "the rank in the mixed list, from 1"),
+    SYSTEM,
+    Column("shown", pl.Int64, "lists in which the slot is the system's"),
+    Column("clicks", pl.Int64, "clicks on it"),
+)
 
 
 @dataclass(frozen=True)
@@ -63,15 +92,8 @@ class Preference(Result):
         clicked: how many of them have a click; the others show no preference.
         clicks: on slots.
         competitive: the share of shown slots whose document the systems rank differently.
-        pairs: ``one``, ``other``; ``wins_one``, ``wins_other``, ``ties`` of units with a click;
-            ``preference``, what the method's test is of, with ``low``, ``high``: of the sign test
-            (wins of other + ties / 2) / all - 1/2 (Clopper and Pearson), of the t-test the mean
-            difference of credits; ``p_sign`` of wins; ``credit``: mean difference of credits,
-            other less one, with ``credit_low``, ``credit_high`` (Student's t) and ``p_t``;
-            ``p_value``: p of the method's test, by Holm's correction where there are several pairs;
-            ``needed``: units for a power of 80 % at this effect, with a winner for the sign
-            test; ``preferred``, null where none is.
-        slots: ``slot``, ``system``, ``shown`` for it, ``clicks``; for methods with teams.
+        pairs: the columns of `PAIRS`.
+        slots: the columns of `SLOTS`.
         p_teams: of the test that the systems have had equal shares of each slot; None without
             teams.
         level: of the intervals and tests.
@@ -87,7 +109,7 @@ class Preference(Result):
         "preference": "rankgate.online.charts.click_charts:preferences",
     }
     order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"pairs": PAIRS, "slots": SLOTS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "slots": SLOTS}
 
     method: str
     systems: tuple[str, ...]
@@ -163,17 +185,27 @@ class Preference(Result):
         return self.pairs
 
 
-TESTS = {
-    "test": pl.String,
-    "design": pl.String,
-    "effect": pl.Float64,
-    "spread": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "needed": pl.Int64,
-    "times_fewer": pl.Float64,
-    "better": pl.String,
-}
+TESTS = Columns(
+    "One row per test.",
+    Column("test", pl.String, "an interleaving method or a KPI"),
+    Column("design", pl.String, "interleaving or A/B"),
+    Column("effect", pl.Float64, "the mean difference of a search, second less first", "signed"),
+    Column(
+        "spread",
+        pl.Float64,
+        "the standard deviation of that difference (of both arms together for A/B)",
+    ),
+    Column("low", pl.Float64, "the low end of its 95 % interval", "signed"),
+    Column("high", pl.Float64, "the high end of its 95 % interval", "signed"),
+    Column(
+        "needed",
+        pl.Int64,
+        "searches in all arms for a power of 80 % at 5 %; null without an effect",
+        unit="searches",
+    ),
+    Column("times_fewer", pl.Float64, "how many times fewer searches than the best A/B test"),
+    Column("better", pl.String, "the system that is better by the test; null where none is"),
+)
 
 
 @dataclass(frozen=True)
@@ -184,11 +216,7 @@ class Sensitivity(Result):
         systems: the two.
         user: who clicks.
         searches: simulated for each test.
-        tests: ``test`` (an interleaving method or a KPI), ``design`` (interleaving or A/B);
-            ``effect``: the mean difference of a search, second less first, with ``low`` and
-            ``high`` of its 95 % interval; ``spread``: the standard deviation of that difference
-            (of both arms together for A/B); ``needed`` searches in all arms for a power of 80 %
-            at 5 %, null without an effect; ``times_fewer`` than the best A/B test; ``better``.
+        tests: the columns of `TESTS`.
         seed: of the simulation.
     """
 
@@ -199,7 +227,7 @@ class Sensitivity(Result):
         "sensitivity": "rankgate.online.charts.click_charts:sensitivities",
     }
     order: ClassVar[int] = 65
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"tests": TESTS}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"tests": TESTS}
 
     systems: tuple[str, str]
     user: str

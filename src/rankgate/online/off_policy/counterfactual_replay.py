@@ -9,6 +9,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import QUERY_ID
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -18,32 +20,58 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
 
-MEASURES = {
-    "measure": pl.String,
-    "logged": pl.Float64,
-    "candidate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "delta": pl.Float64,
-    "delta_low": pl.Float64,
-    "delta_high": pl.Float64,
-    "most": pl.Float64,
-    "most_high": pl.Float64,
-}
-RANKS_OF_LISTS = {"rank": pl.Int64, "examination": pl.Float64, "shown": pl.Float64}
-QUERIES = {
-    "query_id": pl.String,
-    "searches": pl.Int64,
-    "shown": pl.Float64,
-    "candidate": pl.Float64,
-    "logged": pl.Float64,
-    "delta": pl.Float64,
-}
+MEASURES = Columns(
+    "One row per measure; no rows where the log cannot answer.",
+    Column(
+        "measure", pl.String, "clicks of a search, chance of a click at rank ``first``, or ``dcg``"
+    ),
+    Column("logged", pl.Float64, "the value of the lists that were shown"),
+    Column(
+        "candidate",
+        pl.Float64,
+        "the value of the candidate, where what was never shown earns nothing",
+    ),
+    Column("low", pl.Float64, "the low end of the interval of candidate"),
+    Column("high", pl.Float64, "the high end of the interval of candidate"),
+    Column("delta", pl.Float64, "candidate − logged", "signed"),
+    Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
+    Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
+    Column(
+        "most",
+        pl.Float64,
+        "the candidate's value if what was never shown is as good as the query's best",
+    ),
+    Column("most_high", pl.Float64, "the high end of the interval of its difference"),
+)
+RANKS_OF_LISTS = Columns(
+    "One row per rank.",
+    Column("rank", pl.Int64, "the rank, from 1"),
+    Column("examination", pl.Float64, "how often the rank is looked at", ".2f"),
+    Column(
+        "shown",
+        pl.Float64,
+        "the share of the candidate's documents there that was ever shown for its query",
+        ".0%",
+    ),
+)
+QUERIES = Columns(
+    "One row per query.",
+    QUERY_ID,
+    Column("searches", pl.Int64, "searches of the log", unit="searches"),
+    Column(
+        "shown",
+        pl.Float64,
+        "the share of the candidate's documents that was ever shown for the query",
+        ".0%",
+    ),
+    Column("candidate", pl.Float64, "clicks of a search with the candidate's list"),
+    Column("logged", pl.Float64, "clicks of a search with the logged lists"),
+    Column("delta", pl.Float64, "candidate − logged", "signed"),
+)
 
 
 @dataclass(frozen=True)
@@ -57,16 +85,10 @@ class CounterfactualReplay(Result):
         searches: of the log, of queries that the candidate has.
         queries: that both have.
         support: the share of the candidate's top k that was ever shown for its query.
-        measures: ``measure`` (clicks of a search, chance of a click at rank ``first``, ``dcg``);
-            ``logged``: of the lists that were shown; ``candidate`` with ``low``, ``high``, where
-            what was never shown earns nothing; ``delta`` with ``delta_low``, ``delta_high``;
-            ``most``: the candidate's if what was never shown is as good as the query's best, and
-            ``most_high``, the upper end of its difference. Empty where the log cannot answer.
-        checks: ``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks), ``words``.
-        by_rank: ``rank``, ``examination``, and the share of the candidate's documents there that
-            was ever ``shown``.
-        by_query: ``query_id``, ``searches``, ``shown``, clicks of a search of the ``candidate`` and
-            ``logged``, ``delta``.
+        measures: the columns of `MEASURES`.
+        checks: the columns of `CHECKS`.
+        by_rank: the columns of `RANKS_OF_LISTS`.
+        by_query: the columns of `QUERIES`.
         examination_given: whether the examination of ranks was given, not estimated.
         level: of the intervals.
         resamples: of the bootstrap over sessions.
@@ -85,7 +107,7 @@ class CounterfactualReplay(Result):
         "replay": "rankgate.online.charts.click_charts:measures",
     }
     order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "measures": MEASURES,
         "checks": CHECKS,
         "by_rank": RANKS_OF_LISTS,

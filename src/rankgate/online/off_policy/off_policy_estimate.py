@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import (
     Chart,
     Document,
@@ -18,7 +19,6 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.value_types import Schema
 from rankgate.online.off_policy.estimators import ESTIMATORS
 from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
 
@@ -26,19 +26,35 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
 
 
-ESTIMATES = {
-    "estimator": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "error": pl.Float64,
-    "delta": pl.Float64,
-    "delta_low": pl.Float64,
-    "delta_high": pl.Float64,
-    "assumption": pl.String,
-    "p_assumption": pl.Float64,
-    "holds": pl.Boolean,
-}
+ESTIMATES = Columns(
+    "One row per estimator; values are null where the log cannot answer.",
+    Column("estimator", pl.String, "the name of the estimator"),
+    Column("value", pl.Float64, "the estimated mean reward"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its interval; null of ``dm`` where its model is too much the "
+        "mean of all actions",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of its interval; null of ``dm`` where its model is too much "
+        "the mean of all actions",
+    ),
+    Column("error", pl.Float64, "its standard error"),
+    Column("delta", pl.Float64, "its difference to the logged reward", "signed"),
+    Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
+    Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
+    Column("assumption", pl.String, "what the estimator assumes"),
+    Column(
+        "p_assumption",
+        pl.Float64,
+        "the p-value of the test against an estimator that assumes less",
+        "p",
+    ),
+    Column("holds", pl.Boolean, "true if the assumption holds, as far as the test shows"),
+)
 
 
 @dataclass(frozen=True)
@@ -53,12 +69,8 @@ class OffPolicyEstimate(Result):
             ``logged_high``.
         estimator: the reported one: the smallest error among those that suppose nothing,
             or what a call named; None where the log cannot answer, or contradicts what it supposes.
-        estimates: ``estimator``, ``value``, ``low``, ``high``, standard ``error``; ``delta`` to
-            the logged reward with ``delta_low``, ``delta_high``; its ``assumption``,
-            ``p_assumption`` of the test against an estimator that supposes less, and whether it
-            ``holds``, as far as the test shows. Values are null where the log cannot answer; ends
-            of ``dm`` also where its model is too much the mean of all actions.
-        checks: ``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks), ``words``.
+        estimates: the columns of `ESTIMATES`.
+        checks: the columns of `CHECKS`.
         ess: the effective number of decisions.
         mean_weight: of P(target) / P(logged).
         max_weight: the largest.
@@ -77,7 +89,7 @@ class OffPolicyEstimate(Result):
         "off-policy": "rankgate.online.charts.click_charts:estimates",
     }
     order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "estimates": ESTIMATES,
         "checks": CHECKS,
     }

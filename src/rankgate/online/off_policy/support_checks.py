@@ -6,15 +6,17 @@ from typing import Any
 
 import polars as pl
 
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Grid
 
-CHECKS = {
-    "check": pl.String,
-    "value": pl.Float64,
-    "limit": pl.Float64,
-    "outcome": pl.String,
-    "words": pl.String,
-}
+CHECKS = Columns(
+    "One row per check of the log.",
+    Column("check", pl.String, "the check"),
+    Column("value", pl.Float64, "its value"),
+    Column("limit", pl.Float64, "the value from which it warns or blocks"),
+    Column("outcome", pl.String, "ok, warns or blocks"),
+    Column("words", pl.String, "the outcome in words"),
+)
 
 
 def check_row(check: str, value: float, limit: float, outcome: str, message: str) -> dict[str, Any]:

@@ -14,19 +14,36 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
 
-QUERIES = {
-    "query": pl.String,
-    "users": pl.Int64,
-    "clicks": pl.Int64,
-    "documents": pl.Int64,
-    "entropy": pl.Float64,
-    "corrected": pl.Float64,
-    "distance": pl.Float64,
-}
+QUERIES = Columns(
+    "One row per query, the most diverse first.",
+    Column("query", pl.String, "the words of the query"),
+    Column("users", pl.Int64, "users that clicked", unit="users"),
+    Column("clicks", pl.Int64, "clicks; a document counts once a user", unit="clicks"),
+    Column("documents", pl.Int64, "documents that were clicked", unit="documents"),
+    Column(
+        "entropy",
+        pl.Float64,
+        "−Σ p log2 p, where p is the mean over users of the share of their clicks on a document",
+        unit="bits",
+    ),
+    Column(
+        "corrected",
+        pl.Float64,
+        "entropy plus (documents − 1) / (2 users ln 2), as few users see too little "
+        "of it (Miller and Madow 1955)",
+        unit="bits",
+    ),
+    Column(
+        "distance",
+        pl.Float64,
+        "the probability that a click of one user and a click of another are on "
+        "different documents",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -34,12 +51,7 @@ class IntentDiversity(Result):
     """Diversity of the intents of queries, from clicks of different users.
 
     Attributes:
-        queries: ``query``, ``users`` that clicked, ``clicks`` (a document counts once a user),
-            ``documents`` that were clicked; ``entropy``: -sum p log2 p, where p is the mean over
-            users of the share of their clicks on a document; ``corrected``: the same plus
-            (documents - 1) / (2 users ln 2), as few users see too little of it (Miller and Madow
-            1955); ``distance``: the probability that a click of one user and a click of another are
-            on different documents. The most diverse come first.
+        queries: the columns of `QUERIES`.
         min_users: how many users must have clicked.
         seen: queries with clicks of a known user.
         entropy, distance: means over queries, each with the same weight; None without queries.
@@ -52,7 +64,7 @@ class IntentDiversity(Result):
     document_from: ClassVar[str] = "rankgate.online.users.user_documents:intents"
     charts: ClassVar[Mapping[str, str]] = {"intents": "rankgate.online.charts.log_charts:intents"}
     order: ClassVar[int] = 65
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"queries": QUERIES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": QUERIES}
 
     queries: pl.DataFrame
     min_users: int

@@ -18,7 +18,8 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
@@ -30,34 +31,52 @@ if TYPE_CHECKING:
     from rankgate.data.input_types import Frame, Source
 
 
-LIFTS = {
-    "kpi": pl.String,
-    "variant": pl.String,
-    "group": pl.String,
-    "users": pl.Int64,
-    "users_control": pl.Int64,
-    "control": pl.Float64,
-    "value": pl.Float64,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "lift": pl.Float64,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-}
-INTERACTIONS = {
-    "kpi": pl.String,
-    "variant": pl.String,
-    "groups": pl.Int64,
-    "statistic": pl.Float64,
-    "p_value": pl.Float64,
-}
-LISTS = {
-    "variant": pl.String,
-    "queries": pl.Int64,
-    "between_users": pl.Float64,
-    "from_control": pl.Float64,
-}
+LIFTS = Columns(
+    "One row per KPI, variant and group of users, all users first.",
+    KPI,
+    VARIANT,
+    Column("group", pl.String, "the group of users; ``all`` first"),
+    Column("users", pl.Int64, "users of the variant", unit="users"),
+    Column("users_control", pl.Int64, "users of the control", unit="users"),
+    Column("control", pl.Float64, "the rate of the control"),
+    Column("value", pl.Float64, "the value of the variant"),
+    Column("delta", pl.Float64, "value − control", "signed"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its 95 % interval (users are units, delta method)",
+        "signed",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of its 95 % interval (users are units, delta method)",
+        "signed",
+    ),
+    Column("lift", pl.Float64, "delta / control", "relative"),
+    P_RAW,
+    Column(
+        "p_value",
+        pl.Float64,
+        "the p-value by Benjamini and Hochberg over the groups of a KPI and variant",
+        "p",
+    ),
+)
+INTERACTIONS = Columns(
+    "One row per KPI and variant: Cochran's Q, whether groups differ in their delta.",
+    KPI,
+    VARIANT,
+    Column("groups", pl.Int64, "how many groups there are"),
+    Column("statistic", pl.Float64, "Cochran's Q", ".2f"),
+    P_VALUE,
+)
+LISTS = Columns(
+    "One row per variant.",
+    VARIANT,
+    Column("queries", pl.Int64, "queries with lists of two users"),
+    Column("between_users", pl.Float64, "the mean share of two users' first documents that differ"),
+    Column("from_control", pl.Float64, "the same of a user of the variant and one of the control"),
+)
 ALL = "all"
 """The group of all users."""
 
@@ -70,15 +89,9 @@ class PersonalizationImpact(Result):
         control: the variant without personal lists.
         depth: ranks of lists that are compared.
         grouped_by: where groups come from: a file, or activity in the log.
-        lifts: ``kpi``, ``variant``, ``group`` (``all`` first), ``users`` and ``users_control``,
-            the rate of ``control`` and the ``value`` of the variant, ``delta``, its 95 % interval
-            ``low`` and ``high`` (users are units, delta method), ``lift`` = delta / control,
-            ``p_raw``, ``p_value`` (Benjamini and Hochberg over the groups of a KPI and variant).
-        interactions: ``kpi``, ``variant``, ``groups``, ``statistic`` and ``p_value`` of Cochran's
-            Q: whether groups differ in their delta.
-        lists: ``variant``, ``queries`` with lists of two users, ``between_users``: the mean share
-            of two users' first documents that differ, ``from_control``: the same of a user of the
-            variant and one of the control.
+        lifts: the columns of `LIFTS`.
+        interactions: the columns of `INTERACTIONS`.
+        lists: the columns of `LISTS`.
         faults: codes of what the log doctor found that spoils variants.
     """
 
@@ -89,7 +102,7 @@ class PersonalizationImpact(Result):
         "personalization": "rankgate.online.charts.log_charts:personalization"
     }
     order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "lifts": LIFTS,
         "interactions": INTERACTIONS,
         "lists": LISTS,

@@ -17,7 +17,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import KPI, METRIC, P_VALUE
 from rankgate.data import read_qrels
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -35,49 +36,54 @@ if TYPE_CHECKING:
     from rankgate.online.log_database import Database
 
 
-WEEKS = {
-    "week": pl.String,
-    "kpi": pl.String,
-    "users": pl.Int64,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-COHORTS = {
-    "cohort": pl.String,
-    "age": pl.Int64,
-    "users": pl.Int64,
-    "active": pl.Int64,
-    "retention": pl.Float64,
-}
-AGES = {
-    "variant": pl.String,
-    "kpi": pl.String,
-    "age": pl.Int64,
-    "users": pl.Int64,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-TRENDS = {
-    "variant": pl.String,
-    "kpi": pl.String,
-    "weeks": pl.Int64,
-    "slope": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-}
-CORRELATIONS = {
-    "per": pl.String,
-    "metric": pl.String,
-    "kpi": pl.String,
-    "n": pl.Int64,
-    "spearman": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-}
+WEEKS = Columns(
+    "One row per week and KPI.",
+    Column("week", pl.String, "the Monday of the week, in the log's time zone"),
+    KPI,
+    Column("users", pl.Int64, "users of the week", unit="users"),
+    Column("value", pl.Float64, "the value of the KPI"),
+    Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)"),
+    Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)"),
+)
+COHORTS = Columns(
+    "One row per cohort and age; weeks after the end of the log, and its last one, are left out.",
+    Column("cohort", pl.String, "the week of a user's first event"),
+    Column("age", pl.Int64, "weeks since then", unit="weeks"),
+    Column("users", pl.Int64, "users of the cohort", unit="users"),
+    Column("active", pl.Int64, "users of the cohort with an event in the week", unit="users"),
+    Column("retention", pl.Float64, "active / users", ".0%"),
+)
+AGES = Columns(
+    "One row per variant, KPI and age: novelty wears off where values fall with age.",
+    Column("variant", pl.String, "the variant; empty is all; ``b - a`` is the difference of two"),
+    KPI,
+    Column("age", pl.Int64, "weeks since the user's first event in the variant", unit="weeks"),
+    Column("users", pl.Int64, "users of this age", unit="users"),
+    Column("value", pl.Float64, "the value of the KPI"),
+    Column("low", pl.Float64, "the low end of its 95 % interval (users are units, delta method)"),
+    Column("high", pl.Float64, "the high end of its 95 % interval (users are units, delta method)"),
+)
+TRENDS = Columns(
+    "One row per variant and KPI: the weighted line through the values by age.",
+    Column("variant", pl.String, "the variant; empty is all; ``b - a`` is the difference of two"),
+    KPI,
+    Column("weeks", pl.Int64, "weeks that the line goes through"),
+    Column("slope", pl.Float64, "the change of the value in a week", "signed"),
+    Column("low", pl.Float64, "the low end of its interval", "signed"),
+    Column("high", pl.Float64, "the high end of its interval", "signed"),
+    P_VALUE,
+)
+CORRELATIONS = Columns(
+    "One row per metric and KPI: ranking metrics of the lists that were shown, and KPIs.",
+    Column("per", pl.String, "what is paired: query or day"),
+    METRIC,
+    KPI,
+    Column("n", pl.Int64, "how many pairs there are"),
+    Column("spearman", pl.Float64, "Spearman's correlation", ".2f"),
+    Column("low", pl.Float64, "the low end of its interval", ".2f"),
+    Column("high", pl.Float64, "the high end of its interval", ".2f"),
+    P_VALUE,
+)
 DIFFERENCE_SIGN = " - "
 """The text between the names of two variants in rows of ages and trends of a difference."""
 
@@ -87,18 +93,11 @@ class Satisfaction(Result):
     """KPIs of users over weeks.
 
     Attributes:
-        weeks: ``week`` (its Monday, in the log's time zone), ``kpi``, ``users``, ``value`` with
-            its 95 % interval ``low`` and ``high`` (users are units, delta method).
-        cohorts: ``cohort`` (the week of a user's first event), ``age`` in weeks, ``users`` of the
-            cohort, ``active``, ``retention`` = active / users; weeks after the end of the log, and
-            its last one, are left out.
-        ages: ``variant`` (empty is all; ``b - a`` is the difference of two), ``kpi``, ``age``:
-            weeks since the user's first event, in the variant; ``users``, ``value``, ``low``,
-            ``high``: novelty wears off where values fall with age.
-        trends: ``variant``, ``kpi``, ``weeks``, ``slope`` a week, ``low``, ``high``, ``p_value``:
-            the weighted line through ``ages``.
-        correlations: ``per`` (query or day), ``metric``, ``kpi``, ``n``, ``spearman`` with its
-            interval and p-value: ranking metrics of the lists that were shown and KPIs.
+        weeks: the columns of `WEEKS`.
+        cohorts: the columns of `COHORTS`.
+        ages: the columns of `AGES`.
+        trends: the columns of `TRENDS`.
+        correlations: the columns of `CORRELATIONS`.
         faults: codes of what the log doctor found that spoils users or times.
     """
 
@@ -111,7 +110,7 @@ class Satisfaction(Result):
         "retention": "rankgate.online.charts.log_charts:retention",
     }
     order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "weeks": WEEKS,
         "cohorts": COHORTS,
         "ages": AGES,
