@@ -172,7 +172,7 @@ def write_guide(files_of_walks: Mapping[str, Sequence[str]]) -> None:
         ]
         blocks.append("\n".join([f"**{title}** ({len(files)} files)", "", *lines, ""]))
     before, _, following = _parts_of_guide()
-    GUIDE.write_text(before + "\n".join(blocks) + following.removeprefix("\n"), encoding="utf-8")
+    GUIDE.write_text(before + "\n".join(blocks) + following, encoding="utf-8")
 
 
 def _split(file: str) -> tuple[str, str]:
