@@ -65,7 +65,8 @@ def tau_of_rows(first: Floats, second: Floats) -> Floats:
         first_pairs += np.abs(first_order).sum(axis=1)
         second_pairs += np.abs(second_order).sum(axis=1)
     norm = np.sqrt(first_pairs * second_pairs)
-    return np.divide(order_balance, norm, out=np.full(rows, np.nan), where=norm > 0)
+    with np.errstate(invalid="ignore"):  # 0 / 0 where a row ties everything
+        return np.asarray(order_balance / norm, np.float64)
 
 
 def _counts_above(estimate: Floats, reference: Floats) -> tuple[Counts, Counts, Counts]:

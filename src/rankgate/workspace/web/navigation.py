@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
-from rankgate.workspace.web.start_routes import ENGINE_ROUTES
+from rankgate.engines.configuration import ENGINES
 
 if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import Identity, Route
@@ -51,7 +51,11 @@ SECTIONS = (
             MenuPage(
                 "engines",
                 "Engines",
-                tuple(route.name for route in ENGINE_ROUTES if route.name != "engines"),
+                (
+                    "engine-try",
+                    "engine-delete",
+                    *(f"engine-save-{kind.name}" for kind in ENGINES.all_objects),
+                ),
             ),
             MenuPage("material", "Files", ("material-add", "batch-add")),
             MenuPage("export", "Export", ("export-file", "table-file", "contents")),

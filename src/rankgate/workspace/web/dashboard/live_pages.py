@@ -159,7 +159,7 @@ def _read_answer(request: WebRequest, name: str, parameters: str | None, text: s
             definition = project_engines.get_engine(connection, request.project.id, name)
         configuration = configure_engine(request, definition)
         if parameters:  # limits of the server are checked with them, too
-            values = configuration.having(parameters.split()).engine.parameters
+            values = configuration.with_parameters(parameters.split()).engine.parameters
             settings = {**definition.settings, "parameters": values}
             configuration = configure_engine(request, replace(definition, settings=settings))
     except RankgateError as error:
