@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -201,11 +202,13 @@ def _growth_curve(units: Units, measure: Measure, halves: Units | None) -> _Curv
     rows = units.rows[measure.name]
     if rows.is_empty():
         return None
+    units_of_measure = replace(units, rows={measure.name: rows})
     first = rows["day"].min()
     last = rows["day"].max()
     day = first
     while day <= last:  # type: ignore[operator]
-        n, value, deviation = _unit_deviation(units.until(day), measure)  # type: ignore[arg-type]
+        known_units = units_of_measure.until(day)  # type: ignore[arg-type]
+        n, value, deviation = _unit_deviation(known_units, measure)
         counts.append(n)
         deviations.append(deviation)
         day += timedelta(days=1)  # type: ignore[operator]
