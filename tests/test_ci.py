@@ -4,6 +4,7 @@ import importlib
 import re
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -83,12 +84,23 @@ def test_tests_that_were_skipped_need_the_first_run(steps, capsys):
     assert steps.skipped()
 
 
-def test_the_workflow_has_every_step(steps):
+def test_the_workflow_has_every_step_once_and_each_job_its_clone(steps):
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
-    commands = [workflow_step.get("run", "") for workflow_step in workflow["jobs"]["all"]["steps"]]
-    assert [command.removeprefix("bash .ci/run ") for command in commands if command] == list(
-        steps.STEPS
-    )
+    begin = "bash .ci/run "
+    jobs = {
+        name: [
+            workflow_step["run"].removeprefix(begin)
+            for workflow_step in job["steps"]
+            if workflow_step.get("run", "").startswith(begin)
+        ]
+        for name, job in workflow["jobs"].items()
+    }
+    jobs.pop("versions")
+    assert {names.pop(0) for names in jobs.values()} == {"clone"}
+    order = [name for name in steps.STEPS if name != "clone"]
+    assert sorted(chain.from_iterable(jobs.values()), key=order.index) == order
+    assert all(names == sorted(names, key=order.index) for names in jobs.values())
+    assert {"readme", "skipped"} <= {*jobs["tests"]}, "the one runs what the other skipped"
 
 
 def summary(lines, covered, branches=0, covered_branches=0):
