@@ -60,11 +60,15 @@ def codes() -> dict[str, list[str]]:
             for code, message in _raised(node, texts):
                 if message not in messages_by_code[code]:
                     messages_by_code[code].append(message)
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "default_code":
+            if isinstance(node, ast.Assign) and _names_default_code(node.targets[0]):
                 messages_by_code.setdefault(ast.literal_eval(node.value), [])
-            elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "default_code":
+            elif isinstance(node, ast.AnnAssign) and _names_default_code(node.target):
                 messages_by_code.setdefault(ast.literal_eval(node.value) if node.value else "", [])
     return {code: messages for code, messages in messages_by_code.items() if code}
+
+
+def _names_default_code(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id == "default_code"
 
 
 def _assigned(tree: ast.AST) -> list[tuple[int, str, str]]:
