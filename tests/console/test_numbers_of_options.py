@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from functools import cache
 
 import click
 import pytest
@@ -35,13 +36,18 @@ def _verbs(command):
     return verbs + VALUES * module.__name__.startswith("rankgate.online.")
 
 
+@cache
+def _parameters(verb):
+    return inspect.signature(verb).parameters
+
+
 def _numbers():
     for path, command in _commands(program, None):
         for option in command.params:
             if not isinstance(option, click.Option) or option.multiple:
                 continue
             for verb in _verbs(command):
-                declared = inspect.signature(verb).parameters.get(option.name)
+                declared = _parameters(verb).get(option.name)
                 if declared is not None and NUMBER.match(str(declared.annotation)):
                     yield pytest.param(option, id=f"{' '.join(path)} {option.opts[-1]}")
                     break
