@@ -125,6 +125,10 @@ def test_workflows_say_what_the_action_takes(page):
     assert all(yaml.safe_load(block) for block in blocks)
 
 
+FETCHING = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*>")
+"""What `_Links` looks at: the rest of a page takes the parser ten times as long."""
+
+
 class _Links(HTMLParser):
     """What a page has a browser fetch: scripts, styles, pictures, fonts."""
 
@@ -158,7 +162,8 @@ def test_it_builds_without_a_warning_and_fetches_nothing(built):
     assert len(pages) > 200
     for page in pages:
         links = _Links()
-        links.feed(page.read_text())
+        for tag in FETCHING.findall(page.read_text()):
+            links.feed(f"{tag}</script>")  # after that of a script nothing would be a tag
         assert not [link for link in links.fetched if re.match(r"(https?:)?//", link)], page
         assert '<aside class="' not in page.read_text(), page  # each has an accessible name
     page_links = re.findall(r"\]\((.+?\.html)\)", (html / "llms.txt").read_text())
