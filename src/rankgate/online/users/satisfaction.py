@@ -148,6 +148,9 @@ _SHOWN_LISTS = (
 )
 
 
+_LEVELS = ("query", "day")
+
+
 def correlate_kpis(
     base: Database,
     kpis: Sequence[Kpi],
@@ -163,18 +166,19 @@ def correlate_kpis(
     if qrels is None:
         return pl.DataFrame(schema=CORRELATIONS)
     values = _metric_values(base, qrels, metrics)
+    kpi_tables = KpiTables(base, success, kpis, _LEVELS)
     rows = []
-    for level, column in (("query", "query"), ("day", "day")):
+    for level in _LEVELS:
         weighted = pl.col("value") * pl.col("searches")
-        mean = values.group_by("metric", column, maintain_order=True).agg(
+        mean = values.group_by("metric", level, maintain_order=True).agg(
             metric_value=in_row_order(weighted).sum() / pl.col("searches").sum()
         )
         for kpi in kpis:
-            figures = _kpi_values(base, kpi, column, success)
+            figures = _kpi_values(kpi_tables, kpi, level)
             if figures is None:
                 continue
             for (metric,), metric_values in mean.group_by("metric", maintain_order=True):
-                joined = metric_values.join(figures, on=column, maintain_order="left").drop_nulls()
+                joined = metric_values.join(figures, on=level, maintain_order="left").drop_nulls()
                 correlation = spearman(
                     joined["metric_value"].to_numpy(), joined["value"].to_numpy()
                 )
@@ -222,16 +226,13 @@ def _metric_values(base: Database, qrels: QrelsLike, metrics: Sequence[str]) -> 
     )
 
 
-def _kpi_values(
-    base: Database, kpi: Kpi, column: str, success: Sequence[str]
-) -> pl.DataFrame | None:
+def _kpi_values(kpi_tables: KpiTables, kpi: Kpi, column: str) -> pl.DataFrame | None:
     """The KPI by query or by day; None where its table has no such column."""
-    kpi_tables = KpiTables(base, success, [kpi], [column])
     rows = kpi_tables[kpi.table]
     if column not in rows.columns:
         return None
     sums = rows.group_by(rows[column]).aggregate(**kpi.columns(rows))
-    kpi_values = base.rows(str(search_tables.load_ibis().to_sql(sums, dialect="duckdb")))
+    kpi_values = kpi_tables.base.rows(str(search_tables.load_ibis().to_sql(sums, dialect="duckdb")))
     return kpi_values.filter(pl.col(f"{kpi.name}.n") > 0).select(column, value=f"{kpi.name}.value")
 
 
