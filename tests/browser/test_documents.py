@@ -17,6 +17,7 @@ from rankgate.store.people import sign_in, users
 from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from rankgate.workspace.web.pages.document_card import card_settings, parse_card
+from rankgate.workspace.web.texts import LANGUAGE, read_languages
 from support.chromium import PICTURES, VIEWS
 from support.serving import served
 
@@ -69,6 +70,10 @@ CASES = {
 }
 
 
+LANGUAGES = {"long": "de", "html": "en", "image": "hi", "chinese": "ja"}
+"""The languages of the pictures."""
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A server with a project for each case, and the cookie of a rater."""
@@ -100,8 +105,9 @@ def visit(chromium, axe, place):
     """Opens the rating page of a case as the rater."""
     address, secret = place
 
-    def opened(name, *, width=1280, height=800, dark=False):
+    def opened(name, *, width=1280, height=800, dark=False, language="en"):
         chromium.send("Network.clearBrowserCookies")
+        chromium.send("Network.setCookie", name=LANGUAGE, value=language, url=address)
         chromium.send("Network.setCookie", name="rankgate_session", value=secret, url=address)
         chromium.open(f"{address}/projects/{name}/rate", width=width, dark=dark)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
@@ -159,11 +165,28 @@ def test_words_of_chinese_are_marked(chromium, visit):
     assert {"东京", "大学", "东京大学"} == set(marks)
 
 
+@pytest.mark.parametrize("language", list(read_languages()))
+def test_the_page_fits_in_every_language(chromium, visit, language):
+    visit("chinese", width=390, height=844, language=language)
+    assert chromium.ask("document.documentElement.lang") == language
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert chromium.ask(wider) == 0
+    assert is_in_view(chromium, ".grades button")
+    chromium.advance(300)
+    chromium.press("?")
+    chromium.until("document.getElementById('help').open")
+    title = read_languages()[language]("help.title")
+    assert chromium.ask("document.getElementById('help-title').innerText") == title
+    if PICTURES:
+        result = chromium.send("Page.captureScreenshot")
+        (Path(PICTURES) / f"help-{language}.png").write_bytes(base64.b64decode(result["data"]))
+
+
 @pytest.mark.skipif(not PICTURES, reason="pictures are for people to look at")
 @pytest.mark.parametrize("name", list(CASES))
 def test_pictures(chromium, visit, name):
     for label, width, dark in VIEWS:
-        visit(name, width=width, height=800, dark=dark)
+        visit(name, width=width, height=800, dark=dark, language=LANGUAGES[name])
         if name == "long":
             chromium.ask("window.scrollTo(0, 1500)")
         if name == "image" and width > 600:

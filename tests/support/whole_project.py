@@ -271,6 +271,7 @@ class Buttons:
         self.press("model-rule", f"{PATH}/models/rule", **MODEL)
 
     def account(self):
+        self.press("language", "/language", language="en", next="/account")
         self.press("token-issue", "/account/tokens", name="ci", project="whole", read=1)
         self.press("token-issue", "/account/tokens", name="old", days=1)
         tokens = self.root.get("/account.json").json()["tokens"]

@@ -7,6 +7,7 @@ from rankgate.workspace.web.pages import (
     password_reset_pages,
     second_factor_pages,
 )
+from rankgate.workspace.web.texts import read_languages
 from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, Route
 
 _NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
@@ -31,6 +32,25 @@ _CODE = Field(
 )
 
 _SIGN_IN_ROUTES = (
+    Route(
+        "language",
+        "POST",
+        "/language",
+        ANYONE,
+        account_pages.choose_language,
+        "Choose the language",
+        (
+            Field(
+                "language",
+                "Language of the pages of raters",
+                "choice",
+                required=True,
+                choices=tuple((texts.code, texts.language) for texts in read_languages().values()),
+            ),
+            _NEXT,
+        ),
+        scope=None,
+    ),
     Route(
         "sign-in-page",
         "GET",

@@ -32,6 +32,7 @@ from rankgate.workspace.web.replies import (
     not_found,
 )
 from rankgate.workspace.web.security import add_security_headers
+from rankgate.workspace.web.texts import LANGUAGE, TRANSLATED, choose_texts, read_languages
 from rankgate.workspace.web.web_request import (
     ANYONE,
     Identity,
@@ -266,7 +267,8 @@ class Endpoint:
             return Response(status_code=303, headers={"location": quote(location, safe="/?&=%#+:")})
         data = dict(reply.data)
         if reply.fragment and request.headers.get("x-fragment"):
-            values = self._values(request, identity) | dict(reply.data) | dict(reply.extra)
+            values = self._values(request, identity) | self._texts(request, reply.fragment)
+            values |= dict(reply.data) | dict(reply.extra)
             data["html"] = render_template(reply.fragment, **values)
         return Response(to_json(data), media_type="application/json")
 
@@ -286,7 +288,21 @@ class Endpoint:
         values = self._values(request, identity, reply.extra.get("record_group", ""))
         if identity.session is None and not values["csrf"]:  # a form before anybody is signed in
             values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
+        values |= self._texts(request, reply.template)
         return render_template(reply.template, **values, **reply.data, **reply.extra)
+
+    def _texts(self, request: Request, template: str) -> dict[str, Any]:
+        """The texts of a template in the language of the reader, and the others to choose."""
+        if template not in TRANSLATED:
+            return {}
+        chosen = request.cookies.get(LANGUAGE)
+        path = request.url.path.removeprefix(self.config.base)
+        query = request.url.query
+        return {
+            "t": choose_texts(chosen, request.headers.get("accept-language", "")),
+            "languages": list(read_languages().values()),
+            "here_path": f"{path}?{query}" if query else path,
+        }
 
     def _values(
         self, request: Request, identity: Identity, record_group: str = ""
@@ -298,6 +314,7 @@ class Endpoint:
             "routes": self.routes,
             "title": self.route.title,
             "here": request.url.path,
+            "languages": (),
             "search": _query_string(request),
             "who": identity,
             "menu": make_menu(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rankgate.core.errors import require
 from rankgate.core.present.pages.page import PICTURES
 from rankgate.core.present.pages.page_parts import SCRIPT, STYLE
+from rankgate.workspace.web.texts import ENGLISH, read_languages
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -113,7 +114,11 @@ def _environment() -> Environment:
         "share": _format_share,
         "figure": _format_figure,
     }
-    environment.globals |= {"asset": asset_path, "command": command_text}
+    environment.globals |= {
+        "asset": asset_path,
+        "command": command_text,
+        "t": read_languages()[ENGLISH],
+    }
     return environment
 
 

@@ -38,6 +38,7 @@ from rankgate.workspace.web.replies import (
     RequestRefused,
     not_found,
 )
+from rankgate.workspace.web.texts import LANGUAGE
 from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
@@ -87,6 +88,14 @@ def mails_links(config: ServerConfig) -> bool:
     except UsageError:
         return False
     return True
+
+
+def choose_language(request: WebRequest) -> ActionReply:
+    """Show the pages of raters in a language, in this browser."""
+    language = request.values["language"]
+    return ActionReply(
+        own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language}
+    )
 
 
 def sign_in_with_password(request: WebRequest) -> ActionReply:

@@ -14,6 +14,9 @@
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
   };
   const say = (message, kind = "") => { stateLine.textContent = message; stateLine.className = kind; };
+  const texts = JSON.parse(page.dataset.texts);
+  const text = (key, values = {}) =>
+    texts[key].replace(/\{(\w+)\}/g, (all, name) => String(values[name] ?? all));
   const form = () => document.getElementById("rating");
 
   const begin = () => { shown = performance.now(); seen = 0; began = document.hidden ? 0 : shown; };
@@ -82,20 +85,18 @@
   };
   const refused = async (answer, queued) => {
     if (answer.status === 401 || answer.status === 403) {
-      say(`You are signed out. ${queue().length} of your ratings wait in this browser; `
-        + "sign in again and come back to this page.", "fail");
+      say(text("signed_out", {count: queue().length}), "fail");
       return true;
     }
     if (answer.status >= 500 || answer.status === 429 || answer.status === 408) { later(); return true; }
     drop(queued);
     const result = await answer.json().catch(() => ({}));
-    say(`Not saved: ${result.error ? result.error.message : answer.status}`, "fail");
+    say(text("not_saved", {problem: result.error ? result.error.message : answer.status}), "fail");
     await refresh();
     return false;
   };
   const later = () => {
-    say(`No connection. ${queue().length} of your ratings wait in this browser and are sent `
-      + "when it is back; you can close this page.", "warning");
+    say(text("offline", {count: queue().length}), "warning");
     setTimeout(flush, wait * 1000);
     wait = Math.min(15, wait * 2);
   };
@@ -126,7 +127,7 @@
     else if (button.name === "choice") give({choice: button.value});
     else if (button.name === "cannot") {
       const reason = value("why").trim() || value("reason");
-      if (!reason) { say("Choose a reason, or write one.", "warning"); return; }
+      if (!reason) { say(text("choose_reason"), "warning"); return; }
       give({reason});
     }
   });
@@ -150,6 +151,7 @@
     b: () => document.getElementById("back")?.click(),
     l: () => document.getElementById("later")?.click(),
     c: () => open("cannot", "input"),
+    z: () => box.querySelector(".zoom > summary")?.click(),
     m: () => open("commenting", "textarea"),
     o: () => document.getElementById("open")?.click(),
     g: () => { const guide = document.getElementById("guide"); guide.open = !guide.open; },

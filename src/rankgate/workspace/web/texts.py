@@ -1,0 +1,115 @@
+"""Texts of the pages of raters, in the languages of the files beside.
+
+A file of ``languages`` has the name of its language, the direction of its script, and a text for
+each key of ``en.json``; a new file is a new language. Other pages are in English.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from rankgate.core.frozen import dataclass
+
+LANGUAGE = "rankgate_language"
+"""The cookie with the language that somebody chose."""
+
+ENGLISH = "en"
+
+TRANSLATED = frozenset(
+    {
+        "_task.html",
+        "discussions.html",
+        "history.html",
+        "query.html",
+        "rate.html",
+        "sign_in.html",
+        "sign_in_code.html",
+    }
+)
+"""The templates whose texts are in the files."""
+
+_FOLDER = Path(__file__).with_name("languages")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a language.
+
+    Attributes:
+        code: of the language, as in HTML.
+        language: its own name.
+        direction: ``ltr`` or ``rtl``.
+        texts: by key, with values in braces.
+    """
+
+    code: str
+    language: str
+    direction: str
+    texts: Mapping[str, str]
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of a key with its values; in English where the language has none."""
+        text = self.texts.get(key) or read_languages()[ENGLISH].texts[key]
+        return text.format_map(values) if values else text
+
+    def menu_label(self, label: str) -> str:
+        """A label of the navigation; as it is, if it is on no page of raters."""
+        return self.texts.get(_MENU_KEYS.get(label, ""), label)
+
+    def script_texts(self) -> str:
+        """The texts of the script of the rating page, as JSON by the end of their keys."""
+        return json.dumps(
+            {
+                key.removeprefix("script."): text
+                for key, text in self.texts.items()
+                if key.startswith("script.")
+            },
+            ensure_ascii=False,
+        )
+
+
+_MENU_KEYS = {
+    "Rate": "menu.rate",
+    "Your ratings": "menu.history",
+    "Discussion": "menu.discussion",
+    "Comments": "menu.comments",
+}
+
+
+@cache
+def read_languages() -> Mapping[str, Texts]:
+    """The texts by the code of their language, English first."""
+    files = sorted(_FOLDER.glob("*.json"), key=lambda file: (file.stem != ENGLISH, file.stem))
+    return {file.stem: _read_file(file) for file in files}
+
+
+def _read_file(file: Path) -> Texts:
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return Texts(file.stem, content["language"], content["direction"], content["texts"])
+
+
+def choose_texts(chosen: str | None, accepted: str) -> Texts:
+    """The texts of the language that somebody chose, or that their browser prefers.
+
+    Args:
+        chosen: the code of the cookie.
+        accepted: the header ``Accept-Language``.
+
+    >>> choose_texts(None, "fr-CH, fr;q=0.9, en;q=0.8").code, choose_texts("de", "fr").code
+    ('fr', 'de')
+    """
+    languages = read_languages()
+    if chosen is not None and chosen in languages:
+        return languages[chosen]
+    preferences = []
+    for part in accepted.split(",")[:20]:
+        tag, _, weight = part.partition(";q=")
+        try:
+            preferences.append((-float(weight or 1), tag.strip().lower().partition("-")[0]))
+        except ValueError:
+            continue
+    codes = [code for _, code in sorted(preferences, key=lambda pair: pair[0])]
+    return next((languages[code] for code in codes if code in languages), languages[ENGLISH])
