@@ -83,6 +83,7 @@ PACKAGES = {
     ("chromium", "chromium-browser", "google-chrome"): ("chromium", "fonts-dejavu-core"),
     ("initdb", "pg_ctlcluster"): ("postgresql",),
     ("groonga",): ("groonga-bin",),
+    ("caddy",): ("caddy",),
     ("nginx",): ("nginx-light",),
     ("mvn",): ("maven", "default-jre-headless"),
 }

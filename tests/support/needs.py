@@ -83,6 +83,7 @@ NEEDS = {
         "axe-core", f"pip install --no-deps {AXE.replace('_', '-')}", _axe, fixtures=("axe",)
     ),
     "bash": Need("Bash", "apt-get install bash", _programs("bash"), fixtures=("chromium",)),
+    "caddy": Need("Caddy", "apt-get install caddy", _programs("caddy")),
     "chromium": Need(
         "Chromium",
         "apt-get install chromium fonts-dejavu-core",

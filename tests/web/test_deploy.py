@@ -1,4 +1,4 @@
-"""The files of deploy/: what a container, systemd and nginx are given."""
+"""The files of deploy/: what a container, systemd, nginx and Caddy are given."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import urllib3
 
+from rankgate.store.store import Store
 from rankgate.workspace.web.commands import serve_command
+from rankgate.workspace.web.server_config import ServerConfig
+from support.proxying import make_certificate, proxied, read_caddyfile
+from support.serving import Visitor, started
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -122,3 +127,73 @@ def test_nginx_takes_the_site(tmp_path):
         check=False,
     )
     assert process.returncode == 0, process.stderr
+
+
+HOST = "quality.example.org"
+
+
+@pytest.mark.caddy
+def test_caddy_takes_the_configuration():
+    process = subprocess.run(
+        ["caddy", "validate", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+
+
+@pytest.mark.openssl
+def test_raters_outside_of_the_office_come_by_tls(tmp_path):
+    site = read_caddyfile((DEPLOY / "Caddyfile").read_text(encoding="utf-8"))
+    default_port = served_by(["rankgate", "serve"])["port"]
+    assert site["upstream"] == f"127.0.0.1:{default_port}"
+    assert site["site"] == f"{{$RANKGATE_HOST:{HOST}}}"
+    assert site["largest"] >= ServerConfig.largest_upload
+    certificate, key = make_certificate(tmp_path, HOST)
+    store = tmp_path / "judging.db"
+    with (
+        started(store, "--behind-proxy", "--name", HOST) as (_, address, link),
+        proxied(address, site["hidden"], certificate, key) as port,
+    ):
+        http = urllib3.HTTPSConnectionPool(
+            "127.0.0.1",
+            port,
+            ca_certs=str(certificate),
+            server_hostname=HOST,
+            assert_hostname=HOST,
+            headers={"host": HOST},
+            retries=False,
+        )
+        assert http.request("GET", "/metrics").status == 404
+        other_host = http.request("GET", "/sign-in", headers={"host": "evil.example.org"})
+        assert other_host.status == 421
+        manager = TlsVisitor(http)
+        answer = manager.accept(link, "mia")
+        assert (answer.status, answer.headers["location"]) == (303, "/projects")
+        assert "SameSite=lax; Secure" in answer.headers["set-cookie"]
+        assert "max-age" in answer.headers["strict-transport-security"]
+        assert manager.post("/projects", name="shop").status == 200
+        invitation = manager.post("/projects/shop/invitations", role="rater").json()["token"]
+        assert invitation.startswith(f"https://{HOST}/invitations/")
+        rater = TlsVisitor(http)
+        assert rater.accept(invitation.removeprefix(f"https://{HOST}"), "ann").status == 303
+        assert rater.get("/projects/shop/rate").status == 200
+        forged = {"x-forwarded-for": "192.0.2.7", "host": HOST}
+        fields = {"csrf": rater.csrf("/account"), "name": "ann", "password": "wrong"}
+        rater.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=forged)
+    with Store.open(str(store)) as open_store, open_store.read() as connection:
+        addresses = connection.exec_driver_sql("SELECT address FROM sign_ins").scalars().all()
+    assert set(addresses) == {"127.0.0.1"}  # that of the proxy's client, not what it says
+
+
+class TlsVisitor(Visitor):
+    """A visitor who comes by a proxy, under the name of the site."""
+
+    def __init__(self, http):
+        super().__init__("")
+        self.http = http
+
+    def ask(self, method, path, *, headers=None, **how):
+        """One request to the site."""
+        return super().ask(method, path, headers={"host": HOST, **(headers or {})}, **how)
