@@ -18,7 +18,7 @@ def test_each_line_is_a_query_with_its_commas():
 
 
 def test_a_first_line_that_names_the_column_is_no_query():
-    assert parse_query_list("query\nshoes\nquery\n").table["text"].to_list() == ["shoes", "query"]
+    assert parse_query_list("query\nshoes\rquery\n").table["text"].to_list() == ["shoes", "query"]
 
 
 @pytest.mark.parametrize("separator", ["\t", ";", ","])
@@ -53,6 +53,7 @@ def test_a_table_from_a_spreadsheet_has_ids_weights_and_tags(separator):
         ("query\tweight\nshoes\t-1\n", "invalid-queries", 2),
         ("query\tweight\nshoes\t1\tmore\n", "invalid-queries", 2),
         ("query\tQuery\nshoes\tcoats\n", "invalid-queries", 1),
+        ("query\tx\nshoes\t" + "x" * 200_000, "invalid-queries", None),
     ],
 )
 def test_what_is_no_list_of_queries_names_its_line(text, code, line):

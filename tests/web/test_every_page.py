@@ -16,6 +16,7 @@ from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
 from rankgate.workspace.web.routes import ROUTES
+from rankgate.workspace.web.start_routes import START_ROUTES
 from support.crawling import crawl
 from support.model_server import model_server
 from support.serving import PASSWORD, Visitor, served
@@ -57,6 +58,9 @@ ELSEWHERE = {
     "alert-channel-test",
 }
 """Buttons that other tests press: they end the session, need a code, or a server that fails."""
+
+STEPS = {route.name for route in START_ROUTES if route.method == "POST"}
+"""Buttons by which a project starts: test_start.py presses them, and runs their jobs."""
 
 ADDRESSES = {"evaluate", "compare", "gate", "explain-value"}
 """Addresses for programs, which no page has a button for."""
@@ -119,7 +123,7 @@ def test_every_page_opens_after_every_button(whole):
     _, buttons, problems, visited = whole
     assert not problems, "\n".join(f"{status} {location}" for location, status in problems.items())
     posts = {route.name for route in ROUTES if route.method == "POST"}
-    assert buttons.pressed | ELSEWHERE | ADDRESSES == posts
+    assert buttons.pressed | ELSEWHERE | STEPS | ADDRESSES == posts
     assert visited | UNLINKED >= {
         page_route.name for page_route in ROUTES if page_route.method == "GET"
     }

@@ -23,7 +23,7 @@ LEFT_OUT = {"rate", "rate-many"}  # of a page with its own script
 
 def path_of(route):
     path = re.sub(r"\{\w+:int\}", "987654", route.path)
-    return path.replace("{project}", "shop").replace("{job}", "nightly")
+    return path.replace("{project}", "shop").replace("{job}", "nightly").replace("{engine}", "none")
 
 
 @pytest.mark.parametrize("route", FORMS, ids=lambda route: route.name)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from html import escape
 
 import pytest
 
 from rankgate.data.qrels import GRADED
+from rankgate.engines.configuration import ENGINES
 from rankgate.engines.project_engines import EngineAccess
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
@@ -144,3 +146,158 @@ def test_a_project_goes_from_queries_to_a_verdict_and_a_schedule(shop):
     assert (job["name"], job["kind"], job["enabled"]) == ("fts-week", "engine-snapshot", True)
     states = {name: step["state"] for name, step in steps_of(manager).items()}
     assert set(states.values()) == {"done"}
+
+
+def with_queries(visitor):
+    assert visitor.post(f"{SHOP}/queries", text="\n".join(QUERIES)).status == 200
+
+
+def with_engine(visitor, **changes):
+    engine = {"name": "fts", "database": "products.db", "table": "products", "id": "id"}
+    engine |= {"fields": {"title": "title"}} | changes
+    return visitor.post(f"{SHOP}/engines/kinds/sqlite", **engine)
+
+
+def error_of(answer):
+    return answer.status, answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sku\tprice\nA1\t10\n", "sku, price"),
+        ("red shoes\n{&quot;a&quot;: 1}".replace("&quot;", '"'), "line 2"),
+        ("id\tquery\n1\tshoes\n1\tcoats", "line 3"),
+    ],
+)
+def test_what_is_no_list_of_queries_is_said_beside_the_field(shop, text, words):
+    manager = signed_in(shop, "manager")
+    answer = manager.send(f"{SHOP}/queries", f"{SHOP}/queries", text=text)
+    page = answer.data.decode()
+    assert answer.status == 400
+    [beside] = re.findall(r'id="queries-add-text-problem">(.*?)</small>', page)
+    assert words in beside
+    assert escape(text.splitlines()[0]) in page  # what was typed is still there
+    assert manager.get(f"{SHOP}/queries.json").json()["total"] == 0
+
+
+def test_queries_come_from_files_and_logs_and_one_place_at_a_time(shop):
+    manager = signed_in(shop, "manager")
+    log = "\n".join(["user_query", *["rain"] * 5, *["boots"] * 2, "hat"]).encode()
+    page = f"{SHOP}/queries"
+    both = manager.send(page, page, text="rain", log=("log.csv", log))
+    assert both.status == 400
+    assert manager.send(page, page, log=("log.csv", log), count="3").status == 303
+    rows = manager.get(f"{SHOP}/queries.json").json()["queries"]
+    assert {row["text"] for row in rows} == {"rain", "boots", "hat"}
+    sheet = b"query_id,text\nx1,wool scarf\n"
+    assert manager.send(page, page, file=("queries.csv", sheet)).status == 303
+    assert manager.send(page, page, file=("queries.csv", sheet)).status == 303
+    assert manager.get(f"{SHOP}/queries.json").json()["total"] == 4
+    other_text = manager.post(page, text="id\tquery\nx1\tanother")
+    assert error_of(other_text) == (400, "invalid-queries")
+
+
+def test_an_engine_that_is_down_or_wrong_says_so_and_keeps_nothing(shop):
+    manager = signed_in(shop, "manager")
+    with_queries(manager)
+    page = f"{SHOP}/engines?kind=sqlite"
+    saving = f"{SHOP}/engines/kinds/sqlite"
+    wrong = {"name": "fts", "database": "products.db", "table": "nothing"}
+    answer = manager.send(saving, page, preview="1", **wrong).data.decode()
+    assert "no such table" in answer
+    neither = manager.send(saving, page, name="fts", database="products.db")
+    assert neither.status == 400
+    assert "give either table or sql" in neither.data.decode()
+    outside = manager.send(saving, page, name="fts", database="../../s.db", table="a")
+    assert 'id="engine-save-sqlite-database-problem"' in outside.data.decode()
+    for url in ("http://127.0.0.1:1/", "http://169.254.169.254/"):
+        settings = {"name": "h", "url": url, "params": {"q": "{{query}}"}, "hits": "a", "id": "b"}
+        answer = manager.post(f"{SHOP}/engines/kinds/http", **settings)
+        assert error_of(answer) == (400, "host-not-allowed")
+    assert manager.get(f"{SHOP}/engines.json").json()["engines"] == []
+    assert with_engine(manager, table="nothing").status == 200
+    failed = press(manager, "snapshot")
+    assert (failed["state"], failed["run"]["state"]) == ("next", "failed")
+    assert "rankgate snapshot" in failed["run"]["error"]
+
+
+def test_two_managers_start_a_step_once_and_lose_no_change_of_an_engine(shop):
+    first, second = signed_in(shop, "manager"), signed_in(shop, "other")
+    with_queries(first)
+    assert with_engine(first).status == 200
+    assert error_of(with_engine(second, table="other")) == (409, "name-taken")
+    assert with_engine(second).status == 200  # the same once more
+    answers = [
+        visitor.post(f"{SHOP}/steps/snapshot", engine="fts").json() for visitor in (first, second)
+    ]
+    assert [answer["started"] for answer in answers] == [True, False]
+    assert answers[0]["run"] == answers[1]["run"]
+    until(lambda: not steps_of(first)["snapshot"]["run"]["under_way"])
+    assert second.post(f"{SHOP}/steps/snapshot", engine="fts").json()["started"] is False
+    [run] = first.get(f"{SHOP}/contents.json").json()["runs"]
+    again = first.post(f"{SHOP}/steps/snapshot", engine="fts", seen=answers[0]["run"]).json()
+    assert again["started"] is True
+    cancelled = second.post(f"{SHOP}/schedule/runs/{again['run']}/cancel").json()
+    assert cancelled == {"cancelled": True}
+    assert second.post(f"{SHOP}/schedule/runs/{again['run']}/cancel").json()["cancelled"] is False
+    state = steps_of(first)["snapshot"]["run"]
+    assert (state["state"], state["error"]) == ("failed", "cancelled by other")
+    assert run
+
+
+def test_a_batch_without_documents_is_not_made(shop):
+    manager = signed_in(shop, "manager")
+    assert error_of(manager.post(f"{SHOP}/steps/batch", runs="none", batch="b")) == (
+        400,
+        "invalid-value",
+    )
+    run = b"q1 Q0 p1 1 1 monday\n"
+    assert (
+        manager.send(f"{SHOP}/material", f"{SHOP}/material", file=("monday.run", run)).status == 303
+    )
+    qrels = b"q1 0 p1 1\n"
+    assert (
+        manager.send(f"{SHOP}/material", f"{SHOP}/material", file=("gold.qrels", qrels)).status
+        == 303
+    )
+    [judgments] = judgments_of(manager)
+    failed = press(manager, "batch", judgments=judgments)
+    assert (failed["state"], failed["run"]["state"]) == ("next", "failed")
+    assert "pool is empty" in failed["run"]["error"]
+
+
+def judgments_of(visitor):
+    return [row["name"] for row in visitor.get(f"{SHOP}/judgments.json").json()["judgments"]]
+
+
+def test_a_schedule_is_a_time_of_names_of_the_project(shop):
+    manager = signed_in(shop, "manager")
+    with_engine(manager)
+    path = f"{SHOP}/schedule/engine"
+    for values in (
+        {"engine": "other", "every": "day"},
+        {"engine": "fts", "every": "day", "time": "25:00"},
+        {"engine": "fts", "every": "day", "judgments": "none"},
+        {"engine": "fts", "every": "day", "baseline": "none"},
+        {"engine": "fts", "every": "cron"},
+        {"engine": "fts", "every": "sometimes"},
+    ):
+        assert error_of(manager.post(path, **values)) == (400, "invalid-value"), values
+    wrong = {"engine": "fts", "every": "cron", "cron": "often"}
+    assert error_of(manager.post(path, **wrong)) == (400, "invalid-jobs")
+    made = manager.post(path, engine="fts", every="workday", time="07:05").json()
+    assert made == {"job": "fts-workday", "schedule": "5 7 * * mon-fri"}
+    assert manager.post(f"{SHOP}/engines/fts/delete").status == 200
+    assert manager.get(f"{SHOP}/engines.json").json()["engines"] == []
+
+
+@pytest.mark.parametrize("kind", ENGINES, ids=str)
+def test_every_kind_of_engine_has_a_form_with_all_its_settings(shop, kind):
+    manager = signed_in(shop, "manager")
+    page = manager.get(f"{SHOP}/engines?kind={kind}").data.decode()
+    [form] = re.findall(rf'<form [^>]*action="{SHOP}/engines/kinds/{kind}".*?</form>', page, re.DOTALL)
+    names = set(re.findall(r'name="([^"]+)"', form)) - {"csrf", "name", "query", "seen", "preview"}
+    assert names == set(ENGINES.find(kind).parameters)
+    answer = manager.post(f"{SHOP}/engines/kinds/{kind}", name="empty")
+    assert error_of(answer) in {(400, "invalid-value"), (400, "programs-not-allowed")}

@@ -18,6 +18,7 @@ from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
 from rankgate.judging.pooling.pool import order_facts, pool
@@ -102,6 +103,11 @@ def pool_command(
     with TerminalProgress(len(runs)):
         result = pool(runs, blind=blind, **values)
     if stored is not None and save_as is not None:
+        if result.table.is_empty():
+            problem = (
+                "the pool is empty: every document of these runs is judged, or they have none."
+            )
+            raise UsageError(f"{problem} No batch was made.", code="empty-pool")
         stored.add_batch(result.table, save_as, strategy)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
     if rest_to:

@@ -59,14 +59,18 @@ def parse_query_list(text: str) -> QueryList:
     Raises:
         InputError: no queries; a table without a column of texts; a line that does not fit.
     """
-    lines = [line.strip("\r") for line in text.lstrip("\ufeff").split("\n")]
+    plain_text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = plain_text.split("\n")
     first = next((index for index, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise InputError("there are no queries in it.", source=_SOURCE, code="no-queries")
     separator = _table_separator(lines[first:])
     if separator is None:
         return _read_texts(lines)
-    return _read_table(lines, first, separator)
+    try:
+        return _read_table(lines, first, separator)
+    except csv.Error as error:  # a cell of more than 128 KB
+        raise _error(f"it cannot be read as a table: {error}.") from None
 
 
 def _table_separator(lines: Sequence[str]) -> str | None:
@@ -80,7 +84,10 @@ def _table_separator(lines: Sequence[str]) -> str | None:
 
 
 def _cells(line: str, separator: str) -> list[str]:
-    return next(csv.reader([line], delimiter=separator), [])
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:  # a cell of more than 128 KB
+        return []
 
 
 def _column_name(cell: str) -> str:
@@ -231,10 +238,13 @@ def _read_searches(path: Path) -> Iterator[str]:
     """The text of each search, without blanks around it."""
     try:
         table = _read_log(path)
+        columns = {
+            name: table[name].cast(pl.String) for name in table.columns if _is_text_column(name)
+        }
     except (pl.exceptions.PolarsError, OSError, ValueError):
         problem = "it cannot be read as a table; send CSV, TSV, JSONL or Parquet."
         raise InputError(problem, source=path.name, code="invalid-log") from None
-    names = {_column_name(name): name for name in reversed(table.columns)}
+    names = {_column_name(name): name for name in reversed(list(columns))}
     column = next((names[alias] for alias in _ALIASES["text"] if alias in names), None)
     if column is None:
         raise InputError(
@@ -243,10 +253,14 @@ def _read_searches(path: Path) -> Iterator[str]:
             source=path.name,
             code="invalid-log",
         )
-    for text in table[column].cast(pl.String).drop_nulls():
+    for text in columns[column].drop_nulls():
         search = text.strip()
         if search and len(search) <= _LONGEST and any(sign.isalnum() for sign in search):
             yield search
+
+
+def _is_text_column(name: str) -> bool:
+    return _column_name(name) in _ALIASES["text"]
 
 
 def _read_log(path: Path) -> pl.DataFrame:
