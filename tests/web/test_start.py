@@ -296,8 +296,9 @@ def test_a_schedule_is_a_time_of_names_of_the_project(shop):
 def test_every_kind_of_engine_has_a_form_with_all_its_settings(shop, kind):
     manager = signed_in(shop, "manager")
     page = manager.get(f"{SHOP}/engines?kind={kind}").data.decode()
-    [form] = re.findall(rf'<form [^>]*action="{SHOP}/engines/kinds/{kind}".*?</form>', page, re.DOTALL)
+    action = f"{SHOP}/engines/kinds/{kind}"
+    [form] = re.findall(rf'<form [^>]*action="{action}".*?</form>', page, re.DOTALL)
     names = set(re.findall(r'name="([^"]+)"', form)) - {"csrf", "name", "query", "seen", "preview"}
     assert names == set(ENGINES.find(kind).parameters)
-    answer = manager.post(f"{SHOP}/engines/kinds/{kind}", name="empty")
+    answer = manager.post(action, name="empty")
     assert error_of(answer) in {(400, "invalid-value"), (400, "programs-not-allowed")}

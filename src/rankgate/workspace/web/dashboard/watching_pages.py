@@ -186,7 +186,7 @@ def schedule_page(request: WebRequest) -> PageReply:
         if not is_started_by_hand(job)
     ]
     runs = [_run_view(job_run, names[job_run.job], may=can_manage) for job_run in latest]
-    extra = {"may": can_manage, "given": {}, "options": {}}
+    extra = {"may": can_manage, "given": {}, "options": {"engine": []}}
     if can_manage and engines:
         judgment_names, run_names = list_judgment_names(request), list_run_names(request)
         extra["options"] = {

@@ -100,7 +100,8 @@ def engines_page(request: WebRequest) -> PageReply:
         engines = project_engines.list_engines(connection, request.project.id)
         runs = stored_runs.list_runs(connection, request.project.id)
     chosen = next((engine for engine in engines if engine.name == request.values["engine"]), None)
-    kind = chosen.kind if chosen else request.values["kind"]
+    wanted_kind = chosen.kind if chosen else request.values["kind"]
+    kind = wanted_kind if wanted_kind in ENGINES else None
     data: dict[str, Any] = {
         "project": request.project.name,
         "engines": [_engine_view(request, engine) for engine in engines],
@@ -110,7 +111,7 @@ def engines_page(request: WebRequest) -> PageReply:
         "runs": len(runs),
     }
     extra: dict[str, Any] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
-    if kind is not None and kind in ENGINES:
+    if kind is not None:
         extra |= _form_values(request, ENGINES.find(kind), chosen)
     return PageReply("engines.html", data, extra)
 
