@@ -12,31 +12,38 @@ from dataclasses import field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.data.table_rows import RowLocation, hash_pairs, refuse_duplicates, unique_range_starts
 
-if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
+QRELS_SCHEMA = Columns(
+    "One row per judgment.",
+    QUERY_ID,
+    DOC_ID,
+    Column(
+        "grade",
+        pl.Float64,
+        "the grade; a negative grade means that the document was in the pool and was not judged",
+        "grade",
+    ),
+)
 
-
-QRELS_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
-"""The columns of every set of judgments."""
-
-OPTIONAL = {
-    "subtopic": pl.String,
-    "subtopic_weight": pl.Float64,
-    "inclusion": pl.Float64,
-    "stratum": pl.String,
-}
-"""Optional columns: the subtopic of a query that a grade is about, and its weight among the
-subtopics of the query; the probability with which the document was sampled for judging, and its
-stratum."""
+OPTIONAL = Columns(
+    "Optional columns of judgments.",
+    Column("subtopic", pl.String, "the subtopic of the query that the grade is about"),
+    Column("subtopic_weight", pl.Float64, "the weight of the subtopic among those of the query"),
+    Column(
+        "inclusion", pl.Float64, "the probability with which the document was sampled for judging"
+    ),
+    Column("stratum", pl.String, "the stratum that it was sampled from"),
+)
 
 
 @dataclass(frozen=True)
@@ -258,18 +265,18 @@ def parse_scale(scale_text: str) -> Scale:
     return Scale(lowest, highest, tuple((grade, f"{grade:g}") for grade in grades))
 
 
-RATINGS_SCHEMA: Schema = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "rater": pl.String,
-    "grade": pl.Float64,
-    "reason": pl.String,
-    "at": pl.Datetime("us", "UTC"),
-    "seconds": pl.Float64,
-    "comment": pl.String,
-    "guideline": pl.String,
-}
-"""The columns of ratings; all but the first three may be null."""
+RATINGS_SCHEMA = Columns(
+    "One row per rating; a correction is a later row. All but the first three columns may be null.",
+    QUERY_ID,
+    DOC_ID,
+    Column("rater", pl.String, "the name of the rater"),
+    Column("grade", pl.Float64, "the grade; null where the rater gave none", "grade"),
+    Column("reason", pl.String, "the reason why the rater gave no grade"),
+    Column("at", pl.Datetime("us", "UTC"), "when it was given"),
+    Column("seconds", pl.Float64, "how long the rater took", unit="s"),
+    Column("comment", pl.String, "the rater's comment"),
+    Column("guideline", pl.String, "the guideline that it was given by"),
+)
 
 _REQUIRED = ("query_id", "doc_id", "rater")
 

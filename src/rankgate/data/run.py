@@ -16,6 +16,8 @@ import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.data.foreign_frames import one_document_column
 from rankgate.data.streams.source import read_ahead
 from rankgate.data.table_rows import (
@@ -104,8 +106,12 @@ def lengths_and_values(
 NUMBERED = "numbered-queries"
 """The code of the caution for a run without query ids, where queries are numbered."""
 
-RUN_SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
-"""The columns of every run."""
+RUN_SCHEMA = Columns(
+    "One row per document of a ranking.",
+    QUERY_ID,
+    DOC_ID,
+    Column("score", pl.Float64, "the score of the system"),
+)
 
 
 Duplicates = Literal["error", "first", "last", "each", "place"]

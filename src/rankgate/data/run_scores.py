@@ -19,12 +19,14 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import JsonObject, Schema
+    from rankgate.core.value_types import JsonObject
 
     Counted = NDArray[np.int64]
 
@@ -280,37 +282,41 @@ class RunScores(ByContent):
         }
 
 
-SCORES = {
-    "query_id": pl.String,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "why": pl.String,
-}
-"""Values of a system, long; null where undefined, with the kind of empty in ``why``."""
+SCORES = Columns(
+    "One row per query and metric.",
+    QUERY_ID,
+    METRIC,
+    Column("value", pl.Float64, "the value; null where undefined"),
+    Column("why", pl.String, "the kind of empty where it is undefined"),
+)
 
-LISTS = {
-    "query_id": pl.String,
-    "rank": pl.Int64,
-    "doc_id": pl.String,
-    "grade": pl.Float64,
-}
-"""The first documents of each list; grade is null for a document without one."""
+LISTS = Columns(
+    "One row per query and rank: the first documents of each list.",
+    QUERY_ID,
+    Column("rank", pl.Int64, "the rank, from 1"),
+    DOC_ID,
+    Column("grade", pl.Float64, "the grade; null for a document without one", "grade"),
+)
 
 GIVEN_VALUES = "given values"
 """The convention name of values from another tool, with unknown axes."""
 
-SERVED: Schema = {"query_id": pl.String, "doc_ids": pl.List(pl.String)}
-"""The first documents of the lists of users without judgments, the best first, then any tags."""
+SERVED = Columns(
+    "One row per user without judgments.",
+    QUERY_ID,
+    Column("doc_ids", pl.List(pl.String), "the first documents of the list, the best first"),
+    others="a tag of the user",
+)
 
-QUERIES = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "latency_ms": pl.Float64,
-    "retrieved": pl.Int64,
-    "judged": pl.Float64,
-}
-"""The data of each query of a system, then any tags: its state (ok, zero, failed, not_run),
-its latency, the number of results, and the share of judged documents among the first ones."""
+QUERIES = Columns(
+    "One row per query of a system.",
+    QUERY_ID,
+    Column("state", pl.String, "its state: ok, zero, failed or not_run"),
+    Column("latency_ms", pl.Float64, "its latency", unit="ms"),
+    Column("retrieved", pl.Int64, "the number of its results"),
+    Column("judged", pl.Float64, "the share of judged documents among the first ones"),
+    others="a tag of the query",
+)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import decode
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.present.columns import Columns
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
@@ -66,15 +67,10 @@ class Scorecard(Result):
         metrics: as they were written.
         qrels: the name of the judgments.
         convention: name, hash and axes.
-        figures: ``system``, ``metric``, ``about`` (accuracy or lists), ``value``, ``low``,
-            ``high``, ``users``, ``higher_is_better``.
-        differences: ``system``, ``metric``, ``delta`` from the first, ``low``, ``high``,
-            ``p_raw``, ``p_value`` (Holm over all), ``better``.
-        slices: the same figures and differences for parts of the users and items: ``slice``,
-            ``of`` (users or items), ``part``, ``size``, then as figures and differences
-            (``delta_low``, ``delta_high``; ``p_value`` by Benjamini and Hochberg over a slice).
-        gaps: ``slice``, ``part``, ``system``, ``metric``, ``gap`` (the mean of these users less
-            that of all others), ``low``, ``high``, ``p_raw``, ``p_value``, ``better``.
+        figures: the columns of `FIGURES`.
+        differences: the columns of `DIFFERENCES`.
+        slices: the columns of `SLICES`.
+        gaps: the columns of `GAPS`.
         dominated: systems, each with another one that is as good everywhere and better somewhere.
         users: those with judgments; only their lists were used.
         catalogue: items.
@@ -92,7 +88,7 @@ class Scorecard(Result):
         "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
         "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
     }
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "figures": FIGURES,
         "differences": DIFFERENCES,
         "slices": SLICES,

@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import HIGH, LOW, METRIC, P_RAW, SYSTEM
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.evaluation.lists.list_resamples import resample_users
 from rankgate.measurement.evaluation.tradeoff import dominators
@@ -31,27 +33,28 @@ if TYPE_CHECKING:
     from rankgate.recommenders.scorecard_slices import Segment
 
 
-FIGURES = {
-    "system": pl.String,
-    "metric": pl.String,
-    "about": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "users": pl.Int64,
-    "higher_is_better": pl.Boolean,
-}
-DIFFERENCES = {
-    "system": pl.String,
-    "metric": pl.String,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "better": pl.Boolean,
-}
-"""The columns of both tables; a difference is with the first system."""
+FIGURES = Columns(
+    "One row per system and metric.",
+    SYSTEM,
+    METRIC,
+    Column("about", pl.String, "what the metric is about: accuracy or lists"),
+    Column("value", pl.Float64, "its value"),
+    LOW,
+    HIGH,
+    Column("users", pl.Int64, "users that the value is over"),
+    Column("higher_is_better", pl.Boolean, "true if a higher value is better"),
+)
+DIFFERENCES = Columns(
+    "One row per system but the first and metric.",
+    SYSTEM,
+    METRIC,
+    Column("delta", pl.Float64, "its difference from the first system", "signed"),
+    Column("low", pl.Float64, "the low end of the interval of delta", "signed"),
+    Column("high", pl.Float64, "the high end of the interval of delta", "signed"),
+    P_RAW,
+    Column("p_value", pl.Float64, "the p-value by Holm's correction over all", "p"),
+    Column("better", pl.Boolean, "true if the system is better than the first"),
+)
 
 
 @dataclass(frozen=True)
@@ -179,33 +182,35 @@ def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     return make_frame(corrected_rows, DIFFERENCES)
 
 
-SLICES = {
-    "slice": pl.String,
-    "of": pl.String,
-    "part": pl.String,
-    "size": pl.Int64,
-    **FIGURES,
-    "delta": pl.Float64,
-    "delta_low": pl.Float64,
-    "delta_high": pl.Float64,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "better": pl.Boolean,
-}
-"""The columns of figures by part; a difference is with the first system, in the same part."""
-GAPS = {
-    "slice": pl.String,
-    "part": pl.String,
-    "system": pl.String,
-    "metric": pl.String,
-    "gap": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_raw": pl.Float64,
-    "p_value": pl.Float64,
-    "better": pl.Boolean,
-}
-"""The columns of gaps: the mean of some users less that of all others, for one system."""
+SLICES = Columns(
+    "One row per part of the users or items, system and metric; a difference is "
+    "with the first system, in the same part.",
+    Column("slice", pl.String, "the name of the slice"),
+    Column("of", pl.String, "what is divided: users or items"),
+    Column("part", pl.String, "the part"),
+    Column("size", pl.Int64, "users or items in it"),
+    FIGURES,
+    Column("delta", pl.Float64, "its difference from the first system", "signed"),
+    Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
+    Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
+    P_RAW,
+    Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
+    Column("better", pl.Boolean, "true if the system is better than the first"),
+)
+GAPS = Columns(
+    "One row per part of the users, system and metric: the mean of these users "
+    "less that of all others.",
+    Column("slice", pl.String, "the name of the slice"),
+    Column("part", pl.String, "the part"),
+    SYSTEM,
+    METRIC,
+    Column("gap", pl.Float64, "the mean of these users less that of all others", "signed"),
+    Column("low", pl.Float64, "the low end of the interval of gap", "signed"),
+    Column("high", pl.Float64, "the high end of the interval of gap", "signed"),
+    P_RAW,
+    Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
+    Column("better", pl.Boolean, "true if these users have better values than the others"),
+)
 
 
 @dataclass(frozen=True)

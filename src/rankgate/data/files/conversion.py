@@ -20,6 +20,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file, suffix_of
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
 from rankgate.data import read
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import PART_LABELS, STATES, FileContents, Loss, Note
@@ -114,12 +115,13 @@ def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple
     return tuple(loss for loss in losses if loss.what != STATES)
 
 
-_LOSSES: dict[str, Any] = {
-    "kind": pl.String,
-    "count": pl.Int64,
-    "what": pl.String,
-    "examples": pl.List(pl.String),
-}
+_LOSSES = Columns(
+    "One row per kind of loss: what the output could not hold.",
+    Column("kind", pl.String, "the kind of what was lost"),
+    Column("count", pl.Int64, "how many there are"),
+    Column("what", pl.String, "a description of what was lost"),
+    Column("examples", pl.List(pl.String), "the first ones"),
+)
 
 
 @dataclass(frozen=True)

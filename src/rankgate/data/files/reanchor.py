@@ -15,7 +15,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.data.files.conversion import convert
@@ -37,19 +38,50 @@ if TYPE_CHECKING:
     Documents = str | Path | pl.DataFrame | Mapping[str, str]
 
 
-DECISIONS = {
-    "query_id": pl.String,
-    "old_doc": pl.String,
-    "grade": pl.Float64,
-    "status": pl.String,
-    "new_doc": pl.String,
-    "new_grade": pl.Float64,
-    "share_of_old": pl.Float64,
-    "share_of_new": pl.Float64,
-    "reached": pl.Boolean,
-    "why": pl.String,
-}
-JUDGMENTS = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+DECISIONS = Columns(
+    "One row per judgment and new document that shares text with its document.",
+    QUERY_ID,
+    Column("old_doc", pl.String, "the id of the judged document"),
+    Column("grade", pl.Float64, "its grade", "grade"),
+    Column(
+        "status",
+        pl.String,
+        "what became of the judgment: valid, moved, split, merged, ambiguous or lost",
+    ),
+    Column(
+        "new_doc",
+        pl.String,
+        "the id of the new document; null where none shares text with the old one",
+    ),
+    Column(
+        "new_grade", pl.Float64, "the grade that the new document has now; null: unjudged", "grade"
+    ),
+    Column(
+        "share_of_old",
+        pl.Float64,
+        "the share of the old document's words that are in the new one",
+        ".0%",
+    ),
+    Column(
+        "share_of_new",
+        pl.Float64,
+        "the share of the new document's words that are in the old one",
+        ".0%",
+    ),
+    Column(
+        "reached",
+        pl.Boolean,
+        "true if the new grade reflects this judgment; false if it is that of other "
+        "judgments alone",
+    ),
+    Column("why", pl.String, "why the new document is unjudged"),
+)
+JUDGMENTS = Columns(
+    "One row per judgment of a new document.",
+    QUERY_ID,
+    DOC_ID,
+    Column("grade", pl.Float64, "its grade", "grade"),
+)
 
 
 MIN_COMPARABLE_SHARE = 0.9
@@ -62,13 +94,8 @@ class Reanchored(Result):
 
     Attributes:
         name: of the judgments.
-        decisions: for each judgment (``query_id``, ``old_doc``, ``grade``) its ``status`` (valid,
-            moved, split, merged, ambiguous or lost), and for each new document that shares text
-            with it ``new_doc``, the grade that it has now (``new_grade``, null: unjudged), what
-            share of the words of each is in the other, whether that grade reflects this
-            judgment (``reached``; it may be that of other judgments alone), and ``why`` it is
-            unjudged.
-        judgments: ``query_id``, ``doc_id`` and ``grade`` of the new documents.
+        decisions: the columns of `DECISIONS`.
+        judgments: the columns of `JUDGMENTS`.
         negative: judgments with a negative grade, which are left out: they mean unjudged.
     """
 
@@ -76,7 +103,7 @@ class Reanchored(Result):
     label: ClassVar[str] = "Judgments of new documents"
     document_from: ClassVar[str] = "rankgate.data.files.file_documents:reanchored_document"
     order: ClassVar[int] = 92
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "decisions": DECISIONS,
         "judgments": JUDGMENTS,
     }

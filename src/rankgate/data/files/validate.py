@@ -16,6 +16,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import encode_fields
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
 from rankgate.data.files.checks import CHECKS, SEVERITIES, Needs, Severity
@@ -31,16 +32,17 @@ if TYPE_CHECKING:
     from rankgate.data.table_rows import Part, RowLocation
 
 
-_COLUMNS = {
-    "check": pl.String,
-    "severity": pl.String,
-    "file": pl.String,
-    "line": pl.Int64,
-    "what": pl.String,
-    "count": pl.Int64,
-    "example": pl.String,
-    "mend": pl.String,
-}
+_COLUMNS = Columns(
+    "One row per problem.",
+    Column("check", pl.String, "the name of the check"),
+    Column("severity", pl.String, "error, warning or note"),
+    Column("file", pl.String, "the file that it is in"),
+    Column("line", pl.Int64, "its first line"),
+    Column("what", pl.String, "the problem"),
+    Column("count", pl.Int64, "how often it occurs"),
+    Column("example", pl.String, "an example of it"),
+    Column("mend", pl.String, "how to repair it"),
+)
 
 
 @dataclass(frozen=True)

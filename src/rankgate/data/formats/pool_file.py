@@ -8,6 +8,8 @@ import polars as pl
 import polars.selectors as cs
 
 from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.csv_form import unguard_cell
 from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.formats import registry
@@ -19,15 +21,14 @@ if TYPE_CHECKING:
 
     from rankgate.data.text.spreadsheet_cells import Cells, CsvRow
 
-SCHEMA = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "batch": pl.Int64,
-    "stratum": pl.String,
-    "inclusion": pl.Float64,
-}
-"""The columns of a pool that is read; a file without batches is one batch, and a document
-without an inclusion has inclusion 1."""
+SCHEMA = Columns(
+    "One row per document of a pool that is read.",
+    QUERY_ID,
+    DOC_ID,
+    Column("batch", pl.Int64, "the number of the batch; a file without batches is one batch"),
+    Column("stratum", pl.String, "the stratum that it was drawn from"),
+    Column("inclusion", pl.Float64, "the chance that it was drawn; 1 for a document without one"),
+)
 
 _NAMES = {
     "query_id": ("query_id", "query", "qid", "topic"),

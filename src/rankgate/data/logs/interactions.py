@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
 from rankgate.data.qrels import check_rows
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import format_time, parse_time
@@ -288,14 +289,19 @@ def map_columns(
     return {column: columns[column] for column in ALIASES if column in columns}
 
 
-SCHEMA = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "at": pl.Int64,
-    "kind": pl.String,
-    "value": pl.Float64,
-}
-"""The columns every log has."""
+SCHEMA = Columns(
+    "One row for each time that a user or query met an item, by query_id and at, "
+    "rows of one time in the order of the file.",
+    Column("query_id", pl.String, "the user or the query"),
+    Column("doc_id", pl.String, "the item"),
+    Column(
+        "at",
+        pl.Int64,
+        "microseconds since 1970, or a bare number in millionths; null where the log has no time",
+    ),
+    Column("kind", pl.String, "the kind of the event"),
+    Column("value", pl.Float64, "its value; 1 where the log has none"),
+)
 
 LogLike: TypeAlias = "Source | Interactions | Frame | Array"
 """A log, or training data, as functions accept it; see `rankgate.data.input_types`."""

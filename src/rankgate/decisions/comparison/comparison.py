@@ -276,6 +276,8 @@ class Comparisons(Result):
         "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
     }
 
+    KEYS: ClassVar[Mapping[str, str]] = {"many": "systems"}
+
     comparisons: tuple[Comparison, ...]
     many: ManySystems | None = None
 

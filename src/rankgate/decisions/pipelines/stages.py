@@ -104,6 +104,15 @@ class Pipeline(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "stages": "rankgate.decisions.pipelines.charts.stage_chart:draw_stages"
     }
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "means": MEANS,
+        "ceilings": CEILINGS,
+        "steps": STEPS,
+        "moves": MOVES,
+        "mix": MIX,
+        "losses": LOSSES,
+        "latency": LATENCY,
+    }
 
     stages: tuple[str, ...]
     kinds: tuple[str, ...]

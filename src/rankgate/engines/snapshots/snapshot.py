@@ -15,24 +15,31 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import QUERY_ID
 from rankgate.data import Run
 from rankgate.data.formats.run_companions import CAUTIONS_KEY
 from rankgate.engines.engine import Facts
 
 # the codec reads the types of fields when it restores a result
 
-SNAPSHOT_QUERIES = {
-    "query_id": pl.String,
-    "state": pl.String,
-    "latency_ms": pl.Float64,
-    "attempts": pl.Int64,
-    "error": pl.String,
-    "returned": pl.Int64,
-    "total_hits": pl.Int64,
-    "started_at": pl.String,
-    "concurrency": pl.Int64,
-}
+SNAPSHOT_QUERIES = Columns(
+    "One row per query.",
+    QUERY_ID,
+    Column("state", pl.String, "how it ended: ok, zero, failed or not_run"),
+    Column("latency_ms", pl.Float64, "the latency of the answer", ".1f", unit="ms"),
+    Column("attempts", pl.Int64, "how often it was sent"),
+    Column("error", pl.String, "the error of the last attempt; null where there is none"),
+    Column("returned", pl.Int64, "documents that the engine returned", unit="documents"),
+    Column(
+        "total_hits",
+        pl.Int64,
+        "documents that it found, as it says; null where it does not say",
+        unit="documents",
+    ),
+    Column("started_at", pl.String, "when it was sent"),
+    Column("concurrency", pl.Int64, "queries that were sent at the same time"),
+)
 
 
 _RUN_CAUTIONS = frozenset(
@@ -102,9 +109,7 @@ class Snapshot(Result):
         seconds: that asking took, in this call.
         asked: queries sent in this call; earlier ones were kept.
         lists: counts about the lists.
-        queries: ``query_id``, ``state``, ``latency_ms`` of the answer, ``attempts``, ``error``,
-            ``returned``, ``total_hits``, ``started_at``, ``concurrency`` (queries sent
-            at the same time).
+        queries: the columns of `SNAPSHOT_QUERIES`.
         changed: facts about the engine or its index that changed during the snapshot.
         output: the file of the run, or None.
         lost: parts that the format of the run's file could not hold.
@@ -115,7 +120,7 @@ class Snapshot(Result):
     label: ClassVar[str] = "Snapshot of an engine"
     document_from: ClassVar[str] = "rankgate.engines.engine_documents:snapshot_document"
     order: ClassVar[int] = 29
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"queries": SNAPSHOT_QUERIES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": SNAPSHOT_QUERIES}
 
     engine: str
     engine_kind: str
@@ -281,23 +286,25 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
         )
 
 
-LATENCY = {
-    "statistic": pl.String,
-    "baseline": pl.Float64,
-    "candidate": pl.Float64,
-    "delta": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-COMPARED_QUERIES = {
-    "query_id": pl.String,
-    "first": pl.String,
-    "baseline_state": pl.String,
-    "candidate_state": pl.String,
-    "baseline_ms": pl.Float64,
-    "candidate_ms": pl.Float64,
-    "delta_ms": pl.Float64,
-}
+LATENCY = Columns(
+    "One row per statistic, over the queries that both engines answered.",
+    Column("statistic", pl.String, "mean, p50 or p95"),
+    Column("baseline", pl.Float64, "the latency of the baseline", ".1f", unit="ms"),
+    Column("candidate", pl.Float64, "the latency of the candidate", ".1f", unit="ms"),
+    Column("delta", pl.Float64, "candidate − baseline", "+.1f", unit="ms"),
+    Column("low", pl.Float64, "the low end of the interval of delta", "+.1f", unit="ms"),
+    Column("high", pl.Float64, "the high end of the interval of delta", "+.1f", unit="ms"),
+)
+COMPARED_QUERIES = Columns(
+    "One row per query.",
+    QUERY_ID,
+    Column("first", pl.String, "the engine that got the query first"),
+    Column("baseline_state", pl.String, "the state of the query with the baseline"),
+    Column("candidate_state", pl.String, "the state of the query with the candidate"),
+    Column("baseline_ms", pl.Float64, "the latency of the baseline", unit="ms"),
+    Column("candidate_ms", pl.Float64, "the latency of the candidate", unit="ms"),
+    Column("delta_ms", pl.Float64, "candidate_ms − baseline_ms", unit="ms"),
+)
 
 
 @dataclass(frozen=True)
@@ -307,10 +314,8 @@ class EngineComparison(Result):
     Attributes:
         baseline, candidate: the snapshots.
         pairs: queries that both engines answered; their latencies are compared.
-        latency: ``statistic`` (mean, p50, p95), ``baseline``, ``candidate``, ``delta``, ``low`` and
-            ``high`` of the delta's interval, in milliseconds.
-        queries: ``query_id``, ``first`` (the engine that got the query first), states, latencies
-            and the difference of each query.
+        latency: the columns of `LATENCY`.
+        queries: the columns of `COMPARED_QUERIES`.
         level: of the intervals.
         resamples: of the pairs.
         seed: of the order and the resampling.
@@ -320,7 +325,7 @@ class EngineComparison(Result):
     label: ClassVar[str] = "Comparison of two engines"
     document_from: ClassVar[str] = "rankgate.engines.engine_documents:engine_comparison_document"
     order: ClassVar[int] = 30
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "latency": LATENCY,
         "queries": COMPARED_QUERIES,
     }

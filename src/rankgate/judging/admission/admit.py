@@ -14,8 +14,9 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
+from rankgate.core.present.columns import Columns
 from rankgate.core.progress import step
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.judging.admission.judged_pairs import (
     ATTACKS,
@@ -70,16 +71,14 @@ class JudgeAdmission(Result):
         demands: every requirement, how it ended.
         coefficients: of the agreement of both, by name; intervals leave out one query at a time.
         bias: of the judge.
-        systems: ``metric``, ``system``, ``people``, ``judge``, ``delta``; empty without runs.
+        systems: the columns of `SYSTEMS`; no rows without runs.
         orders: one a metric; empty with fewer than three runs.
         asked: what was required.
         convention: by which systems were scored; None without runs.
         cautions: what to know before the verdict is used.
-        attacks: ``attack``, ``pairs``, ``queries``, ``raised`` (share of pairs, with ``low`` and
-            ``high``), ``lowered``, ``shift`` (mean); empty without ratings under attack.
-        families: the columns of `lineage.FAMILIES`; empty without a lineage.
-        components: ``source``, ``levels``, ``variance``, ``share`` of the variance of a grade
-            of the judge by what was repeated; empty without repetitions.
+        attacks: the columns of `ATTACKS`.
+        families: the columns of `FAMILIES`.
+        components: the columns of `COMPONENTS`.
         resamples, seed: of intervals that an earlier version took from resampled queries; now 0.
     """
 
@@ -92,7 +91,7 @@ class JudgeAdmission(Result):
         "admission": "rankgate.judging.admission.admission_chart:draw_admission"
     }
 
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "systems": SYSTEMS,
         "attacks": ATTACKS,
         "families": FAMILIES,

@@ -17,8 +17,9 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.number_formats import finite_or_none
-from rankgate.core.value_types import Schema
 from rankgate.data import read_qrels
 from rankgate.data.qrels import MOST_GRADES, on_scale, parse_scale, possible_grades
 from rankgate.judging.admission.judged_pairs import JUDGE, PEOPLE, JudgeGrades, judged_pairs
@@ -90,6 +91,50 @@ def influence(figure: AgreementFigure, table: Floats, grades: Floats) -> Floats:
     return derivatives
 
 
+PLAN_FIGURES = Columns(
+    "One row per figure of the admission check.",
+    Column("figure", pl.String, "the name of the figure"),
+    Column(
+        "value", pl.Float64, "its value by the pilot; null where a stratum has too few pairs of it"
+    ),
+    Column(
+        "half_width",
+        pl.Float64,
+        "its half-width by the pilot; null where a stratum has too few pairs of it",
+    ),
+    Column(
+        "pairs",
+        pl.Int64,
+        "pairs that reach the width, if they are allocated for this figure",
+        unit="pairs",
+    ),
+    Column("planned", pl.Float64, "the half-width with this sample"),
+)
+
+
+STRATA = Columns(
+    "One row per grade of the judge.",
+    Column("stratum", pl.String, "the name of the stratum"),
+    Column("grade", pl.Float64, "the judge's grade", "grade"),
+    Column("pool", pl.Int64, "pairs of the judge", unit="pairs"),
+    Column("pilot", pl.Int64, "pairs that people judged in the pilot", unit="pairs"),
+    Column("deviation", pl.Float64, "the standard deviation of what a pair adds to the figure"),
+    Column("assumed", pl.Boolean, "true if the deviation is that of the worst case"),
+    Column("pairs", pl.Int64, "pairs of the sample in all", unit="pairs"),
+    Column("to_judge", pl.Int64, "pairs to judge, without the pilot", unit="pairs"),
+    Column("inclusion", pl.Float64, "the chance of a pair to be in the sample"),
+)
+
+
+PLAN_SAMPLE = Columns(
+    "One row per pair to judge, in random order: a pool.",
+    QUERY_ID,
+    DOC_ID,
+    Column("stratum", pl.String, "the name of the stratum"),
+    Column("inclusion", pl.Float64, "the chance of the pair to be in the sample"),
+)
+
+
 @dataclass(frozen=True)
 class AdmissionPlan(Result):
     """A stratified sample of the pairs that a judge graded, for people to judge.
@@ -101,15 +146,9 @@ class AdmissionPlan(Result):
         width: the half-width of its 95 % interval.
         reached: the half-width that the whole sample is expected to give; 0 where all pairs are
             judged.
-        figures: ``figure``, ``value`` and ``half_width`` by the pilot (null where a stratum has
-            too few pairs of it), ``pairs`` (that reach this width, if allocated for this
-            figure),
-            ``planned`` (half-width with this sample).
-        strata: by the judge's ``grade``: ``stratum``, ``pool`` (pairs of the judge), ``pilot``
-            (judged by people), ``deviation`` (of what a pair adds to the figure), ``assumed``
-            (whether that is the worst case), ``pairs`` (in all), ``to_judge`` (without the
-            pilot), ``inclusion``.
-        sample: ``query_id``, ``doc_id``, ``stratum``, ``inclusion``, in random order: a pool.
+        figures: the columns of `PLAN_FIGURES`.
+        strata: the columns of `STRATA`.
+        sample: the columns of `PLAN_SAMPLE`.
         cost: of the pairs to judge; None without a price.
         minutes: that people need; None where not known for one pair.
         seed: of the draw.
@@ -123,31 +162,10 @@ class AdmissionPlan(Result):
     document_from: ClassVar[str] = (
         "rankgate.judging.admission.admission_document:admission_plan_document"
     )
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
-        "figures": {
-            "figure": pl.String,
-            "value": pl.Float64,
-            "half_width": pl.Float64,
-            "pairs": pl.Int64,
-            "planned": pl.Float64,
-        },
-        "strata": {
-            "stratum": pl.String,
-            "grade": pl.Float64,
-            "pool": pl.Int64,
-            "pilot": pl.Int64,
-            "deviation": pl.Float64,
-            "assumed": pl.Boolean,
-            "pairs": pl.Int64,
-            "to_judge": pl.Int64,
-            "inclusion": pl.Float64,
-        },
-        "sample": {
-            "query_id": pl.String,
-            "doc_id": pl.String,
-            "stratum": pl.String,
-            "inclusion": pl.Float64,
-        },
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "figures": PLAN_FIGURES,
+        "strata": STRATA,
+        "sample": PLAN_SAMPLE,
     }
 
     judge: InputHash

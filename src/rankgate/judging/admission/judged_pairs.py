@@ -18,6 +18,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import HIGH, LOW
 from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
@@ -32,7 +34,6 @@ from rankgate.measurement.stats.variance_components import facets
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.data.qrels import Qrels, Scale
     from rankgate.judging.rating.rating_tasks import PoolLike
@@ -97,6 +98,15 @@ PEOPLE, JUDGE = "people", "judge"
 """Names of the two raters in the agreement."""
 
 
+ANSWERS = Columns(
+    "One row per grade of people.",
+    Column("grade", pl.Float64, "the grade that people gave", "grade"),
+    Column("asked", pl.Int64, "pairs that people gave this grade", unit="pairs"),
+    Column("answered", pl.Int64, "pairs of these that the judge graded too", unit="pairs"),
+    Column("share", pl.Float64, "answered / asked", ".0%"),
+)
+
+
 @dataclass(frozen=True)
 class AnsweredShare:
     """The share of the requested pairs that a judge answered.
@@ -106,16 +116,11 @@ class AnsweredShare:
         answered: those that the judge graded too, with a grade of the scale.
         outside: those that the judge gave a grade which the scale does not have.
         silent_queries: queries in which the judge answered nothing.
-        grades: ``grade`` (people's), ``asked``, ``answered``, ``share``.
+        grades: the columns of `ANSWERS`.
     """
 
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
-        "grades": {
-            "grade": pl.Float64,
-            "asked": pl.Int64,
-            "answered": pl.Int64,
-            "share": pl.Float64,
-        },
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "grades": ANSWERS,
     }
 
     asked: int
@@ -213,7 +218,34 @@ def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) ->
         raise InputError(problem, source=people.place.label, code="grade-outside-scale")
 
 
-_INTERVAL_SCHEMA = {"low": pl.Float64, "high": pl.Float64}
+_INTERVAL_SCHEMA = Columns(
+    "The 95 % interval of a figure, which leaves out one query at a time.",
+    LOW,
+    HIGH,
+)
+
+
+BIAS_BY_GRADE = Columns(
+    "One row per grade of people.",
+    Column("grade", pl.Float64, "the grade that people gave", "grade"),
+    Column("pairs", pl.Int64, "pairs that people gave this grade"),
+    Column("mean", pl.Float64, "the judge's mean grade of these pairs"),
+    Column("bias", pl.Float64, "the judge's mean grade less people's grade", "signed"),
+    Column(
+        "equal", pl.Float64, "the share of these pairs that the judge gave the same grade", ".0%"
+    ),
+    _INTERVAL_SCHEMA,
+)
+
+
+CONFUSION = Columns(
+    "One row per grade of people and of the judge.",
+    Column("people", pl.Float64, "people's grade", "grade"),
+    Column("judge", pl.Float64, "the judge's grade", "grade"),
+    Column("pairs", pl.Int64, "pairs with both grades"),
+    Column("share", pl.Float64, "their share of the pairs that people gave this grade", ".0%"),
+    _INTERVAL_SCHEMA,
+)
 
 
 @dataclass(frozen=True)
@@ -223,28 +255,13 @@ class Bias:
     Attributes:
         mean, low, high: the mean difference over pairs with a 95 % interval; pairs of a query
             count as one observation, and fewer than 15 queries have no interval.
-        grades: ``grade`` (people's), ``pairs``, ``mean`` (of the judge), ``bias``, ``equal``
-            (share), ``low`` and ``high`` of the bias.
-        confusion: ``people``, ``judge``, ``pairs``, ``share`` (of the pairs that people gave this
-            grade) with ``low`` and ``high``. Intervals leave out one query at a time.
+        grades: the columns of `BIAS_BY_GRADE`; low and high are of the bias.
+        confusion: the columns of `CONFUSION`; low and high are of the share.
     """
 
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
-        "grades": {
-            "grade": pl.Float64,
-            "pairs": pl.Int64,
-            "mean": pl.Float64,
-            "bias": pl.Float64,
-            "equal": pl.Float64,
-            **_INTERVAL_SCHEMA,
-        },
-        "confusion": {
-            "people": pl.Float64,
-            "judge": pl.Float64,
-            "pairs": pl.Int64,
-            "share": pl.Float64,
-            **_INTERVAL_SCHEMA,
-        },
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "grades": BIAS_BY_GRADE,
+        "confusion": CONFUSION,
     }
 
     mean: float | None
@@ -315,18 +332,17 @@ def share_over_queries(pairs: pl.DataFrame, value: pl.Expr) -> tuple[float | Non
     return (interval.low, interval.high) if np.isfinite(interval.low) else (None, None)
 
 
-ATTACKS = {
-    "attack": pl.String,
-    "pairs": pl.Int64,
-    "queries": pl.Int64,
-    "raised": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "lowered": pl.Float64,
-    "shift": pl.Float64,
-}
-"""A row an attack: the share of pairs whose grade rises, with a 95 % interval, or falls; the mean
-difference of grades."""
+ATTACKS = Columns(
+    "One row per attack; no rows without ratings under attack.",
+    Column("attack", pl.String, "the name of the attack"),
+    Column("pairs", pl.Int64, "pairs that were attacked"),
+    Column("queries", pl.Int64, "their queries"),
+    Column("raised", pl.Float64, "the share of pairs whose grade rises", ".0%"),
+    Column("low", pl.Float64, "the low end of the 95 % interval of raised", ".0%"),
+    Column("high", pl.Float64, "the high end of the 95 % interval of raised", ".0%"),
+    Column("lowered", pl.Float64, "the share of pairs whose grade falls", ".0%"),
+    Column("shift", pl.Float64, "the mean difference of grades", "signed"),
+)
 
 _ATTACKED_GRADE = "attacked"
 
@@ -376,7 +392,13 @@ def _attack_row(attack: str, pairs: pl.DataFrame) -> tuple[object, ...]:
 PAIRS = "pairs"
 """The facet of queries and documents that a judge should distinguish."""
 
-COMPONENTS = {"source": pl.String, "levels": pl.Int64, "variance": pl.Float64, "share": pl.Float64}
+COMPONENTS = Columns(
+    "One row per source of the variance of a grade of the judge; no rows without repetitions.",
+    Column("source", pl.String, "what was repeated, or an interaction"),
+    Column("levels", pl.Int64, "how often it was repeated"),
+    Column("variance", pl.Float64, "the variance that it adds"),
+    Column("share", pl.Float64, "its share of the variance", ".0%"),
+)
 
 
 def grade_components(repeated: Sequence[Any]) -> pl.DataFrame:

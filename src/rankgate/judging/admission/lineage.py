@@ -12,6 +12,8 @@ import polars as pl
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC
 from rankgate.judging.admission.judged_pairs import JUDGE
 from rankgate.measurement.stats.mean_intervals import student_quantile
 
@@ -19,27 +21,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Json, Schema
+    from rankgate.core.value_types import Json
 
 
 QUERIES, CORPUS = "queries", "corpus"
 """The members of a family that wrote the queries, and the documents."""
 _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
-FAMILIES: Schema = {
-    "metric": pl.String,
-    "family": pl.String,
-    "systems": pl.Int64,
-    "others": pl.Int64,
-    "queries": pl.Int64,
-    "advantage": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "needed": pl.Int64,
-}
-"""A row a metric: by how much more than people the judge puts systems of the same family above the
-others, with its 95 % interval; queries that find the largest acceptable advantage, null where no
-number does with so few systems."""
+FAMILIES = Columns(
+    "One row per metric: by how much more than people the judge puts systems of "
+    "the same family above the others; no rows without a lineage.",
+    METRIC,
+    Column("family", pl.String, "the family of the judge"),
+    Column("systems", pl.Int64, "systems of this family", unit="systems"),
+    Column("others", pl.Int64, "other systems", unit="systems"),
+    Column("queries", pl.Int64, "queries judged by both"),
+    Column(
+        "advantage",
+        pl.Float64,
+        "the mean of the judge's less people's advantage of the family",
+        "signed",
+    ),
+    Column("low", pl.Float64, "the low end of its 95 % interval", "signed"),
+    Column("high", pl.Float64, "the high end of its 95 % interval", "signed"),
+    Column(
+        "needed",
+        pl.Int64,
+        "queries that find the largest acceptable advantage; null where no number "
+        "does with so few systems",
+        unit="queries",
+    ),
+)
 
 _LEVEL, _POWER = 0.95, 0.8
 _PARAMETERS = 3  # two means and a slope

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, SYSTEM
 from rankgate.core.present.number_formats import finite_or_none
 from rankgate.core.progress import step
 from rankgate.data import Qrels
@@ -31,13 +33,14 @@ MIN_SYSTEMS = 3
 TOP = 5
 """The number of people's best systems for comparing their order, too."""
 
-SYSTEMS = {
-    "metric": pl.String,
-    "system": pl.String,
-    "people": pl.Float64,
-    "judge": pl.Float64,
-    "delta": pl.Float64,
-}
+SYSTEMS = Columns(
+    "One row per metric and system.",
+    METRIC,
+    SYSTEM,
+    Column("people", pl.Float64, "the mean by people's judgments"),
+    Column("judge", pl.Float64, "the mean by the judge's grades"),
+    Column("delta", pl.Float64, "judge − people", "signed"),
+)
 _ALPHA = 0.05
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rankgate.core.frozen import dataclass
 from rankgate.judging.agreement import agreement_tables
+from rankgate.judging.agreement.agreement_columns import (
+    CONFUSION,
+    GRADES,
+    PAIRS,
+    PERIODS,
+    QUERIES,
+    RATERS,
+)
 from rankgate.judging.agreement.rated_pairs import rater_checks
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.measurement.stats.rater_agreement import (
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.present.columns import Columns
     from rankgate.judging.agreement.rated_pairs import RatedPairs
 
 
@@ -65,30 +74,26 @@ class Agreements:
         counts: ratings, raters, pairs, overlap (pairs with two grades or more), cannot_tell,
             corrected, ties (pairs of the overlap without a majority), queries (with such a pair),
             outside (ratings that the scale does not have, in none of the figures).
-        grades: ``grade``, ``ratings``, ``share`` (prevalence), ``agreement`` (of the pairs of
-            ratings in which one has the grade, the share in which both have it: specific
-            agreement, Fleiss 1981).
-        coefficients: the coefficients by name, over the pairs with ratings of two raters or more;
-            kappas and Gwet's take the chance of agreement from all grades, as their authors do.
-            Intervals leave out one query at a time, as grades of one query are not independent;
-            with fewer than 15 there is none.
-        raters: ``rater``, ``ratings``, ``cannot_tell``, ``mean``, ``overlap``, ``bias`` (mean of
-            the grade minus the mean of the others') with ``bias_low`` and ``bias_high``,
-            ``agreement`` (share of the other ratings of the same pair that are equal),
-            ``top_share`` (of their most frequent grade), ``median_seconds``, ``lowest`` and
-            ``highest`` grade, ``kappa_linear`` against all others with ``kappa_low`` and
-            ``kappa_high``. Intervals leave out one query at a time.
-        pairs: ``first``, ``second``, ``overlap``, ``agreement``, ``kappa`` (Cohen's) with
-            ``kappa_low`` and ``kappa_high``, ``kappa_linear``, ``bias`` (first minus second),
-            ``mae`` (mean absolute difference), ``pearson``, ``spearman`` and ``kendall`` (tau b),
-            with ``spearman_low``, ``spearman_high``, ``kendall_low`` and ``kendall_high``.
-        confusion: ``rater``, ``consensus``, ``grade``, ``count``: a rater's grade against the
-            grade that most others gave; ties of the others are left out.
-        queries: ``query_id``, ``overlap``, ``agreement``, ``spread`` (mean standard deviation of
-            the grades of a pair), ``mae`` (mean absolute difference of two ratings of a pair),
-            least agreement first.
-        periods: ``period`` (month), ``overlap``, ``agreement``, ``mean``: where times are known.
+        grades: the columns of `GRADES`.
+        coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
+            take the chance of agreement from all grades, as their authors do. Intervals leave
+            out one query at a time, as grades of one query are not independent; with fewer than 15
+            there is none.
+        raters: the columns of `RATERS`.
+        pairs: the columns of `PAIRS`.
+        confusion: the columns of `CONFUSION`.
+        queries: the columns of `QUERIES`.
+        periods: the columns of `PERIODS`.
     """
+
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "grades": GRADES,
+        "raters": RATERS,
+        "pairs": PAIRS,
+        "confusion": CONFUSION,
+        "queries": QUERIES,
+        "periods": PERIODS,
+    }
 
     name: str
     counts: Mapping[str, int]

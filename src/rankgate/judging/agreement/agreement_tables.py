@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.table_rows import in_row_order
+from rankgate.judging.agreement.agreement_columns import BIASES, KAPPAS, PAIRS
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
 from rankgate.measurement.stats.rater_agreement import (
     FEWEST_CLUSTERS,
@@ -115,8 +117,8 @@ def rater_table(
             on="rater",
             how="left",
         )
-        .join(pl.DataFrame(kappas, schema=_KAPPAS, orient="row"), on="rater", how="left")
-        .with_columns(pl.col("overlap").fill_null(0), pl.col(*list(_KAPPAS)[1:]).fill_nan(None))
+        .join(pl.DataFrame(kappas, schema=KAPPAS, orient="row"), on="rater", how="left")
+        .with_columns(pl.col("overlap").fill_null(0), pl.col(*list(KAPPAS)[1:]).fill_nan(None))
         .select(
             "rater",
             "ratings",
@@ -139,15 +141,6 @@ def rater_table(
     )
 
 
-_KAPPAS = {
-    "rater": pl.String,
-    "kappa_linear": pl.Float64,
-    "kappa_low": pl.Float64,
-    "kappa_high": pl.Float64,
-}
-_BIASES = {"rater": pl.String, "bias_low": pl.Float64, "bias_high": pl.Float64}
-
-
 def _bias_intervals(shared_ratings: pl.DataFrame) -> pl.DataFrame:
     """The interval of each rater's bias, leaving out one query at a time."""
     rows = []
@@ -165,28 +158,7 @@ def _bias_intervals(shared_ratings: pl.DataFrame) -> pl.DataFrame:
             bias_without = (differences.sum() - differences) / (n.sum() - n)
             result = jackknife(float(differences.sum() / n.sum()), bias_without)
             rows.append((rater, result.low, result.high))
-    return pl.DataFrame(rows, schema=_BIASES, orient="row")
-
-
-_PAIRS = {
-    "first": pl.String,
-    "second": pl.String,
-    "overlap": pl.Int64,
-    "agreement": pl.Float64,
-    "kappa": pl.Float64,
-    "kappa_linear": pl.Float64,
-    "bias": pl.Float64,
-    "kappa_low": pl.Float64,
-    "kappa_high": pl.Float64,
-    "mae": pl.Float64,
-    "pearson": pl.Float64,
-    "spearman": pl.Float64,
-    "spearman_low": pl.Float64,
-    "spearman_high": pl.Float64,
-    "kendall": pl.Float64,
-    "kendall_low": pl.Float64,
-    "kendall_high": pl.Float64,
-}
+    return pl.DataFrame(rows, schema=BIASES, orient="row")
 
 
 def pair_table(pairs: RatedPairs) -> pl.DataFrame:
@@ -196,7 +168,7 @@ def pair_table(pairs: RatedPairs) -> pl.DataFrame:
         for raters_by_chunk in _tables_of_pairs(pairs)
         for first, second, tables in raters_by_chunk
     ]
-    return pl.concat([make_frame([], _PAIRS), *frames]).sort(
+    return pl.concat([make_frame([], PAIRS), *frames]).sort(
         "overlap", "first", "second", descending=[True, False, False]
     )
 
@@ -277,7 +249,7 @@ def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floa
             f"{name}_low": np.maximum(low, lowest),
             f"{name}_high": np.minimum(high, 1.0),
         }
-    return make_frame({name: figures[name] for name in _PAIRS}, _PAIRS)
+    return make_frame({name: figures[name] for name in PAIRS}, PAIRS)
 
 
 def consensus_table(graded_ratings: pl.DataFrame) -> pl.DataFrame:
@@ -332,18 +304,36 @@ def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
 LEVEL = 0.95
 """The confidence level of all raters' intervals together (Bonferroni)."""
 
-SCHEMA = {
-    "rater": pl.String,
-    "pairs": pl.Int64,
-    "first_agreement": pl.Float64,
-    "last_agreement": pl.Float64,
-    "first_bias": pl.Float64,
-    "last_bias": pl.Float64,
-    "change": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "drifts": pl.Boolean,
-}
+SCHEMA = Columns(
+    "One row per rater with at least 20 ratings of pairs that others graded too: "
+    "the first half of the ratings, by time, against the second half.",
+    Column("rater", pl.String, "the name of the rater"),
+    Column("pairs", pl.Int64, "ratings of both halves"),
+    Column(
+        "first_agreement",
+        pl.Float64,
+        "the share of the other ratings of the same pair that are equal, in the first half",
+    ),
+    Column(
+        "last_agreement",
+        pl.Float64,
+        "the share of the other ratings of the same pair that are equal, in the second half",
+    ),
+    Column(
+        "first_bias",
+        pl.Float64,
+        "the mean of the grade minus the mean of the others' grades, in the first half",
+    ),
+    Column(
+        "last_bias",
+        pl.Float64,
+        "the mean of the grade minus the mean of the others' grades, in the second half",
+    ),
+    Column("change", pl.Float64, "last_bias − first_bias"),
+    Column("low", pl.Float64, "the low end of Welch's interval of the change"),
+    Column("high", pl.Float64, "the high end of Welch's interval of the change"),
+    Column("drifts", pl.Boolean, "true if the interval of the change excludes 0"),
+)
 _MIN_RATINGS = 20
 
 

@@ -18,6 +18,8 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import InputHash
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID, SYSTEM
 from rankgate.core.present.document_model import (
     Document,
     Grid,
@@ -33,7 +35,7 @@ from rankgate.core.present.number_formats import (
     format_number,
     format_signed,
 )
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
 from rankgate.data.read import read_ratings
@@ -52,6 +54,53 @@ CONFIRMED, WRONG, AMBIGUOUS, OPEN = "confirmed", "wrong", "ambiguous", "open"
 """Status of a label: raters agree with it, agree on another grade, do not agree; too few."""
 
 
+LABELS = Columns(
+    "One row per gold label, wrong ones first.",
+    QUERY_ID,
+    DOC_ID,
+    Column("gold", pl.Float64, "the gold label", "grade"),
+    Column("grade", pl.Float64, "the grade of most raters; null where no majority agrees", "grade"),
+    Column("agree", pl.Int64, "raters that gave this grade", unit="raters"),
+    Column("ratings", pl.Int64, "ratings of the pair"),
+    Column("status", pl.String, "confirmed, wrong, ambiguous or open (too few ratings)"),
+)
+
+
+SHARES = Columns(
+    "One row per status.",
+    Column("status", pl.String, "the status of labels"),
+    Column("pairs", pl.Int64, "labels with it"),
+    Column(
+        "share",
+        pl.Float64,
+        "their share of the labels that raters decided or could not decide",
+        ".1%",
+    ),
+    Column("low", pl.Float64, "the low end of its 95 % interval over queries", ".1%"),
+    Column("high", pl.Float64, "the high end of its 95 % interval over queries", ".1%"),
+)
+
+
+GRADES = Columns(
+    "One row per gold label.",
+    Column("gold", pl.Float64, "the gold label", "grade"),
+    Column("pairs", pl.Int64, "pairs with it"),
+    Column("wrong", pl.Int64, "pairs of these whose label is wrong", unit="pairs"),
+    Column("ambiguous", pl.Int64, "pairs of these that raters could not decide", unit="pairs"),
+    Column("mean", pl.Float64, "the mean grade of raters", ".2f"),
+)
+
+
+SYSTEMS = Columns(
+    "One row per metric and system; no rows without runs.",
+    METRIC,
+    SYSTEM,
+    Column("gold", pl.Float64, "the mean by the gold labels"),
+    Column("corrected", pl.Float64, "the mean with the wrong labels replaced"),
+    Column("delta", pl.Float64, "corrected − gold", "signed"),
+)
+
+
 @dataclass(frozen=True)
 class GoldCheck(Result):
     """Gold labels compared with the grades of raters who have not seen them.
@@ -62,15 +111,12 @@ class GoldCheck(Result):
         raters: how many there are.
         majority: the share of a pair's raters that must give the same grade.
         fewest: ratings that a pair needs.
-        labels: ``query_id``, ``doc_id``, ``gold``, ``grade`` (most raters'), ``agree`` (of
-            ``ratings``), ``status``; wrong ones first.
-        shares: ``status``, ``pairs``, ``share`` of those that raters decided or could not, with
-            ``low`` and ``high`` (95 %, over queries).
-        grades: ``gold``, ``pairs``, ``wrong``, ``ambiguous``, ``mean`` (of raters).
+        labels: the columns of `LABELS`.
+        shares: the columns of `SHARES`.
+        grades: the columns of `GRADES`.
         error: how often a rater errs, if all err equally, by how often two of them agree.
         by_chance: labels that would look wrong by such errors alone if all were right.
-        systems: ``metric``, ``system``, ``gold``, ``corrected``, ``delta``: means with the wrong
-            labels replaced; empty without runs.
+        systems: the columns of `SYSTEMS`.
         convention: by which systems were scored; None without runs.
         cautions: what to know before labels are changed.
     """
@@ -78,37 +124,11 @@ class GoldCheck(Result):
     kind: ClassVar[str] = "gold_check"
     label: ClassVar[str] = "Are the gold labels right?"
     document_from: ClassVar[str] = "rankgate.judging.gold.gold_check:gold_document"
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
-        "labels": {
-            "query_id": pl.String,
-            "doc_id": pl.String,
-            "gold": pl.Float64,
-            "grade": pl.Float64,
-            "agree": pl.Int64,
-            "ratings": pl.Int64,
-            "status": pl.String,
-        },
-        "shares": {
-            "status": pl.String,
-            "pairs": pl.Int64,
-            "share": pl.Float64,
-            "low": pl.Float64,
-            "high": pl.Float64,
-        },
-        "grades": {
-            "gold": pl.Float64,
-            "pairs": pl.Int64,
-            "wrong": pl.Int64,
-            "ambiguous": pl.Int64,
-            "mean": pl.Float64,
-        },
-        "systems": {
-            "metric": pl.String,
-            "system": pl.String,
-            "gold": pl.Float64,
-            "corrected": pl.Float64,
-            "delta": pl.Float64,
-        },
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "labels": LABELS,
+        "shares": SHARES,
+        "grades": GRADES,
+        "systems": SYSTEMS,
     }
 
     gold: InputHash

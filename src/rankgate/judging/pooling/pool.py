@@ -15,8 +15,10 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.progress import progress
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison.inference import Test
@@ -207,6 +209,27 @@ DESIGN = PoolDesign()
 _PAIR = ("query_id", "doc_id")
 
 
+POOL = Columns(
+    "One row per document, in the order in which to judge.",
+    QUERY_ID,
+    DOC_ID,
+    Column("why", pl.String, "why it is in the pool"),
+    Column("best_rank", pl.Int64, "the best of its ranks", header="best rank"),
+    Column("systems", pl.Int64, "systems that have it", unit="systems"),
+    Column("stratum", pl.String, "the stratum that it was drawn from; null without strata"),
+    Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
+    Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
+    Column("batch", pl.Int64, "the number of the batch"),
+)
+
+
+REST = Columns(
+    "One row per document of the pool that was not drawn into the sample.",
+    QUERY_ID,
+    DOC_ID,
+)
+
+
 @dataclass(frozen=True)
 class Pool(Result):
     """Documents to judge, in order.
@@ -215,27 +238,16 @@ class Pool(Result):
         systems: the names of the runs.
         counts: pool (documents of all lists), judged (of them, left out), sampled, queries.
         made_by: depth, order, strata, seed and anything else that made it.
-        table: ``query_id``, ``doc_id``, ``why``, ``best_rank``, ``systems``, ``stratum``,
-            ``inclusion``, ``query_inclusion`` and ``batch``, in the order in which to judge.
-        rest: ``query_id``, ``doc_id`` of the pool that were not drawn into the sample.
+        table: the columns of `POOL`.
+        rest: the columns of `REST`.
     """
 
     kind: ClassVar[str] = "pool"
     label: ClassVar[str] = "What to judge next"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:pool_document"
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
-        "table": {
-            "query_id": pl.String,
-            "doc_id": pl.String,
-            "why": pl.String,
-            "best_rank": pl.Int64,
-            "systems": pl.Int64,
-            "stratum": pl.String,
-            "inclusion": pl.Float64,
-            "query_inclusion": pl.Float64,
-            "batch": pl.Int64,
-        },
-        "rest": {"query_id": pl.String, "doc_id": pl.String},
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "table": POOL,
+        "rest": REST,
     }
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "documents"}

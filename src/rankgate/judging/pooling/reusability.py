@@ -13,8 +13,10 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, RUN
 from rankgate.core.progress import progress, step
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR
@@ -38,6 +40,46 @@ _MIN_RUNS = 2
 _NO_DOCUMENT = "\x00"  # an id that no run has
 
 
+LOSSES = Columns(
+    "One row per run and metric.",
+    RUN,
+    METRIC,
+    Column(
+        "unique",
+        pl.Int64,
+        "judged documents that only this run brought",
+        unit="documents",
+        header="unique\ndocuments",
+    ),
+    Column(
+        "unique_relevant",
+        pl.Int64,
+        "relevant documents of these",
+        unit="documents",
+        header="of these\nrelevant",
+    ),
+    Column("value", pl.Float64, "the value by all judgments"),
+    Column("without", pl.Float64, "the value without the judgments of its unique documents"),
+    Column("loss", pl.Float64, "value − without"),
+    Column("rank", pl.Int64, "its rank among all runs by all judgments; 1 is the best"),
+    Column("rank_without", pl.Int64, "its rank among all runs without these judgments"),
+    Column(
+        "tau",
+        pl.Float64,
+        "Kendall's tau b of the order of all runs with and without these judgments",
+    ),
+)
+
+
+MEANS = Columns(
+    "One row per metric.",
+    METRIC,
+    Column("mean_loss", pl.Float64, "the mean loss of a run"),
+    Column("largest_loss", pl.Float64, "the largest loss of a run"),
+    Column("run", pl.String, "the run that loses most"),
+)
+
+
 @dataclass(frozen=True)
 class Reusability(Result):
     """The effect on each run's values of leaving it out of the pool.
@@ -46,36 +88,17 @@ class Reusability(Result):
         qrels: the name of the judgments.
         convention: name, axes and hash.
         depth: how far each run went into the pool.
-        table: ``run``, ``metric``, ``unique`` (judged documents that only this run brought),
-            ``unique_relevant``, ``value`` (all judgments), ``without`` (without its unique ones),
-            ``loss``, ``rank``, ``rank_without`` (among all runs, 1 is best) and ``tau`` (Kendall's
-            tau-b of the order of all runs with and without those judgments).
-        means: ``metric``, ``mean_loss``, ``largest_loss``, ``run`` (that loses most).
+        table: the columns of `LOSSES`.
+        means: the columns of `MEANS`.
         notices: what the reader should know of the judgments and the runs.
     """
 
     kind: ClassVar[str] = "reusability"
     label: ClassVar[str] = "The loss of runs outside the pool"
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:reusability_document"
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
-        "table": {
-            "run": pl.String,
-            "metric": pl.String,
-            "unique": pl.Int64,
-            "unique_relevant": pl.Int64,
-            "value": pl.Float64,
-            "without": pl.Float64,
-            "loss": pl.Float64,
-            "rank": pl.Int64,
-            "rank_without": pl.Int64,
-            "tau": pl.Float64,
-        },
-        "means": {
-            "metric": pl.String,
-            "mean_loss": pl.Float64,
-            "largest_loss": pl.Float64,
-            "run": pl.String,
-        },
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+        "table": LOSSES,
+        "means": MEANS,
     }
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "runs"}

@@ -17,6 +17,8 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode, frame
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.table_rows import RowLocation, in_row_order
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
@@ -24,7 +26,6 @@ from rankgate.judging.grade_transformers import refuse_outside
 from rankgate.measurement.stats.dawid_skene import dawid_skene
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
     from rankgate.data.qrels import Ratings, Scale
     from rankgate.judging.grade_transformers import Transformer
 
@@ -265,13 +266,19 @@ RULES = Registry(
 """Every rule, by name."""
 
 
-_UNRESOLVED: Schema = {
-    "query_id": pl.String,
-    "doc_id": pl.String,
-    "why": pl.String,
-    "grades": pl.List(pl.Float64),
-}
-_JUDGED = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+_UNRESOLVED = Columns(
+    "One row per pair without a judgment; the rows can be given out again as a pool.",
+    QUERY_ID,
+    DOC_ID,
+    Column("why", pl.String, "why it has no judgment"),
+    Column("grades", pl.List(pl.Float64), "the grades as raters gave them"),
+)
+_JUDGED = Columns(
+    "One row per judgment.",
+    QUERY_ID,
+    DOC_ID,
+    Column("grade", pl.Float64, "the grade that the rule made", "grade"),
+)
 _RATE_DIFFERENCE = 0.1  # a difference of rates of strata that rounding does not explain
 
 
@@ -282,8 +289,7 @@ class ResolvedJudgments(Result):
     Attributes:
         name: the name of the ratings.
         qrels: the judgments, ready for ``evaluate``; None where no pair was resolved.
-        unresolved: ``query_id``, ``doc_id``, ``why``, ``grades`` (as given): pairs without a
-            judgment; they can be given out again as a pool.
+        unresolved: the columns of `_UNRESOLVED`.
         made_by: the rule with its parameters, as recorded in the judgments.
         counts: ratings, corrected, cannot_tell, beyond_slots, raters, pairs, resolved, ties;
             unordered with slots (pairs whose first grades are those of the file's order, as times
@@ -295,6 +301,7 @@ class ResolvedJudgments(Result):
     document_from: ClassVar[str] = (
         "rankgate.judging.resolution.resolution_documents:resolution_document"
     )
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
 
     name: str
     qrels: Qrels | None

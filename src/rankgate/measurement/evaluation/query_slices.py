@@ -13,24 +13,25 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, RUN, TAG
 from rankgate.data.table_rows import in_row_order
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import TagsLike
     from rankgate.data.query_sample import Sample
     from rankgate.data.run_scores import RunScores
 
 
-SCHEMA: Schema = {
-    "tag": pl.String,
-    "value": pl.String,
-    "run": pl.String,
-    "metric": pl.String,
-    "n": pl.Int64,
-    "mean": pl.Float64,
-}
-"""A row for each value of a tag, run and metric: how many queries have a value, and their mean."""
+SCHEMA = Columns(
+    "One row per value of a tag, run and metric.",
+    TAG,
+    Column("value", pl.String, "the value of the tag that the queries have"),
+    RUN,
+    METRIC,
+    Column("n", pl.Int64, "queries with a value", unit="queries"),
+    Column("mean", pl.Float64, "the mean of their values"),
+)
 
 
 def slice_means(

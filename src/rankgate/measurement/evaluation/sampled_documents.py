@@ -11,6 +11,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.run_sources import score
@@ -26,15 +28,18 @@ _VALUE = ["query_id", "metric"]
 _CLOSE = 1e-9
 _MOST_ERRORS = 3.5  # standard errors; further once in two thousand samples
 
-EFFECT_SCHEMA = {
-    "query_id": pl.String,
-    "metric": pl.String,
-    "doc_id": pl.String,
-    "inclusion": pl.Float64,
-    "part": pl.Float64,
-}
-"""The change of a query's value where people's grade of a sampled document replaces the model's;
-documents that change nothing are left out."""
+EFFECT_SCHEMA = Columns(
+    "One row per query, metric and sampled document that changes the value.",
+    QUERY_ID,
+    METRIC,
+    DOC_ID,
+    Column("inclusion", pl.Float64, "the chance that the document was drawn"),
+    Column(
+        "part",
+        pl.Float64,
+        "the change of the query's value where people's grade of the document replaces the model's",
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_sample import Sample, check_predicted_sample
 from rankgate.data.score_parts import Need, Supply
+from rankgate.measurement.evaluation.evaluation_columns import INTERVALS, WEIGHTED
 from rankgate.measurement.metrics.metric_declaration import NO_MEANS
 from rankgate.measurement.stats.mean_intervals import t_interval
 from rankgate.measurement.stats.weighted_means import WeightPrecision, estimate_population
@@ -24,31 +25,12 @@ from rankgate.measurement.stats.weighted_means import WeightPrecision, estimate_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.core.value_types import Schema
     from rankgate.data.input_types import TableLike, TagsLike
     from rankgate.data.run_scores import RunScores
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
 LEVEL = 0.95
-
-INTERVALS: Schema = {
-    "tag": pl.String,
-    "value": pl.String,
-    "run": pl.String,
-    "metric": pl.String,
-    "n": pl.Int64,
-    "mean": pl.Float64,
-    "sd": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "level": pl.Float64,
-}
-"""A row for each run and metric, and for each value of a tag (null: all queries).
-
-The mean is over n queries with standard deviation sd; low and high are the ends of Student's
-interval. Metrics that are not a plain mean of values have no n, sd and ends.
-"""
 
 _ROUNDING = 1e-9
 _SAMPLE_SUPPLY = Supply(
@@ -144,20 +126,6 @@ def _slice_rows(
         for *key_columns, mean in slices.select("tag", "value", "run", "metric", "mean").iter_rows()
         if (key := tuple(key_columns)) in groups
     ]
-
-
-WEIGHTED: Schema = {
-    "run": pl.String,
-    "metric": pl.String,
-    "queries": pl.Int64,
-    "effective": pl.Float64,
-    "mean": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "level": pl.Float64,
-}
-"""One row a run and metric: the mean over the population with the ends of its interval;
-``effective`` is the number of queries of equal weight with the same information."""
 
 
 def weight_scores(

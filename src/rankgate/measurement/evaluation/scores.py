@@ -13,11 +13,13 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.columns import Columns
 from rankgate.core.present.number_formats import finite_or_none
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.value_types import Json, JsonObject
 from rankgate.data.run_scores import Counts, RunScores
 from rankgate.data.score_parts import PARTS, Need, Part, Supply
+from rankgate.measurement.evaluation.evaluation_columns import WEIGHTED
 from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.scoring.chosen_convention import refuse_mixed
@@ -86,9 +88,8 @@ class Scores(Result):
         metrics: the metrics as they were written.
         runs: the scores of each run, in the order given.
         lower: the metrics that are better when lower.
-        slices: the means over slices of queries, by `slices.SCHEMA`; None if not asked for.
-        weighted: means over the queries that a sample was drawn from, with their intervals: the
-            columns of ``evaluation.weighted.WEIGHTED``; None without a sample.
+        slices: the columns of `query_slices.SCHEMA`; None if not asked for.
+        weighted: the columns of `WEIGHTED`; None without a sample.
         maker: the object of this process that made them and can make further parts.
     """
 
@@ -108,6 +109,8 @@ class Scores(Result):
         "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
         "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
     }
+
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"slices": SLICES, "weighted": WEIGHTED}
 
     qrels: str
     convention: JsonObject

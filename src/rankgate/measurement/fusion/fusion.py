@@ -12,18 +12,20 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
-from rankgate.core.value_types import Schema
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import RUN
 from rankgate.data import Run
 from rankgate.measurement.fusion.run_fuser import Setting, TrainedFold
 
-SOURCES = {
-    "run": pl.String,
-    "queries": pl.Int64,
-    "missing": pl.Int64,
-    "documents": pl.Int64,
-    "alone": pl.Int64,
-    "first": pl.Float64,
-}
+SOURCES = Columns(
+    "One row per fused run.",
+    RUN,
+    Column("queries", pl.Int64, "queries that it has"),
+    Column("missing", pl.Int64, "queries of the fused run that it lacks", unit="queries"),
+    Column("documents", pl.Int64, "its documents that counted"),
+    Column("alone", pl.Int64, "documents that no other run has", unit="documents"),
+    Column("first", pl.Float64, "the share of the first 10 fused documents that it has", ".0%"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,7 @@ class Fusion(Result):
         keep: how many documents of each query were kept; None is all.
         queries: queries of the fused run.
         documents: rows of the fused run.
-        sources: ``run``, ``queries``, ``missing`` (queries that it lacks), ``documents``,
-            ``alone`` (documents that no other run has), ``first`` (the share of the first 10
-            fused documents that it has).
+        sources: the columns of `SOURCES`.
         learned: what was learned from judgments; None where nothing was.
         input_notices: what the reader should know of the judgments and the runs.
         run: the fused run; None in a result that was read from JSON.
@@ -94,7 +94,7 @@ class Fusion(Result):
     label: ClassVar[str] = "Fusion of runs"
     document_from: ClassVar[str] = "rankgate.measurement.fusion.fusion_document:fusion_document"
     order: ClassVar[int] = 28
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"sources": SOURCES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"sources": SOURCES}
 
     method: str
     parameters: Mapping[str, Any]

@@ -67,8 +67,8 @@ VARIANTS = Columns(
 METRICS = Columns(
     "One row per metric and arm; no rows where a finding blocks.",
     Column("metric", pl.String, "the KPI"),
-    Column("kind", pl.String, "its kind: mean, ratio or quantile"),
-    Column("role", pl.String, "its role: primary, guardrail or other"),
+    Column("kind", pl.String, "its kind: mean, proportion, ratio or quantile"),
+    Column("role", pl.String, "its role: success or guardrail"),
     Column("better", pl.String, "its better direction"),
     Column("variant", pl.String, "the arm"),
     Column("n_control", pl.Int64, "units of the control", unit="units"),

@@ -17,8 +17,8 @@ import polars as pl
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.result_frames import make_frame
-from rankgate.core.value_types import Schema
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.workspace.records.rescoring import (
     RUN_CAUSES,
@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from rankgate.workspace.records.storages.record_storage import RecordStorage
 
 
-PARTS_SCHEMA = {
-    "cause": pl.String,
-    "changed": pl.String,
-    "part": pl.Float64,
-    "evidence": pl.String,
-}
+PARTS_SCHEMA = Columns(
+    "One row per cause; known parts add up to the difference less what is not known.",
+    Column("cause", pl.String, "system, ids, corpus, judge, judgments, queries or convention"),
+    Column("changed", pl.String, "whether it changed: yes, no or unknown"),
+    Column("part", pl.Float64, "its part of the difference; null where it is not known", "signed"),
+    Column("evidence", pl.String, "how this is known, in words"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,7 @@ class Attribution(Result):
         system: its name.
         old, new: the hashes of the two records.
         before, after: their values.
-        parts: ``cause`` (system, ids, corpus, judge, judgments, queries, convention), ``changed``
-            (yes, no, unknown), ``part`` (null where it is not known), ``evidence`` in words. Known
-            parts add up to the difference less what is not known.
+        parts: the columns of `PARTS_SCHEMA`.
         warnings: what is not known, and why.
     """
 
@@ -63,7 +62,7 @@ class Attribution(Result):
     document_from: ClassVar[str] = (
         "rankgate.workspace.records.record_documents:attribution_document"
     )
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"parts": PARTS_SCHEMA}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"parts": PARTS_SCHEMA}
 
     metric: str
     system: str

@@ -19,8 +19,9 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import P_VALUE, SYSTEM
 from rankgate.core.present.result_frames import make_frame
-from rankgate.core.value_types import Schema
 from rankgate.measurement.stats.change_points import (
     MAX_SPAN,
     Change,
@@ -44,59 +45,79 @@ HIGH_CORRELATION = 0.5
 """From this correlation of neighbouring evaluations on, a notice warns that few changes are
 found; independent values of `MAX_SPAN` evaluations hardly ever reach it."""
 
-SERIES_SCHEMA = {
-    "system": pl.String,
-    "at": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "record": pl.Int64,
-    "sha256": pl.String,
-    "kind": pl.String,
-    "revision": pl.String,
-    "branch": pl.String,
-    "verdict": pl.String,
-    "segment": pl.Int64,
-}
-BREAKS_SCHEMA = {
-    "system": pl.String,
-    "at": pl.String,
-    "record": pl.Int64,
-    "reasons": pl.String,
-    "before": pl.Float64,
-    "after": pl.Float64,
-    "delta": pl.Float64,
-    "judgments": pl.Float64,
-    "queries": pl.Float64,
-    "rest": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "why": pl.String,
-}
-CHANGES_SCHEMA = {
-    "system": pl.String,
-    "at": pl.String,
-    "found_at": pl.String,
-    "record": pl.Int64,
-    "found_record": pl.Int64,
-    "revision": pl.String,
-    "before": pl.Float64,
-    "after": pl.Float64,
-    "delta": pl.Float64,
-    "gain": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p_value": pl.Float64,
-    "queries": pl.Int64,
-}
-ANNOTATIONS_SCHEMA = {
-    "at": pl.String,
-    "kind": pl.String,
-    "text": pl.String,
-    "revision": pl.String,
-    "actor": pl.String,
-}
+SERIES_SCHEMA = Columns(
+    "One row per evaluation.",
+    SYSTEM,
+    Column("at", pl.String, "when it was measured"),
+    Column("value", pl.Float64, "the value of the metric"),
+    Column("low", pl.Float64, "the low end of its interval; null where it is not known"),
+    Column("high", pl.Float64, "the high end of its interval; null where it is not known"),
+    Column("n", pl.Int64, "queries with a value", unit="queries"),
+    Column("record", pl.Int64, "the number of the record"),
+    Column("sha256", pl.String, "the hash of the record"),
+    Column("kind", pl.String, "the kind of result"),
+    Column("revision", pl.String, "the revision of git"),
+    Column("branch", pl.String, "the branch of git"),
+    Column("verdict", pl.String, "the verdict of a gate; null for other results"),
+    Column("segment", pl.Int64, "the number of the segment; values of one segment are comparable"),
+)
+BREAKS_SCHEMA = Columns(
+    "One row per evaluation whose value cannot be compared with the one before. "
+    "The parts are null unless the run before is kept.",
+    SYSTEM,
+    Column("at", pl.String, "when the evaluation after the break was measured"),
+    Column("record", pl.Int64, "the number of its record"),
+    Column("reasons", pl.String, "what differs: judgments, convention or queries"),
+    Column("before", pl.Float64, "the value before"),
+    Column("after", pl.Float64, "the value after"),
+    Column("delta", pl.Float64, "after − before", "signed"),
+    Column(
+        "judgments",
+        pl.Float64,
+        "the part of the judgments and the convention: the same run by the new ones "
+        "less by the old ones",
+        "signed",
+    ),
+    Column("queries", pl.Float64, "the part of other queries", "signed"),
+    Column("rest", pl.Float64, "what the system did", "signed"),
+    Column("low", pl.Float64, "the low end of the interval of rest", "signed"),
+    Column("high", pl.Float64, "the high end of the interval of rest", "signed"),
+    Column("why", pl.String, "why there are no parts"),
+)
+CHANGES_SCHEMA = Columns(
+    "One row per change-point between comparable evaluations.",
+    SYSTEM,
+    Column("at", pl.String, "when the first evaluation after it was measured"),
+    Column("found_at", pl.String, "when the evaluation that shows it was measured"),
+    Column("record", pl.Int64, "the number of the first record after it"),
+    Column("found_record", pl.Int64, "the number of the record that shows it"),
+    Column("revision", pl.String, "the revision of git of the first record after it"),
+    Column("before", pl.Float64, "the mean before"),
+    Column("after", pl.Float64, "the mean after"),
+    Column("delta", pl.Float64, "after − before", "signed"),
+    Column(
+        "gain",
+        pl.Float64,
+        "delta, or −delta for a metric that is better when lower: positive is better",
+        "signed",
+    ),
+    Column("low", pl.Float64, "the low end of the interval of delta", "signed"),
+    Column("high", pl.Float64, "the high end of the interval of delta", "signed"),
+    P_VALUE,
+    Column(
+        "queries",
+        pl.Int64,
+        "queries that the interval is over; null where values of queries are not kept",
+    ),
+)
+ANNOTATIONS_SCHEMA = Columns(
+    "One row per annotation.",
+    Column("at", pl.String, "when the annotated event happened"),
+    Column("kind", pl.String, "its kind, such as release or judgments"),
+    Column("text", pl.String, "its text"),
+    Column("revision", pl.String, "the revision of git"),
+    Column("actor", pl.String, "who wrote it"),
+)
 
 
 @dataclass(frozen=True)
@@ -108,18 +129,10 @@ class History(Result):
         slice: the queries; empty is all.
         place: where the records are.
         higher_is_better: the direction.
-        series: a row for each evaluation: ``system``, ``at``, ``value``, ``low``, ``high``, ``n``,
-            ``record`` (its number), ``sha256``, ``kind``, ``revision``, ``branch``, ``verdict``,
-            ``segment`` (values of one segment are comparable).
-        breaks: where values before and after are not comparable: ``reasons`` (judgments,
-            convention, queries), ``before``, ``after``, ``delta``, and where the run before is
-            kept its parts: ``judgments`` (the same run by the new judgments and convention less by
-            the old), ``queries`` (other queries), ``rest`` (what the system did, with ``low`` and
-            ``high``); ``why`` there are no parts.
-        changes: change-points between comparable evaluations: ``at`` (the first evaluation after
-            it), ``found_at``, ``before``, ``after``, ``delta``, ``gain`` (positive is better),
-            ``low``, ``high``, ``p_value``, ``queries``.
-        annotations: ``at``, ``kind``, ``text``, ``revision``, ``actor``.
+        series: the columns of `SERIES_SCHEMA`.
+        breaks: the columns of `BREAKS_SCHEMA`.
+        changes: the columns of `CHANGES_SCHEMA`.
+        annotations: the columns of `ANNOTATIONS_SCHEMA`.
         rate: false alarms for each evaluation of a series, where days are independent.
     """
 
@@ -129,7 +142,7 @@ class History(Result):
         "history": "rankgate.workspace.records.history_chart:draw_history"
     }
     order: ClassVar[int] = 3
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "series": SERIES_SCHEMA,
         "breaks": BREAKS_SCHEMA,
         "changes": CHANGES_SCHEMA,

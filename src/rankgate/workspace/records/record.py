@@ -21,9 +21,10 @@ from rankgate.core.console.declared_options import parse_pairs
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, result_class
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.result_frames import make_frame
-from rankgate.core.value_types import Schema
 from rankgate.data.collection import Collection
 from rankgate.data.qrels import Qrels
 from rankgate.store.records.records import NewRecord
@@ -42,18 +43,19 @@ if TYPE_CHECKING:
     from rankgate.workspace.records.storages.record_storage import RecordStorage
 
 
-RECORDS_SCHEMA = {
-    "record": pl.String,
-    "new": pl.Boolean,
-    "evaluated_at": pl.String,
-    "kind": pl.String,
-    "system": pl.String,
-    "revision": pl.String,
-    "branch": pl.String,
-    "verdict": pl.String,
-    "figures": pl.Int64,
-    "queries": pl.Int64,
-}
+RECORDS_SCHEMA = Columns(
+    "One row per record.",
+    Column("record", pl.String, "what it is called in the history or the store"),
+    Column("new", pl.Boolean, "true if it was added; false if its content was there before"),
+    Column("evaluated_at", pl.String, "when it was measured"),
+    Column("kind", pl.String, "the kind of result"),
+    SYSTEM,
+    Column("revision", pl.String, "the revision of git"),
+    Column("branch", pl.String, "the branch of git"),
+    Column("verdict", pl.String, "the verdict of a gate; null for other results"),
+    Column("figures", pl.Int64, "how many figures it has"),
+    Column("queries", pl.Int64, "how many queries it has"),
+)
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,14 @@ class Recorded(Result):
 
     Attributes:
         place: where.
-        records: ``record`` (what it is called there), ``new`` (false if its content was there
-            before), ``evaluated_at``, ``kind``, ``system``, ``revision``, ``branch``, ``verdict``,
-            ``figures`` and ``queries`` (how many).
+        records: the columns of `RECORDS_SCHEMA`.
         warnings: what later readers will not see.
     """
 
     kind: ClassVar[str] = "recorded"
     label: ClassVar[str] = "Recorded evaluations"
     document_from: ClassVar[str] = "rankgate.workspace.records.record_documents:recorded_document"
-    SCHEMAS: ClassVar[Mapping[str, Schema]] = {"records": RECORDS_SCHEMA}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"records": RECORDS_SCHEMA}
 
     place: str
     records: pl.DataFrame

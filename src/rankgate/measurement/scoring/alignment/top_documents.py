@@ -17,6 +17,8 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import DOC_ID, QUERY_ID, SYSTEM
 from rankgate.core.progress import step
 from rankgate.data import read_run
 from rankgate.data.qrels import Qrels
@@ -99,14 +101,14 @@ def _candidate_rows(sorted_rows: SortedRows, owner: Codes, cutoff: int | None) -
     return sorted_rows.rows_at(begin + np.arange(len(begin)))
 
 
-SCHEMA = {
-    "query_id": pl.String,
-    "rank": pl.Int64,
-    "doc_id": pl.String,
-    "grade": pl.Float64,
-    "retrieved": pl.Int64,
-}
-"""The columns of `tops`."""
+SCHEMA = Columns(
+    "One row per query and rank.",
+    QUERY_ID,
+    Column("rank", pl.Int64, "the rank, from 1"),
+    DOC_ID,
+    Column("grade", pl.Float64, "the grade; null for a document without one", "grade"),
+    Column("retrieved", pl.Int64, "the number of the query's results"),
+)
 
 
 def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
@@ -237,8 +239,13 @@ def _longer_name(index: int, paths: dict[int, Path], name: str) -> str | None:
 
 _NO_DOCUMENT = "\x1f"  # no document has this id
 
-RANKS = {"system": pl.String, "query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64}
-"""The columns of ranked lists."""
+RANKS = Columns(
+    "One row per system, query and document: ranked lists.",
+    SYSTEM,
+    QUERY_ID,
+    DOC_ID,
+    Column("rank", pl.Int64, "the rank, from 1"),
+)
 
 
 def read_named_runs(runs: Sequence[Any]) -> list[Run]:

@@ -1,0 +1,105 @@
+"""The columns of the tables of agreement between raters."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import QUERY_ID
+
+_RATER = Column("rater", pl.String, "the name of the rater")
+
+GRADES = Columns(
+    "One row per grade.",
+    Column("grade", pl.Float64, "the grade", "grade"),
+    Column("ratings", pl.Int64, "ratings with the grade", header="grades\ngiven"),
+    Column("share", pl.Float64, "their share of all ratings (prevalence)", ".3f"),
+    Column(
+        "agreement",
+        pl.Float64,
+        "of the pairs of ratings in which one has the grade, the share in which both have it: "
+        "specific agreement (Fleiss 1981)",
+        ".3f",
+        header="both raters,\nif one",
+    ),
+)
+
+KAPPAS = Columns(
+    "One row per rater: the agreement with all others.",
+    _RATER,
+    Column("kappa_linear", pl.Float64, "kappa with linear weights against all others"),
+    Column("kappa_low", pl.Float64, "the low end of the interval of kappa_linear"),
+    Column("kappa_high", pl.Float64, "the high end of the interval of kappa_linear"),
+)
+
+BIASES = Columns(
+    "One row per rater: the interval of the bias.",
+    _RATER,
+    Column("bias_low", pl.Float64, "the low end of the interval of bias"),
+    Column("bias_high", pl.Float64, "the high end of the interval of bias"),
+)
+
+RATERS = Columns(
+    "One row per rater; intervals leave out one query at a time.",
+    _RATER,
+    Column("ratings", pl.Int64, "ratings with a grade"),
+    Column("cannot_tell", pl.Int64, "ratings without a grade", unit="ratings"),
+    Column("mean", pl.Float64, "the mean grade"),
+    Column("overlap", pl.Int64, "ratings of pairs that others graded too", unit="ratings"),
+    Column("bias", pl.Float64, "the mean of the grade minus the mean of the others' grades"),
+    Column(
+        "agreement", pl.Float64, "the share of the other ratings of the same pair that are equal"
+    ),
+    Column("top_share", pl.Float64, "the share of the rater's most frequent grade"),
+    Column("median_seconds", pl.Float64, "the median time of a rating", unit="s"),
+    Column("lowest", pl.Float64, "the lowest grade"),
+    Column("highest", pl.Float64, "the highest grade"),
+    BIASES.without("rater"),
+    KAPPAS.without("rater"),
+)
+
+PAIRS = Columns(
+    "One row per pair of raters; intervals leave out one query at a time.",
+    Column("first", pl.String, "the first rater"),
+    Column("second", pl.String, "the second rater"),
+    Column("overlap", pl.Int64, "pairs of query and document that both graded", unit="pairs"),
+    Column("agreement", pl.Float64, "the share of equal grades"),
+    Column("kappa", pl.Float64, "Cohen's kappa"),
+    Column("kappa_linear", pl.Float64, "Cohen's kappa with linear weights"),
+    Column("bias", pl.Float64, "the mean grade of the first less that of the second"),
+    Column("kappa_low", pl.Float64, "the low end of the interval of kappa"),
+    Column("kappa_high", pl.Float64, "the high end of the interval of kappa"),
+    Column("mae", pl.Float64, "the mean absolute difference of the grades"),
+    Column("pearson", pl.Float64, "Pearson's correlation"),
+    Column("spearman", pl.Float64, "Spearman's correlation"),
+    Column("spearman_low", pl.Float64, "the low end of the interval of spearman"),
+    Column("spearman_high", pl.Float64, "the high end of the interval of spearman"),
+    Column("kendall", pl.Float64, "Kendall's tau b"),
+    Column("kendall_low", pl.Float64, "the low end of the interval of kendall"),
+    Column("kendall_high", pl.Float64, "the high end of the interval of kendall"),
+)
+
+CONFUSION = Columns(
+    "One row per rater and pair of grades; ties of the others are left out.",
+    _RATER,
+    Column("consensus", pl.Float64, "the grade that most others gave"),
+    Column("grade", pl.Float64, "the grade that the rater gave"),
+    Column("count", pl.Int64, "how often both occur together", unit="pairs"),
+)
+
+QUERIES = Columns(
+    "One row per query with a pair of two grades, least agreement first.",
+    QUERY_ID,
+    Column("overlap", pl.Int64, "pairs with two grades or more", unit="pairs"),
+    Column("agreement", pl.Float64, "the share of equal grades"),
+    Column("spread", pl.Float64, "the mean standard deviation of the grades of a pair"),
+    Column("mae", pl.Float64, "the mean absolute difference of two ratings of a pair"),
+)
+
+PERIODS = Columns(
+    "One row per month; no rows where times are not known.",
+    Column("period", pl.String, "the month"),
+    Column("overlap", pl.Int64, "pairs with two grades or more", unit="pairs"),
+    Column("agreement", pl.Float64, "the share of equal grades"),
+    Column("mean", pl.Float64, "the mean grade"),
+)
