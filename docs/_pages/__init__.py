@@ -23,6 +23,7 @@ def pages() -> Iterator[tuple[str, str]]:
         mirrored,
         online,
         python,
+        result_tables,
         schemas,
         when,
     )
@@ -34,6 +35,7 @@ def pages() -> Iterator[tuple[str, str]]:
         ("reference", gallery),
         ("reference", errors),
         ("reference", schemas),
+        ("reference", result_tables),
         ("reference", online),
         ("reference/commands", commands),
         ("reference/python", python),

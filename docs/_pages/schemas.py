@@ -11,12 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import polars as pl
 
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash, _hints
+
+if TYPE_CHECKING:
+    from rankgate.core.present.columns import Columns
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -31,7 +34,7 @@ _PAGE = """# JSON of results
 Every command with `--format json` writes one result: `schema_version`, `kind`, and the keys of its kind. Keys
 are stable within a `schema_version`; more may be added. Numbers that are undefined are null, and
 numbers keep full precision. Each kind has a JSON schema (2020-12), against which the tests check what
-commands write.
+commands write. [Tables of results](result-tables.md) has the columns of each table.
 
 | kind | keys | schema |
 | :-- | :-- | :-- |
@@ -53,7 +56,9 @@ def schema_of(result: Result) -> dict[str, Any]:
     """The schema of a result's JSON."""
     cls, values = type(result), json.loads(json.dumps(result.to_dict()))
     has_own_form = cls.to_dict is not Result.to_dict
-    schema = _learned(values) if has_own_form else _object(cls, result)
+    schema = (
+        _with_tables(_learned(values), result, values) if has_own_form else _object(cls, result)
+    )
     constants = {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
     return {
         "$schema": _DRAFT,
@@ -69,17 +74,45 @@ def schema_of(result: Result) -> dict[str, Any]:
 def _object(cls: type, value: Any) -> dict[str, Any]:
     """A dataclass: a property for each field."""
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
+    tables: Mapping[str, Columns] = getattr(cls, "SCHEMAS", {})
     hints = _hints(cls)
     return {
         "type": "object",
         "properties": {
-            keys.get(attribute.name, attribute.name): _typed(
-                hints[attribute.name], getattr(value, attribute.name, None)
-            )
+            keys.get(attribute.name, attribute.name): tables[attribute.name].json_schema()
+            if attribute.name in tables
+            else _typed(hints[attribute.name], getattr(value, attribute.name, None))
             for attribute in fields(cls)
             if attribute.metadata.get("stored", True)
         },
     }
+
+
+def _with_tables(
+    schema: dict[str, Any], value: Any, json_values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The schema of a dataclass that writes its own JSON, with the columns of its tables."""
+    keys: Mapping[str, str] = getattr(value, "KEYS", {})
+    tables: Mapping[str, Columns] = getattr(value, "SCHEMAS", {})
+    properties = dict(schema.get("properties", {}))
+    for attribute in fields(value):
+        key, member = keys.get(attribute.name, attribute.name), getattr(value, attribute.name)
+        json_member = json_values.get(key)
+        if attribute.name in tables and isinstance(json_member, list):
+            properties[key] = tables[attribute.name].json_schema()
+        elif is_dataclass(member) and isinstance(json_member, dict):
+            properties[key] = _with_tables(properties.get(key, {}), member, json_member)
+        elif _is_objects(member) and _is_objects(json_member):
+            array = properties.get(key, {"type": ["array", "null"]})
+            items = _with_tables(array.get("items", {}), member[0], json_member[0])
+            properties[key] = {**array, "items": items} if items else array
+    return {**schema, "properties": properties} if properties else schema
+
+
+def _is_objects(value: Any) -> bool:
+    """True for dataclasses in a row, or their JSON."""
+    is_row = isinstance(value, tuple | list) and bool(value)
+    return is_row and (isinstance(value[0], dict) or is_dataclass(value[0]))
 
 
 def _typed(hint: Any, value: Any) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""Every table of every result has declared columns, and its frames have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+
+import polars as pl
+import pytest
+
+from present.test_results import KINDS, folder, ratings, result, results
+from rankgate.core.present.base_result import result_class
+from rankgate.core.present.columns import Column, Columns
+from support.programs import tool
+
+__all__ = ["folder", "ratings", "result", "results"]
+
+result_tables = tool("docs/_pages/result_tables.py")
+
+
+def _frames(value: object) -> Iterator[tuple[object, str, pl.DataFrame]]:
+    """The frames of a result: the object that has it, its field, the frame."""
+    if is_dataclass(value) and not isinstance(value, (type, *result_tables.INPUTS)):
+        for field in fields(value):
+            member = getattr(value, field.name)
+            if isinstance(member, pl.DataFrame):
+                if field.metadata.get("stored", True):
+                    yield value, field.name, member
+            else:
+                yield from _frames(member)
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from _frames(member)
+    elif isinstance(value, tuple | list):
+        for member in value:
+            yield from _frames(member)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_table_of_a_class_has_declared_columns(kind):
+    for _, cls in result_tables.nested_classes(result_class(kind)):
+        declared = getattr(cls, "SCHEMAS", {})
+        assert result_tables.frame_fields(cls) == set(declared), cls
+        for columns in declared.values():
+            assert isinstance(columns, Columns), cls
+            assert columns.about.endswith(".")
+            assert all(column.help and not column.help.endswith(".") for column in columns.columns)
+
+
+def test_a_frame_has_the_declared_columns(result):
+    for holder, name, table in _frames(result):
+        columns = type(holder).SCHEMAS[name]
+        assert table.columns[: len(columns)] == list(columns), (type(holder), name)
+        assert columns.others or len(table.columns) == len(columns), (type(holder), name)
+        for column in columns.columns:
+            assert table.schema[column.name] in (column.type, pl.Null), (holder, column.name)
+
+
+def test_columns_are_a_schema_and_can_be_joined():
+    system = Column("system", pl.String, "its name")
+    first = Columns("One row per system.", system)
+    both = Columns("One row per system.", first, Column("n", pl.Int64, "queries", unit="queries"))
+    assert pl.DataFrame({"system": ["a"], "n": [1]}, schema=both).schema == dict(both)
+    assert {**first, "n": pl.Int64} == both
+    assert both.empty().schema == dict(both)
+    assert list(both.without("system")) == ["n"]
+
+
+def test_a_column_is_documented_and_shown_as_declared():
+    columns = Columns(
+        "One row per system.",
+        Column("system", pl.String, "its name"),
+        Column("p", pl.Float64, "the p-value", "p", header="p\n(t)"),
+        Column("n", pl.Int64, "queries | lists", ",", unit="queries"),
+        Column("grades", pl.List(pl.Float64), "its grades"),
+        others="a tag",
+    )
+    table = pl.DataFrame(
+        [("a", 1e-9, 1200, [1.0, 2.0]), (None, None, None, [])], columns, orient="row"
+    )
+    grid = columns.grid(table)
+    assert grid.head == ("system", "p\n(t)", "n", "grades")
+    assert grid.rows == (("a", "<0.001", "1,200", "1.0, 2.0"), ("", "–", "–", ""))
+    assert grid.left == {0, 3}
+    assert columns.json_schema()["items"]["properties"]["n"] == {
+        "type": ["integer", "null"],
+        "description": "queries | lists (queries)",
+    }
+    lines = columns.documentation().splitlines()
+    assert lines[0] == "One row per system."
+    assert "| `n` | integer | queries \\| lists (queries) |" in lines
+    assert "| `grades` | list of number | its grades |" in lines
+    assert lines[-1] == "| … |  | a tag |"
