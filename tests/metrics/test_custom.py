@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import UsageError
+from rankgate.measurement.metrics import judged_block
 from rankgate.measurement.metrics.custom import from_file, metric
 from rankgate.measurement.metrics.judged_block import Judged, block
 from rankgate.measurement.metrics.metric_name_parser import parse, parse_all
@@ -251,6 +254,25 @@ def test_the_page_about_them_runs():
     page = Path(__file__).parents[2] / "docs" / "custom-metrics.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert (result.failed, result.attempted > 6) == (0, True)
+
+
+def test_the_page_about_them_names_fields_and_helpers_of_a_block():
+    page = (Path(__file__).parents[2] / "docs" / "custom-metrics.md").read_text("utf-8")
+    words = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", page))))
+    attributes = {name for name in dir(Judged) if not name.startswith("_")}
+    helpers = {name for name, value in vars(judged_block).items() if is_helper_of_kernels(value)}
+    assert {"rank", "hits", "at_level"} <= attributes
+    assert {"total", "count", "ratio", "cutoff_weight"} <= helpers
+    assert sorted((attributes | helpers) - words) == []
+
+
+def is_helper_of_kernels(value):
+    """True for a public function of the module whose first argument is a block, or an array."""
+    if not inspect.isfunction(value) or value.__module__ != judged_block.__name__:
+        return False
+    first = next(iter(inspect.signature(value).parameters.values()))
+    is_public = not value.__name__.startswith("_")
+    return is_public and re.match("Judged|Floats|Flags", str(first.annotation)) is not None
 
 
 @metric
