@@ -7,7 +7,7 @@ holds requests until their answers are kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.data.streams.journal import Closing, Journal
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.judge import Usage
@@ -23,7 +24,7 @@ from rankgate.judging.llm.model_client import Answer, parse_answer
 from rankgate.judging.rating.rating_session import PairRating, rating_row
 
 if TYPE_CHECKING:
-    from rankgate.judging.llm.judge import Budget, JudgeRequest, Prices
+    from rankgate.judging.llm.judge import Budget, Judge, JudgeRequest, Prices
     from rankgate.judging.llm.model_client import Client, Reply
 
 
@@ -44,7 +45,7 @@ class PairOutcome:
         input_tokens, output_tokens: of all tries; if not counted, the most they can be.
         cost: of them; None without prices.
         attempts: requests that were sent.
-        seconds: that the pair took.
+        seconds: that the pair took; None where the model was not asked.
     """
 
     answer: Answer
@@ -54,11 +55,11 @@ class PairOutcome:
     output_tokens: int = 0
     cost: float | None = None
     attempts: int = 0
-    seconds: float = 0.0
+    seconds: float | None = 0.0
 
 
-class RequestLog(Protocol):
-    """Log of requests, written before they are sent, so that none is lost to a kill."""
+class AnswerLog(Protocol):
+    """Answers that stay, and requests before they are sent, so that none is lost to a kill."""
 
     def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
         """Record a request before it is sent, with the most tokens and money that it can take."""
@@ -68,48 +69,115 @@ class RequestLog(Protocol):
         """Record that the requests of a pair cost nothing and gave nothing."""
         ...
 
+    def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        """Keep an outcome for good, which settles the requests of its pair."""
+        ...
+
+    def keep_unasked(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        """Keep the outcome of a pair that the model is not asked about."""
+        ...
+
+    def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
+        """The outcome of an answered request, without what it cost; None if it is not answered."""
+        ...
+
+    def last_request(self, ask: JudgeRequest) -> str | None:
+        """The request of the last answer to the pair."""
+        ...
+
+
+EMPTY_DOCUMENT = "the document has no text"
+_EMPTY_QUERY = "the query has no text"
+_MAX_ANSWER = 4000  # characters of an answer
+
+
+def requests_to_send(
+    asks: Iterable[JudgeRequest], log: AnswerLog, *, again: bool
+) -> Iterator[JudgeRequest]:
+    """The requests whose answers are not known; pairs of the others are rated without asking.
+
+    A known answer that another template's answer has replaced since becomes the last one again.
+    A pair without texts gets no grade.
+
+    Args:
+        asks: all requests.
+        log: the answers.
+        again: answers without a grade count as not known.
+    """
+    for ask in asks:
+        outcome = log.known_outcome(ask)
+        if outcome is None or (again and outcome.answer.grade is None):
+            reason = EMPTY_DOCUMENT if not ask.task.document else ""
+            reason = reason if ask.task.query else _EMPTY_QUERY
+            if not reason:
+                yield ask
+                continue
+            outcome = unasked_outcome(Answer(None, reason))
+        if log.last_request(ask) != ask.request:
+            log.keep_unasked(ask, outcome)
+
+
+def unasked_outcome(answer: Answer, text: str = "") -> PairOutcome:
+    """The outcome of a pair that the model is not asked about, which costs nothing."""
+    return PairOutcome(answer, answered=True, text=text, cost=0.0, seconds=None)
+
+
+def outcome_fields(outcome: PairOutcome) -> dict[str, Any]:
+    """What is kept of an outcome beside its rating."""
+    return {
+        "answered": outcome.answered,
+        "input_tokens": outcome.input_tokens,
+        "output_tokens": outcome.output_tokens,
+        "cost": outcome.cost,
+        "attempts": outcome.attempts,
+        "answer": outcome.text[:_MAX_ANSWER],
+    }
+
+
+def rounded_seconds(outcome: PairOutcome) -> float | None:
+    """The seconds that an outcome took, as they are kept."""
+    return None if outcome.seconds is None else round(outcome.seconds, 3)
+
 
 @dataclass
 class Work:
     """Send requests until every pair is sent, a limit is reached, or continuing makes no sense.
 
     Attributes:
+        judge: the model, and its limits.
         client: the endpoint.
         scale: the grades that are possible, with labels.
-        keep: keeps an outcome for good before the next request goes out; called by one thread at
-            a time.
-        log: keeps requests before they are sent; ``keep`` settles those of its pair.
+        log: keeps requests before they are sent, and their outcomes before the next one is; its
+            ``keep`` is called by one thread at a time.
         budget: what may be spent.
-        prices: by which it is.
-        most_tokens: of an answer; None where nothing bounds it.
-        retries: how many times a request is tried again.
         workers: the threads, and how long they wait before they try again.
+        outcomes: those of this work, in their order.
         problem: why work ended early, if it makes no sense to go on.
         poor: the limit that ended the work.
     """
 
+    judge: Judge
     client: Client
     scale: Mapping[float, str]
-    keep: Callable[[JudgeRequest, PairOutcome], None]
-    log: RequestLog
+    log: AnswerLog
     budget: Budget
-    prices: Prices | None = None
-    most_tokens: int | None = None
-    retries: int = 5
     workers: Workers = field(default_factory=Workers)
+    outcomes: list[PairOutcome] = field(default_factory=list)
     problem: str = ""
     poor: str = ""
     _lock: Lock = field(default_factory=Lock)
     _failed: int = 0
 
-    def run(self, asks: Iterable[JudgeRequest], threads: int) -> None:
+    def run(self, asks: Iterable[JudgeRequest]) -> None:
         """Work through all requests; when this returns, or is interrupted, nothing is under way.
 
+        Each pair whose outcome is kept is reported.
+
         Raises:
-            RankgateError: what ``keep`` raises.
+            RankgateError: what the log raises.
             KeyboardInterrupt: after the answers under way were kept.
         """
-        self.workers.run(partial(self._work_through, iter(asks)), threads)
+        self.workers.run(partial(self._work_through, iter(asks)), self.judge.concurrency)
 
     def _work_through(self, asks: Iterator[JudgeRequest]) -> None:
         while not self.workers.stop.is_set():
@@ -123,7 +191,9 @@ class Work:
 
     def _saved_outcome(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
         with self._lock:
-            self.keep(ask, outcome)
+            self.log.keep(ask, outcome)
+            self.outcomes.append(outcome)
+            step(f"{ask.task.query_id} {ask.task.doc_id}")
             self._failed = 0 if outcome.answered else self._failed + 1
             if self._failed >= _MAX_FAILURES and not self.problem:
                 reason = outcome.answer.reason or ""
@@ -133,9 +203,9 @@ class Work:
     def _ask_model(self, ask: JudgeRequest) -> PairOutcome | None:
         """A pair's outcome; None where work ended before a request was answered or paid."""
         begin = time.monotonic()
-        max_tokens = (len(ask.body) + OVERHEAD, self.most_tokens or 0)
+        max_tokens = (len(ask.body) + OVERHEAD, self.judge.most_tokens or 0)
         used, attempts, reply = (0, 0), 0, None
-        while attempts <= self.retries and self.workers.wait_for_turn(attempts):
+        while attempts <= self.judge.retries and self.workers.wait_for_turn(attempts):
             reserve = self._usage(max_tokens)
             if poor := self.budget.take(reserve):
                 self.poor = poor
@@ -144,7 +214,9 @@ class Work:
             cost = reserve  # until the reply shows a lower cost
             try:
                 with self._lock:
-                    self.log.begin(ask, max_tokens, None if self.prices is None else reserve.money)
+                    self.log.begin(
+                        ask, max_tokens, None if self.judge.prices is None else reserve.money
+                    )
                 reply = self.client.send(ask.body)
                 request_tokens = _token_usage(reply, max_tokens)
                 cost = self._usage(request_tokens)
@@ -179,13 +251,15 @@ class Work:
                 self.problem = self.problem or reply.problem
                 self.workers.stop.set()
             is_interrupted = (
-                self.workers.stop.is_set() and attempts <= self.retries and reply.kind != "refused"
+                self.workers.stop.is_set()
+                and attempts <= self.judge.retries
+                and reply.kind != "refused"
             )
             if is_interrupted and not any(used):  # the next run asks again
                 with self._lock:
                     self.log.discard(ask)
                 return None
-        cost = None if self.prices is None else self._cost(used)
+        cost = None if self.judge.prices is None else self._cost(used)
         storable = self.client.storable
         answer = replace(
             answer,
@@ -200,7 +274,7 @@ class Work:
         return Usage(1, sum(tokens), self._cost(tokens))
 
     def _cost(self, tokens: tuple[int, int]) -> float:
-        return self.prices.cost(*tokens) if self.prices else 0.0
+        return self.judge.prices.cost(*tokens) if self.judge.prices else 0.0
 
     def _asks_too_much(self, reply: Reply) -> bool:
         """Apply the wait that the server asks for; True if it is too long."""
@@ -223,16 +297,20 @@ def _token_usage(reply: Reply, max_tokens: tuple[int, int]) -> tuple[int, int]:
 
 Row = dict[str, Any]
 
-_MAX_ANSWER = 4000  # characters of an answer
-_EMPTY_DOCUMENT = "the document has no text"
+_UNREAD = "no answer: the program ended before it was read"
 
 
 @dataclass
-class SavedRatings:
+class RatingsFile(Closing):
     """Ratings with the hashes of their requests, in a journal; nothing in it is ever changed.
 
+    The file ``RATINGS.requests`` holds each request before it is sent, with the most that it can
+    take. A request is settled by a later row of its hash in the ratings. Those that a program left
+    when it was killed become rows without a grade when the ratings are opened again, so that
+    limits count what they may have cost. The file of requests is gone when all is settled.
+
     Attributes:
-        journal: where all is kept.
+        journal: the ratings.
         rater: the name in the ratings.
         model: who is asked.
         guideline: kept with each rating.
@@ -242,32 +320,59 @@ class SavedRatings:
     rater: str
     model: str
     guideline: str
+    _requests: Journal | None = None
+    _answers: dict[str, Row] = field(default_factory=dict)
+    _last: dict[tuple[str, str], Row] = field(default_factory=dict)
 
-    def open_requests(
-        self, asks: Sequence[JudgeRequest], *, again: bool = False
-    ) -> list[JudgeRequest]:
-        """The requests whose answers are not known.
+    @classmethod
+    def open(cls, path: str | Path, rater: str, model: str, guideline: str) -> Self:
+        """Open the files; requests that a killed program left become rows without a grade.
 
-        A known answer that another template's answer has replaced since becomes the last one again.
-        A document without text is never asked about.
-
-        Args:
-            asks: all requests.
-            again: answers without a grade count as not known.
+        Raises:
+            InputError: a file holds something else.
+            UsageError: a file that cannot be written.
         """
-        answers = {row.get("request"): row for row in self.journal.rows if row.get("answered")}
-        last = self.last()
-        unanswered = []
-        for ask in asks:
-            row = answers.get(ask.request)
-            if not ask.task.document:
-                row = {"grade": None, "reason": _EMPTY_DOCUMENT}
-            elif row is None or (again and row.get("grade") is None):
-                unanswered.append(ask)
-                continue
-            if last.get(ask.task.pair, {}).get("request") != ask.request:
-                self._repeat(ask, row)
-        return unanswered
+        ratings = cls(Journal.open(path), rater, model, guideline)
+        try:
+            if ratings._requests_path.exists():
+                ratings._requests = Journal.open(ratings._requests_path)
+                if unread := ratings._unsettled(ratings._requests):
+                    ratings.journal.extend(unread)
+                ratings._close_requests()
+        except BaseException:
+            ratings.journal.close()
+            raise
+        rows = ratings.journal.rows
+        ratings._answers = {str(row.get("request")): row for row in rows if row.get("answered")}
+        ratings._last = ratings.last()
+        return ratings
+
+    @property
+    def _requests_path(self) -> Path:
+        return self.journal.path.with_name(f"{self.journal.path.name}.requests")
+
+    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
+        """Record a request before it is sent.
+
+        Raises:
+            UsageError: the disk is full or gone.
+        """
+        if self._requests is None:
+            self._requests = Journal.open(self._requests_path)
+        outcome = PairOutcome(
+            Answer(None, _UNREAD),
+            answered=False,
+            input_tokens=tokens[0],
+            output_tokens=tokens[1],
+            cost=cost,
+            attempts=1,
+        )
+        self._requests.add({"rows": len(self.journal.rows), "row": self._row(ask, outcome)})
+
+    def discard(self, ask: JudgeRequest) -> None:
+        """Record that the requests of a pair cost nothing and gave nothing."""
+        if self._requests is not None:
+            self._requests.add({"discarded": ask.request})
 
     def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
         """Put an outcome on disk.
@@ -275,24 +380,21 @@ class SavedRatings:
         Raises:
             UsageError: the disk is full or gone.
         """
-        self.journal.add(self.row(ask, outcome))
+        self.journal.add(self._row(ask, outcome))
 
-    def row(self, ask: JudgeRequest, outcome: PairOutcome) -> Row:
-        """An outcome as its line."""
-        answer = outcome.answer
-        seconds = round(outcome.seconds, 3)
-        rating = PairRating(answer.grade, answer.reason, answer.comment, seconds)
-        confidence = {} if answer.confidence is None else {"confidence": answer.confidence}
-        return {
-            **self._rating(ask, rating),
-            **confidence,
-            "answered": outcome.answered,
-            "input_tokens": outcome.input_tokens,
-            "output_tokens": outcome.output_tokens,
-            "cost": outcome.cost,
-            "attempts": outcome.attempts,
-            "answer": outcome.text[:_MAX_ANSWER],
-        }
+    keep_unasked = keep
+
+    def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
+        """The outcome of a request that was answered when the file was opened."""
+        row = self._answers.get(ask.request)
+        if row is None:
+            return None
+        answer = Answer(row.get("grade"), row.get("reason"), row.get("comment"))
+        return unasked_outcome(answer, str(row.get("answer", "")))
+
+    def last_request(self, ask: JudgeRequest) -> str | None:
+        """The request of the rater's last rating of the pair when the file was opened."""
+        return self._last.get(ask.task.pair, {}).get("request")
 
     def last(self) -> dict[tuple[str, str], Row]:
         """The rater's last rating of each pair."""
@@ -317,105 +419,42 @@ class SavedRatings:
                 total += prices.cost(*tokens)
         return total
 
-    def _repeat(self, ask: JudgeRequest, row: Mapping[str, Any]) -> None:
-        rating = PairRating(row["grade"], row.get("reason"), row.get("comment"))
-        self.journal.add(
-            {
-                **self._rating(ask, rating),
-                "answered": True,
-                "input_tokens": 0,
-                "output_tokens": 0,
-                "cost": 0.0,
-                "attempts": 0,
-                "answer": row.get("answer", ""),
-            }
-        )
-
-    def _rating(self, ask: JudgeRequest, rating: PairRating) -> Row:
-        timestamp = datetime.now(UTC)
-        row = rating_row(ask.task, self.rater, rating, at=timestamp, guideline=self.guideline)
-        return {**row, "model": self.model, "request": ask.request}
-
-
-_UNREAD = "no answer: the program ended before it was read"
-
-
-@dataclass
-class RequestFile(Closing):
-    """Keep each request on disk before it is sent, with the most that it can take.
-
-    A request is settled by a later row of its hash in the ratings. Those that a program left when
-    it was killed become rows without a grade when the ratings are opened again, so that limits
-    count what they may have cost. The file is gone when all is settled.
-
-    Attributes:
-        path: ``RATINGS.requests``.
-        saved: the ratings.
-    """
-
-    path: Path
-    saved: SavedRatings
-    _journal: Journal | None = None
-
-    @classmethod
-    def open(cls, saved: SavedRatings) -> Self:
-        """Open the file; requests that a killed program left become rows without a grade.
-
-        Raises:
-            InputError: the file holds something else.
-            UsageError: a file that cannot be written.
-        """
-        path = saved.journal.path
-        requests = cls(path.with_name(f"{path.name}.requests"), saved)
-        if requests.path.exists():
-            requests._journal = Journal.open(requests.path)
-            if unread := requests._unsettled(requests._journal):
-                saved.journal.extend(unread)
-            requests.close()
-        return requests
-
-    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
-        """Record a request before it is sent.
-
-        Raises:
-            UsageError: the disk is full or gone.
-        """
-        if self._journal is None:
-            self._journal = Journal.open(self.path)
-        outcome = PairOutcome(
-            Answer(None, _UNREAD),
-            answered=False,
-            input_tokens=tokens[0],
-            output_tokens=tokens[1],
-            cost=cost,
-            attempts=1,
-        )
-        rows = len(self.saved.journal.rows)
-        self._journal.add({"rows": rows, "row": self.saved.row(ask, outcome)})
-
-    def discard(self, ask: JudgeRequest) -> None:
-        """Record that the requests of a pair cost nothing and gave nothing."""
-        if self._journal is not None:
-            self._journal.add({"discarded": ask.request})
-
     def close(self) -> None:
-        """Close the file, and remove it if every request is settled."""
-        journal, self._journal = self._journal, None
-        if journal is None:
-            return
-        if not self._unsettled(journal):
-            self.path.unlink(missing_ok=True)
-        journal.close()
+        """Close the files, and remove that of requests if every request is settled."""
+        self._close_requests()
+        self.journal.close()
 
-    def _unsettled(self, journal: Journal) -> list[dict[str, Any]]:
+    def _row(self, ask: JudgeRequest, outcome: PairOutcome) -> Row:
+        """An outcome as its line."""
+        answer = outcome.answer
+        rating = PairRating(answer.grade, answer.reason, answer.comment, rounded_seconds(outcome))
+        moment = datetime.now(UTC)
+        confidence = {} if answer.confidence is None else {"confidence": answer.confidence}
+        return {
+            **rating_row(ask.task, self.rater, rating, at=moment, guideline=self.guideline),
+            "model": self.model,
+            "request": ask.request,
+            **confidence,
+            **outcome_fields(outcome),
+        }
+
+    def _close_requests(self) -> None:
+        requests, self._requests = self._requests, None
+        if requests is None:
+            return
+        if not self._unsettled(requests):
+            requests.path.unlink(missing_ok=True)
+        requests.close()
+
+    def _unsettled(self, requests: Journal) -> list[Row]:
         """The rows of requests that are neither discarded nor answered by a later rating."""
-        lines: dict[str, list[dict[str, Any]]] = {}
-        for line in journal.rows:
+        lines: dict[str, list[Row]] = {}
+        for line in requests.rows:
             if "discarded" in line:
                 lines.pop(line["discarded"], None)
             else:
                 lines.setdefault(line["row"]["request"], []).append(line)
-        last = {row.get("request"): index for index, row in enumerate(self.saved.journal.rows)}
+        last = {row.get("request"): index for index, row in enumerate(self.journal.rows)}
         return [
             line["row"]
             for request, request_lines in lines.items()

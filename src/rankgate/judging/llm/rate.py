@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,13 +19,12 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.document_model import Document, Entries, Entry
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.progress import step
 from rankgate.data.qrels import parse_scale
-from rankgate.data.streams.journal import Closing, Journal
+from rankgate.data.streams.journal import Closing
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.judge import Budget
 from rankgate.judging.llm.model_client import Client
-from rankgate.judging.llm.model_work import RequestFile, SavedRatings, Work
+from rankgate.judging.llm.model_work import RatingsFile, Work, requests_to_send
 from rankgate.judging.llm.protocols import WIRES, Template
 from rankgate.judging.rating.rating_session import grades_of, select_batch
 from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
@@ -33,9 +32,8 @@ from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankgate.core.value_types import Json
-    from rankgate.judging.llm.judge import Judge, JudgeRequest
-    from rankgate.judging.llm.model_work import PairOutcome
+    from rankgate.judging.llm.judge import Judge
+    from rankgate.judging.llm.model_work import Row
     from rankgate.judging.rating.rating_tasks import PoolLike, Task
 
 
@@ -171,12 +169,9 @@ class LLMRating(Closing):
             timeout=judge.timeout,
             threads=judge.concurrency,
         )
-        self._journal = Journal.open(path)
         version = guideline or f"{self._template.name} {self._template.sha256[:12]}"
-        self._saved = SavedRatings(self._journal, self._rater, judge.model, version)
-        self._requests = RequestFile.open(self._saved)
-        self._left = self._saved.open_requests(self._asks, again=judge.again)
-        self._now: list[PairOutcome] = []
+        self._saved = RatingsFile.open(path, self._rater, judge.model, version)
+        self._left = list(requests_to_send(self._asks, self._saved, again=judge.again))
 
     @property
     def open_pairs(self) -> int:
@@ -186,7 +181,7 @@ class LLMRating(Closing):
     @property
     def cut(self) -> int:
         """Bytes of a line that was never finished, which were cut off when the file was opened."""
-        return self._journal.cut
+        return self._saved.journal.cut
 
     def run(self) -> ModelRatings:
         """Ask the remaining pairs, and report each saved pair.
@@ -196,68 +191,92 @@ class LLMRating(Closing):
                 answered is kept. The disk is full.
             KeyboardInterrupt: as Python raises it; what was answered is kept.
         """
-        judge, saved = self._judge, self._saved
-
-        def keep(ask: JudgeRequest, outcome: PairOutcome) -> None:
-            saved.keep(ask, outcome)
-            self._now.append(outcome)
-            step(f"{ask.task.query_id} {ask.task.doc_id}")
-
-        work = Work(
-            self._client,
-            self._scale,
-            keep,
-            self._requests,
-            Budget.from_limits(judge.ceilings, saved.used(judge.prices)),
-            judge.prices,
-            judge.most_tokens,
-            judge.retries,
-            Workers(judge.backoff),
-        )
-        work.run(self._left, judge.concurrency)
+        judge = self._judge
+        budget = Budget.from_limits(judge.ceilings, self._saved.used(judge.prices))
+        workers = Workers(judge.backoff)
+        work = Work(judge, self._client, self._scale, self._saved, budget, workers)
+        work.run(self._left)
         if work.problem:
             raise UsageError(
                 f"{work.problem}; {len(self._answered())} of {len(self._asks)} pairs are "
                 "answered, and the same command continues.",
                 code="model-failed",
             )
-        return self._result(LIMITS[work.poor] if work.poor else "")
+        return self._result(work)
 
     def close(self) -> None:
         """Close the files."""
-        self._requests.close()
-        self._journal.close()
+        self._saved.close()
 
-    def _answered(self) -> list[dict[str, Json]]:
+    def _answered(self) -> list[Row]:
         """The last answer to each of the pool's pairs."""
         last = self._saved.last()
         rows = (last.get(ask.task.pair, {}) for ask in self._asks)
         return [row for row in rows if row.get("answered")]
 
-    def _result(self, stopped: str) -> ModelRatings:
-        rows, outcomes = self._answered(), self._now
-        reasons = [row["reason"] for row in rows if row["grade"] is None]
-        reasons += [outcome.answer.reason for outcome in outcomes if not outcome.answered]
-        priced = self._judge.prices
-        return ModelRatings(
-            rater=self._rater,
-            model=self._judge.model,
-            template=InputHash(self._template.name, self._template.sha256),
+    def _result(self, work: Work) -> ModelRatings:
+        outcomes, prices = work.outcomes, self._judge.prices
+        return model_ratings(
+            work,
+            self._rater,
+            self._template,
+            [(row["grade"], row["reason"]) for row in self._answered()],
             pairs=len(self._asks),
-            graded=sum(row["grade"] is not None for row in rows),
             known=len(self._asks) - len(self._left),
-            asked=len(outcomes),
-            reasons=dict(
-                Counter(str(reason).partition(":")[0] for reason in reasons).most_common()
-            ),
-            unanswered=sum(not outcome.answered for outcome in outcomes),
             left=len(self._left) - len(outcomes),
-            input_tokens=sum(outcome.input_tokens for outcome in outcomes),
-            output_tokens=sum(outcome.output_tokens for outcome in outcomes),
-            cost=sum(outcome.cost or 0.0 for outcome in outcomes) if priced else None,
-            spent=self._saved.spent(priced) if priced else None,
-            stopped=stopped,
+            spent=self._saved.spent(prices),
+            stopped=LIMITS[work.poor] if work.poor else "",
         )
+
+
+def model_ratings(
+    work: Work,
+    rater: str,
+    template: Template,
+    answers: Iterable[tuple[float | None, str | None]],
+    *,
+    pairs: int,
+    known: int,
+    left: int,
+    spent: float,
+    stopped: str,
+) -> ModelRatings:
+    """The result of a model's work.
+
+    Args:
+        work: that ended.
+        rater: who rates.
+        template: the prompt.
+        answers: the grade of each answered pair, or the reason why there is none.
+        pairs: in the pool.
+        known: pairs whose answer was there before.
+        left: pairs that were not asked.
+        spent: in all; it counts where there are prices.
+        stopped: why pairs are left.
+    """
+    judge, outcomes = work.judge, work.outcomes
+    answer_list = list(answers)
+    reasons = [str(reason) for grade, reason in answer_list if grade is None]
+    failed = [outcome for outcome in outcomes if not outcome.answered]
+    reasons += [str(outcome.answer.reason) for outcome in failed]
+    is_priced = judge.prices is not None
+    return ModelRatings(
+        rater=rater,
+        model=judge.model,
+        template=InputHash(template.name, template.sha256),
+        pairs=pairs,
+        graded=sum(grade is not None for grade, _ in answer_list),
+        known=known,
+        asked=len(outcomes),
+        reasons=dict(Counter(reason.partition(":")[0] for reason in reasons).most_common()),
+        unanswered=len(failed),
+        left=left,
+        input_tokens=sum(outcome.input_tokens for outcome in outcomes),
+        output_tokens=sum(outcome.output_tokens for outcome in outcomes),
+        cost=sum(outcome.cost or 0.0 for outcome in outcomes) if is_priced else None,
+        spent=spent if is_priced else None,
+        stopped=stopped,
+    )
 
 
 def rate(

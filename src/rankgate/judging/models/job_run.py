@@ -6,22 +6,27 @@ call of ``rankgate rate --llm`` continues an earlier one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import InputHash
 from rankgate.core.progress import step
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.judge import Budget, Usage
-from rankgate.judging.llm.model_client import Client
-from rankgate.judging.llm.model_work import PairOutcome, Work
+from rankgate.judging.llm.model_client import Answer, Client
+from rankgate.judging.llm.model_work import (
+    PairOutcome,
+    Work,
+    outcome_fields,
+    requests_to_send,
+    rounded_seconds,
+    unasked_outcome,
+)
 from rankgate.judging.llm.protocols import WIRES
-from rankgate.judging.llm.rate import LIMITS, ModelRatings, key_of
+from rankgate.judging.llm.rate import LIMITS, ModelRatings, key_of, model_ratings
 from rankgate.judging.models.model_jobs import (
     Identity,
     Review,
@@ -39,15 +44,13 @@ from rankgate.store.models import model_answers_by_request, model_jobs_table
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Judge, JudgeRequest
-    from rankgate.store.models.model_answers_by_request import ModelAnswer, TaskTexts
+    from rankgate.store.database import Connection
+    from rankgate.store.models.model_answers_by_request import TaskTexts
     from rankgate.store.store import Store
     from rankgate.store.stored_project import StoredProject
 
 
-_MAX_ANSWER = 4000  # characters of an answer
 _PAGE = 500  # tasks whose texts are read at once
-_EMPTY_DOCUMENT = "the document has no text"
-_EMPTY_QUERY = "the query has no text"
 _LOST_JOB = "the job was cancelled, or another process has it"
 
 
@@ -58,27 +61,8 @@ class StoredTask(Task):
     number: int
 
 
-class _StoreRequests:
-    """Keep the requests of a job in the store before they are sent."""
-
-    def __init__(self, store: Store, job: int) -> None:
-        self._store, self._job = store, job
-
-    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
-        """Record a request before it is sent."""
-        with self._store.write() as connection:
-            model_jobs_table.add_request(
-                connection, self._job, _task_number(ask), ask.request, tokens, cost
-            )
-
-    def discard(self, ask: JudgeRequest) -> None:
-        """Forget the requests of a pair, which took nothing."""
-        with self._store.write() as connection:
-            model_jobs_table.delete_requests(connection, self._job, _task_number(ask))
-
-
 class JobRun:
-    """Work on a job that this process has claimed.
+    """Work on a job that this process has claimed; its requests and answers are in the store.
 
     Args:
         store: an open store.
@@ -100,7 +84,6 @@ class JobRun:
                 )
         self._job = job
         self._workers = Workers(0.0)
-        self._now: list[PairOutcome] = []
         try:
             self._prepare(key_from)
         except Exception as error:
@@ -147,7 +130,7 @@ class JobRun:
         work = self._work()
         try:
             with self._alive():
-                work.run(self._asks(), self._judge.concurrency)
+                work.run(requests_to_send(self._asks(), self, again=self._judge.again))
         except BaseException as error:
             message = str(error) if isinstance(error, RankgateError) else "it was interrupted"
             self._end("failed" if isinstance(error, Exception) else "stopped", message)
@@ -161,7 +144,7 @@ class JobRun:
         stopped = LIMITS[work.poor] if work.poor else ""
         stopped = stopped or (_LOST_JOB if self._workers.stop.is_set() else "")
         self._end("stopped" if work.poor else "done", stopped)
-        return self._result(stopped)
+        return self._result(work, stopped)
 
     def _work(self) -> Work:
         judge, earlier_progress = self._judge, self._before
@@ -171,25 +154,11 @@ class JobRun:
             earlier_progress.cost,
         )
 
-        def keep(ask: JudgeRequest, outcome: PairOutcome) -> None:
-            self._keep(ask, outcome)
-            self._now.append(outcome)
-            step(f"{ask.task.query_id} {ask.task.doc_id}")
-
-        return Work(
-            self._client,
-            self._scale,
-            keep,
-            _StoreRequests(self._store, self._job.id),
-            Budget.from_limits(judge.ceilings, earlier_usage),
-            judge.prices,
-            judge.most_tokens,
-            judge.retries,
-            self._workers,
-        )
+        budget = Budget.from_limits(judge.ceilings, earlier_usage)
+        return Work(judge, self._client, self._scale, self, budget, self._workers)
 
     def _asks(self) -> Iterator[JudgeRequest]:
-        """Requests to be asked; tasks with a known answer are rated without asking."""
+        """The requests of all tasks."""
         for task_texts in self._texts():
             task = StoredTask(
                 task_texts.query_id,
@@ -198,21 +167,7 @@ class JobRun:
                 task_texts.document,
                 task_texts.task,
             )
-            ask = self._judge.ask(task, self._template, self._scale)
-            known_answer = self._known.get(ask.request)
-            if known_answer is not None and self._judge.again and known_answer.grade is None:
-                known_answer = None
-            if self._rated.get(task.number) == ask.request and known_answer is not None:
-                continue
-            reason = "" if known_answer is not None else _EMPTY_QUERY if not task.query else ""
-            reason = reason or (
-                "" if known_answer is not None or task.document else _EMPTY_DOCUMENT
-            )
-            if known_answer is None and not reason:
-                yield ask
-                continue
-            self._repeat(ask, known_answer, reason)
-            step(f"{task.query_id} {task.doc_id}")
+            yield self._judge.ask(task, self._template, self._scale)
 
     def _texts(self) -> Iterator[TaskTexts]:
         for begin in range(0, len(self._numbers), _PAGE):
@@ -223,58 +178,59 @@ class JobRun:
                 )
             yield from page_texts
 
-    def _repeat(self, ask: JudgeRequest, known_answer: ModelAnswer | None, reason: str) -> None:
-        """Rate by a known answer, or record why the model is not asked."""
-        fields: dict[str, Any] = {
-            "grade": None,
-            "reason": reason,
-            "comment": None,
-            "confidence": None,
-            "answer": "",
-        }
-        if known_answer is not None:
-            fields = {name: getattr(known_answer, name) for name in fields}
+    def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
+        """Record a request before it is sent."""
         with self._store.write() as connection:
-            model_answers_by_request.record_answer(
-                connection,
-                self._job,
-                _task_number(ask),
-                ask.request,
-                answered=True,
-                guideline=self._guideline,
-                cost=0.0,
-                **fields,
+            model_jobs_table.add_request(
+                connection, self._job.id, _task_number(ask), ask.request, tokens, cost
             )
 
-    def _keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        """Put an outcome into the store; stop if another process has the job."""
-        answer = outcome.answer
+    def discard(self, ask: JudgeRequest) -> None:
+        """Forget the requests of a pair, which took nothing."""
         with self._store.write() as connection:
-            model_answers_by_request.record_answer(
-                connection,
-                self._job,
-                _task_number(ask),
-                ask.request,
-                answered=outcome.answered,
-                grade=answer.grade,
-                reason=answer.reason,
-                comment=answer.comment,
-                confidence=answer.confidence,
-                guideline=self._guideline,
-                input_tokens=outcome.input_tokens,
-                output_tokens=outcome.output_tokens,
-                cost=outcome.cost,
-                attempts=outcome.attempts,
-                seconds=round(outcome.seconds, 3),
-                answer=outcome.text[:_MAX_ANSWER],
-            )
+            model_jobs_table.delete_requests(connection, self._job.id, _task_number(ask))
+
+    def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
+        """The outcome of a request that was answered before this work."""
+        known = self._known.get(ask.request)
+        if known is None:
+            return None
+        answer = Answer(known.grade, known.reason, known.comment, known.confidence)
+        return unasked_outcome(answer, known.answer)
+
+    def last_request(self, ask: JudgeRequest) -> str | None:
+        """The request of the model's last answer to the task before this work."""
+        return self._rated.get(_task_number(ask))
+
+    def keep_unasked(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        """Rate a task without asking."""
+        with self._store.write() as connection:
+            self._record(connection, ask, outcome)
+        step(f"{ask.task.query_id} {ask.task.doc_id}")
+
+    def keep(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        """Put an outcome into the store; stop if another process has the job."""
+        with self._store.write() as connection:
+            self._record(connection, ask, outcome)
             model_jobs_table.delete_requests(connection, self._job.id, _task_number(ask))
             if not model_jobs_table.renew_lease(connection, self._job.id, self._owner):
                 self._workers.stop.set()
 
-    @property
-    def _guideline(self) -> str:
-        return f"{self._template.name} {self._template.sha256[:12]}"
+    def _record(self, connection: Connection, ask: JudgeRequest, outcome: PairOutcome) -> None:
+        answer = outcome.answer
+        model_answers_by_request.record_answer(
+            connection,
+            self._job,
+            _task_number(ask),
+            ask.request,
+            grade=answer.grade,
+            reason=answer.reason,
+            comment=answer.comment,
+            confidence=answer.confidence,
+            guideline=f"{self._template.name} {self._template.sha256[:12]}",
+            seconds=rounded_seconds(outcome),
+            **outcome_fields(outcome),
+        )
 
     @contextmanager
     def _alive(self) -> Iterator[None]:
@@ -304,29 +260,21 @@ class JobRun:
                 state, problem = "cancelled", ""
             model_jobs_table.end(connection, self._job.id, state, problem)
 
-    def _result(self, stopped: str) -> ModelRatings:
-        outcomes, priced = self._now, self._judge.prices is not None
+    def _result(self, work: Work, stopped: str) -> ModelRatings:
         with self._store.read() as connection:
             progress = model_jobs_table.progress(connection, self._job)
             last = model_answers_by_request.last_grades(connection, self._job)
-        reasons = [str(reason) for grade, reason in last if grade is None]
-        reasons += [str(outcome.answer.reason) for outcome in outcomes if not outcome.answered]
-        failed = sum(not outcome.answered for outcome in outcomes)
-        return ModelRatings(
-            rater=self._rater,
-            model=self._judge.model,
-            template=InputHash(self._template.name, self._template.sha256),
+        answered = sum(outcome.answered for outcome in work.outcomes)
+        failed = len(work.outcomes) - answered
+        return model_ratings(
+            work,
+            self._rater,
+            self._template,
+            last,
             pairs=len(self._numbers),
-            graded=sum(grade is not None for grade, _ in last),
-            known=progress.done - sum(outcome.answered for outcome in outcomes),
-            asked=len(outcomes),
-            reasons=dict(Counter(reason.partition(":")[0] for reason in reasons).most_common()),
-            unanswered=failed,
+            known=progress.done - answered,
             left=len(self._numbers) - progress.done - failed,
-            input_tokens=sum(outcome.input_tokens for outcome in outcomes),
-            output_tokens=sum(outcome.output_tokens for outcome in outcomes),
-            cost=sum(outcome.cost or 0.0 for outcome in outcomes) if priced else None,
-            spent=progress.cost if priced else None,
+            spent=progress.cost,
             stopped=stopped,
         )
 
