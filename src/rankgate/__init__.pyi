@@ -36,7 +36,7 @@ from rankgate.decisions.gating.policy import read as read_policy
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import GateCheck as GateCheck
 from rankgate.decisions.gating.verdict import Verdict as Verdict
-from rankgate.decisions.pipelines.live_pipeline import LivePipeline as LivePipeline
+from rankgate.decisions.pipelines.stage_runner import LivePipeline as LivePipeline
 from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
 from rankgate.decisions.pipelines.stages_verb import stages as stages
 from rankgate.decisions.reproduction.audit import audit as audit
@@ -95,7 +95,7 @@ from rankgate.measurement.fusion.fuse import fuse as fuse
 from rankgate.measurement.fusion.fusion import Fusion as Fusion
 from rankgate.measurement.metrics.browsing.browsing_model import user_model as user_model
 from rankgate.measurement.metrics.custom import metric as metric
-from rankgate.measurement.scoring.chosen_convention import chosen_convention as convention
+from rankgate.measurement.scoring.presets import chosen_convention as convention
 from rankgate.measurement.scoring.convention import Convention as Convention
 from rankgate.recommenders.rating_accuracy import RatingAccuracy as RatingAccuracy
 from rankgate.recommenders.rating_accuracy import rating_accuracy as rating_accuracy

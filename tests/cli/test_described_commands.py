@@ -9,7 +9,7 @@ import click
 import pytest
 
 from rankgate.interface.cli import COMMANDS, rankgate
-from rankgate.interface.cli.described_commands import described_command
+from rankgate.interface.cli.startup import described_command
 
 
 def helps(command, context, width):

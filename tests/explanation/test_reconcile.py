@@ -11,8 +11,8 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.reconcile import bridge, find_reported, reconcile_metrics
 from rankgate.measurement.scoring import CONVENTIONS
-from rankgate.measurement.scoring.chosen_convention import chosen_convention as overridden
-from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+from rankgate.measurement.scoring.presets import chosen_convention as overridden
+from rankgate.measurement.scoring.presets import refuse_mixed
 from rankgate.measurement.scoring.run_sources import RunSource
 from support.wording import raises
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankgate
 from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS, RankedRun
-from rankgate.measurement.fusion.fusion_training import TrainingData
+from rankgate.measurement.fusion.fusion_method import TrainingData
 from rankgate.measurement.fusion.run_fuser import Fuser, Setting
 from rankgate.measurement.fusion.trained_methods import METHODS
 from rankgate.measurement.scoring.alignment.top_documents import read_named_runs

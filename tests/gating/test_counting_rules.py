@@ -10,7 +10,7 @@ from rankgate.data.collection import Collection
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import parse_policy
 from rankgate.decisions.gating.saved import saved_baselines as baseline
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from support.wording import raises
 
 QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(12)}

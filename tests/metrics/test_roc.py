@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.judged_block import block
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.metrics import AUC, GAUC, LRAP, CoverageError, RankingLoss
 
 LABELS = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"a": 0, "b": 0, "c": 1}}

@@ -14,8 +14,7 @@ from rankgate.measurement.metrics.lists.diversity import ILD
 from rankgate.measurement.metrics.lists.list_metric import final_value, merge_partials
 from rankgate.measurement.scoring import convention
 from rankgate.measurement.scoring.first_items import measure_lists
-from rankgate.measurement.scoring.list_values import ListBlock
-from rankgate.measurement.scoring.scoring_plan import Measurement, Plan
+from rankgate.measurement.scoring.scoring_plan import ListBlock, Measurement, Plan
 from support.wording import raises
 
 METRICS = {

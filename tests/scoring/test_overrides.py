@@ -10,9 +10,9 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring import CONVENTIONS, Convention
-from rankgate.measurement.scoring.chosen_convention import chosen_convention as overridden
 from rankgate.measurement.scoring.convention import DESCRIPTIVE_FIELDS, axes
 from rankgate.measurement.scoring.convention_overrides import Choices
+from rankgate.measurement.scoring.presets import chosen_convention as overridden
 from support.wording import raises
 
 QRELS = {"1": {"a": 3.0, "b": 1.0}, "2": {"z": 0.0}}

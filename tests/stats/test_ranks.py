@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rankgate.measurement.stats.paired_tests import (
+    MAX_EXACT,
+    friedman,
+    range_quantile,
+    signed_ranks,
+)
 from rankgate.measurement.stats.query_reliability import spearman_brown, split_half
 from rankgate.measurement.stats.rank_correlation import kendall, pearson, spearman
-from rankgate.measurement.stats.rank_tests import MAX_EXACT, friedman, range_quantile, signed_ranks
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
 TUNA = np.array(

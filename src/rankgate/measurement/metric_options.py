@@ -14,7 +14,7 @@ from rankgate.core.console.option_types import CONVENTION, METRIC
 from rankgate.core.console.shared_options import RenamedOption
 from rankgate.core.declare import Parameter, declared_parameter
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -20,7 +20,7 @@ from rankgate.measurement.evaluation.metric_selection import find_ranking_metric
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.recommenders.scorecard_figures import (
     DIFFERENCES,
     FIGURES,

@@ -22,8 +22,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.run_scores import REASONS, Counts, GroupSums, hash_queries
 from rankgate.measurement.evaluation.accumulator import SUMMED_COUNTS, merge_mappings
 from rankgate.measurement.metrics.judged_block import ExactMean
-from rankgate.measurement.scoring.job_values import mean_of_parts, sum_terms
 from rankgate.measurement.scoring.scoring_facts import BatchCautions
+from rankgate.measurement.scoring.scoring_job import mean_of_parts, sum_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from rankgate.measurement.evaluation.metric_selection import find_metrics, refus
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.metric_declaration import LISTS, SUBTOPICS
 from rankgate.measurement.scoring.alignment.top_documents import distinct_names
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.scoring_plan import Plan
 from rankgate.spark.file_pieces import TASK_BYTES, PieceReading
 from rankgate.spark.partition_scores import JUDGED, UNJUDGED, Scoring

@@ -27,7 +27,7 @@ from rankgate.measurement.metrics.lists import LIST_METRICS
 from rankgate.measurement.metrics.metric_declaration import LISTS
 from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.scoring.alignment.kernel_inputs import no_subtopics
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 from rankgate.recommenders.scorecard import ACCURACY, Scorecard
 from rankgate.recommenders.scorecard_figures import (

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.store.database import database_error
-from rankgate.store.material.content import content_hash
+from rankgate.store.material.queries_documents import content_hash
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.tables.model_tables import blobs, judgments, results, runs
 from rankgate.store.tables.people_tables import projects, users

@@ -41,7 +41,7 @@ from rankgate.measurement.scoring.alignment.top_documents import (
     refuse_baseline_again,
     rename_duplicates,
 )
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunLike, RunsLike

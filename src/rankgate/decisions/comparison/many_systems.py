@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.inference import Test
+    from rankgate.measurement.stats.paired_tests import Friedman
     from rankgate.measurement.stats.query_reliability import Reliability
-    from rankgate.measurement.stats.rank_tests import Friedman
 
 
 DRAWS = 1000
@@ -157,7 +157,7 @@ _TARGET = 0.95
 
 def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
     """Compute `ManySystems` from systems that were scored by the same judgments."""
-    from rankgate.measurement.stats.rank_tests import friedman
+    from rankgate.measurement.stats.paired_tests import friedman
 
     names = tuple(system.name for system in runs)
     metrics = runs[0].metrics

@@ -422,8 +422,8 @@ def _signed_ranks(delta: Floats, test: Test) -> float:
     Raises:
         UsageError: more differences than can be counted exactly.
     """
-    from rankgate.measurement.stats.rank_tests import MAX_EXACT as COUNTED
-    from rankgate.measurement.stats.rank_tests import signed_ranks
+    from rankgate.measurement.stats.paired_tests import MAX_EXACT as COUNTED
+    from rankgate.measurement.stats.paired_tests import signed_ranks
 
     if test.signed_ranks == "exact" and len(delta) > COUNTED:
         raise UsageError(

@@ -39,7 +39,7 @@ from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES, Test
 from rankgate.decisions.comparison.paired_values import PairedValues, compute_figures, pair_values
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
-from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+from rankgate.measurement.scoring.presets import refuse_mixed
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rankgate.data.run_scores import GroupSums
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.comparison_columns import METRICS, QUERIES
 from rankgate.measurement.metrics.metric_name_parser import parse_all
-from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+from rankgate.measurement.scoring.presets import refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject

@@ -54,7 +54,7 @@ from rankgate.measurement.scoring.alignment.top_documents import (
     refuse_baseline_again,
     rename_duplicates,
 )
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
 from rankgate.recommenders.scorecard_slices import ACTIVITY, user_activity
 

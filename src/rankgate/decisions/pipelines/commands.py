@@ -17,7 +17,7 @@ from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison.inference import Correction, Test
-from rankgate.decisions.pipelines.live_pipeline import LivePipeline, is_pipeline
+from rankgate.decisions.pipelines.stage_runner import LivePipeline, is_pipeline
 from rankgate.decisions.pipelines.stages_verb import CORRECTIONS, METRICS, TEST_FIELDS, stages
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.measurement import metric_options

@@ -1,16 +1,21 @@
-"""Take the run of every stage of a pipeline: query engines, fuse, rerank."""
+"""Take the run of every stage of a pipeline: query engines, fuse, rerank.
+
+The engines of a live pipeline answer the queries, in place of runs that are files.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import progress
@@ -19,7 +24,12 @@ from rankgate.data.files.conversion import choose_format, write_run
 from rankgate.data.formats import run_companions
 from rankgate.data.formats.run_companions import PARTIAL
 from rankgate.data.run import RUN_SCHEMA
-from rankgate.decisions.pipelines.pipeline_file import EngineStage, FuseStage, RerankStage
+from rankgate.decisions.pipelines.pipeline_file import (
+    EngineStage,
+    FuseStage,
+    RerankStage,
+    read_pipeline,
+)
 from rankgate.decisions.pipelines.stage_run import (
     DEFAULT_RERANK_DEPTH,
     STATES,
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
     from rankgate.data import Run
     from rankgate.decisions.pipelines.pipeline_file import PipelineFile, Stage
     from rankgate.engines.engine import Query
-
+    from rankgate.engines.snapshots.query_sender import QueriesLike
 
 _SHORT = 12  # digits of a hash in a file's name
 
@@ -297,3 +307,91 @@ def _source_hashes(program_words: Sequence[Any], folder: Path) -> list[str]:
 
 def _digest(*texts: str) -> str:
     return sha256("\0".join(texts).encode()).hexdigest()
+
+
+def is_pipeline(source: object) -> bool:
+    """True for the path of a pipeline's file: TOML that is not the file of a collection."""
+    if not isinstance(source, str | Path) or not str(source).lower().endswith(".toml"):
+        return False
+    path = Path(source)
+    return (
+        not path.is_file()
+        or "collection" not in TomlFile.read(path, code="invalid-pipeline").values
+    )
+
+
+@dataclass(frozen=True)
+class LivePipeline:
+    """The stages of a pipeline's file, and the queries for them.
+
+    Constructing one reads and checks the file; `stages` runs what is not kept from before.
+
+    Attributes:
+        path: The TOML file of the pipeline, with a table ``[[stage]]`` for each stage.
+        queries: Ids and texts: a file, a frame, ``{query_id: text}``.
+        parameters: Other settings of stages: ``{"hybrid.k": 30}``, or as words,
+            ``["hybrid.k=30"]``.
+        folder: The folder that keeps runs of these stages, for later calls with
+            the same settings; ``NAME.stages`` next to the pipeline's file by default.
+        again: Ask queries again that failed in a stage.
+        force: Run every stage again, even if its run is kept.
+
+    Raises:
+        InputError: A file that cannot be read, an unknown key, stages that do not fit; with its
+            line.
+        UsageError: A parameter of no stage.
+    """
+
+    path: str | Path
+    queries: QueriesLike
+    parameters: Mapping[str, Any] | Sequence[str] = ()
+    folder: str | Path | None = None
+    again: bool = False
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.file.stages  # an invalid file is an error now
+
+    def __repr__(self) -> str:
+        names = ", ".join(stage.name for stage in self.file.stages)
+        return f"{type(self).__name__}({str(self.path)!r}: {names})"
+
+    @cached_property
+    def file(self) -> PipelineFile:
+        """The stages with their settings.
+
+        Raises:
+            InputError, UsageError: as of the class.
+        """
+        return read_pipeline(self.path).with_parameters(self.parameters)
+
+    def taken(self, *, refuse: bool = True) -> tuple[StageRun, ...]:
+        """The stages with their runs.
+
+        Args:
+            refuse: True if failed queries are an error; it always is one if all of them failed.
+
+        Raises:
+            InputError: a stage that cannot work, or that failed for some queries, with the line.
+        """
+        from rankgate.decisions.pipelines.stage_figures import describe_failures
+        from rankgate.decisions.pipelines.stage_runner import StageRunner
+        from rankgate.engines.snapshots.query_sender import queries_of
+
+        taken_stages = StageRunner(
+            pipeline=self.file,
+            queries=queries_of(self.queries),
+            folder=Path(self.folder or Path(self.path).with_suffix(".stages")),
+            again=self.again,
+            force=self.force,
+        ).run()
+        for stage in taken_stages:
+            problem = describe_failures(stage)
+            if problem and (refuse or (stage.states["state"] == "failed").all()):
+                raise self.file.error(
+                    stage.stage,
+                    f"{problem}; add again to repeat them, or set unequal = drop to leave them "
+                    "out.",
+                    code="failed-queries",
+                )
+        return taken_stages

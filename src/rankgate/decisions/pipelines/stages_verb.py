@@ -17,7 +17,6 @@ from rankgate.data.table_rows import in_row_order
 from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.inference import Method, Test
 from rankgate.decisions.comparison.pairs import ComparisonRules, compare_pairs
-from rankgate.decisions.pipelines.live_pipeline import LivePipeline, is_pipeline
 from rankgate.decisions.pipelines.stage_figures import (
     LATENCY,
     LOSSES,
@@ -32,6 +31,7 @@ from rankgate.decisions.pipelines.stage_figures import (
     uneven_warnings,
 )
 from rankgate.decisions.pipelines.stage_run import rerank_depth
+from rankgate.decisions.pipelines.stage_runner import LivePipeline, is_pipeline
 from rankgate.decisions.pipelines.stages import CEILINGS, Pipeline
 from rankgate.measurement.evaluation.ceilings import (
     best_ranking_values,

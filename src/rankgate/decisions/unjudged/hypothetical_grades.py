@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks, apply_depth
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block
-from rankgate.measurement.scoring.job_values import compute_values, fill_undefined
+from rankgate.measurement.scoring.scoring_job import compute_values, fill_undefined
 from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:

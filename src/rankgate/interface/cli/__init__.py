@@ -18,8 +18,11 @@ from click.shell_completion import CompletionItem
 from rankgate.core.console.shared_options import Hooks
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.present.lazy_names import load_name
-from rankgate.interface.cli.described_commands import CheckedCommand, described_command
-from rankgate.interface.cli.startup import move_global_options_first
+from rankgate.interface.cli.startup import (
+    CheckedCommand,
+    described_command,
+    move_global_options_first,
+)
 
 SECTIONS = {
     "Start": {
@@ -165,8 +168,8 @@ _COMMANDS = {
     "eval": "rankgate.measurement.evaluation.commands:eval_command",
     "explain": "rankgate.measurement.explanation.commands:explain_command",
     "reconcile": "rankgate.measurement.explanation.commands:reconcile_command",
-    "conventions": "rankgate.measurement.evaluation.convention_commands:conventions_command",
-    "metrics": "rankgate.measurement.evaluation.metric_commands:metrics_command",
+    "conventions": "rankgate.measurement.evaluation.catalogue_commands:conventions_command",
+    "metrics": "rankgate.measurement.evaluation.catalogue_commands:metrics_command",
     "trec_eval": "rankgate.measurement.evaluation.trec_eval_command:trec_eval_command",
     "cwl_eval": "rankgate.measurement.evaluation.trec_commands:cwl_eval_command",
     "ndeval": "rankgate.measurement.evaluation.trec_commands:ndeval_command",

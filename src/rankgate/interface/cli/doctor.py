@@ -28,7 +28,7 @@ from rankgate.core.present.document_model import Grid, PlainRows, Section, Table
 from rankgate.decisions.gating.policy import Policy, find_policy, read
 from rankgate.interface.cli.project_file import Settings, settings
 from rankgate.measurement.metrics.metric_name_parser import parse_all
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Document

@@ -24,7 +24,7 @@ from rankgate.measurement.evaluation.evaluate import evaluate as scored
 from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS
 from rankgate.measurement.fusion.fuse import fuse as fused
 from rankgate.measurement.fusion.trained_methods import METHODS
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

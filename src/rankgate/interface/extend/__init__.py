@@ -37,7 +37,7 @@ _HOMES = {
     "rankgate.measurement.metrics.metric_declaration": ["View"],
     "rankgate.measurement.scoring.convention": ["Convention"],
     "rankgate.online.indicators.kpi": ["Kpi"],
-    "rankgate.workspace.reports.report_block": ["ReportBlock"],
+    "rankgate.workspace.reports.report": ["ReportBlock"],
 }
 """Names by their modules; `tests/typing/make.py` writes them for type checkers."""
 

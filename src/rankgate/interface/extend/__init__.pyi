@@ -36,7 +36,7 @@ from rankgate.measurement.metrics.judged_block import Judged as Judged
 from rankgate.measurement.metrics.metric_declaration import View as View
 from rankgate.measurement.scoring.convention import Convention as Convention
 from rankgate.online.indicators.kpi import Kpi as Kpi
-from rankgate.workspace.reports.report_block import ReportBlock as ReportBlock
+from rankgate.workspace.reports.report import ReportBlock as ReportBlock
 
 __all__ = [
     "API_VERSION",

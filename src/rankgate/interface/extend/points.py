@@ -57,7 +57,7 @@ EXTENSION_POINTS = (
     ExtensionPoint(
         "report block",
         "rankgate.report_blocks",
-        "rankgate.workspace.reports.report_block:ReportBlock",
+        "rankgate.workspace.reports.report:ReportBlock",
         "extend/report-block.md",
     ),
     ExtensionPoint("KPI", "rankgate.kpis", "rankgate.online.indicators.kpi:Kpi", "extend/kpi.md"),

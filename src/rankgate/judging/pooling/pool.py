@@ -26,7 +26,7 @@ from rankgate.decisions.unjudged.holes import holes
 from rankgate.judging.counting_ratings import PAIR
 from rankgate.judging.pooling.pool_sampling import PoolDesign, sample_pool, sample_queries
 from rankgate.measurement.scoring.alignment.top_documents import rank_runs, read_named_runs
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels

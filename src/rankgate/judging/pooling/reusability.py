@@ -25,7 +25,7 @@ from rankgate.measurement.evaluation.metric_selection import find_ranking_metric
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.alignment.top_documents import rank_runs, read_named_runs
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.run_sources import score
 from rankgate.measurement.stats.rank_correlation import tau
 

@@ -25,7 +25,7 @@ from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RatingsLike, RunsLike

@@ -44,12 +44,10 @@ from rankgate.measurement.scoring.alignment.kernel_inputs import (
     with_known_subtopics,
     with_subtopics,
 )
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
-from rankgate.measurement.scoring.job_values import mean_of_parts
-from rankgate.measurement.scoring.list_values import ListBlock
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.scoring_facts import BatchCautions
-from rankgate.measurement.scoring.scoring_job import Job
-from rankgate.measurement.scoring.scoring_plan import Measurement, Plan
+from rankgate.measurement.scoring.scoring_job import Job, mean_of_parts
+from rankgate.measurement.scoring.scoring_plan import ListBlock, Measurement, Plan
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Flags

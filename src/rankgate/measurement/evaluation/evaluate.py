@@ -31,7 +31,7 @@ from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_declaration import RANKING, SUBTOPICS
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.run_sources import RunSource
 from rankgate.measurement.scoring.scoring_plan import Plan
 

@@ -27,7 +27,7 @@ from rankgate.measurement.metrics.metric_declaration import NO_MEANS
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.alignment.top_documents import tops
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from rankgate.data.score_parts import PARTS, Need, Part, Supply
 from rankgate.measurement.evaluation.evaluation_columns import WEIGHTED
 from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
-from rankgate.measurement.scoring.chosen_convention import refuse_mixed
+from rankgate.measurement.scoring.presets import refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.data.run_scores import ScoredRun

@@ -30,7 +30,7 @@ from rankgate.measurement.explanation.query_contributions import (
 )
 from rankgate.measurement.scoring import CONVENTIONS, Convention
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.run_sources import score
 
 if TYPE_CHECKING:

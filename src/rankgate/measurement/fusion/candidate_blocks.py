@@ -1,5 +1,6 @@
 """Candidates in blocks, with the scores of different systems on one scale.
 
+Candidates are every document that any run returned for some queries, as fusion methods see it.
 Normalisations work list by list. The layout indexes runs by query and rank, and splits them
 into blocks of candidates.
 """
@@ -17,13 +18,61 @@ from rankgate.core.declare import Declared, Registry
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.table_rows import hash_pairs
-from rankgate.measurement.fusion.fusion_candidates import Candidates, FusionBlock
 from rankgate.measurement.scoring.alignment.row_order import rank_rows, sort_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data import Run
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The documents of some queries, with the score and rank that each run gave them.
+
+    R runs, n candidates, T queries.
+
+    Attributes:
+        owner: ``(n,)``, the query of each candidate, 0 to T - 1.
+        scores: ``(R, n)``, normalised; 0 where a run does not have the document.
+        ranks: ``(R, n)``, from 1; 0 where a run does not have the document.
+        lengths: ``(R, T)``, how many documents each run has for each query.
+    """
+
+    owner: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """``(R, n)``, True if a run has a document."""
+        return self.ranks > 0
+
+    @property
+    def votes(self) -> NDArray[np.int64]:
+        """``(n,)``, how many runs have a document."""
+        return np.count_nonzero(self.ranks, axis=0)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """``(T,)``, the number of candidates of each query."""
+        return np.bincount(self.owner, minlength=self.lengths.shape[1])
+
+
+@dataclass(frozen=True)
+class FusionBlock:
+    """Candidates of a range of queries, and their documents.
+
+    Attributes:
+        queries: ``(T,)``, the ids.
+        documents: ``(n,)``, the ids.
+        candidates: their scores and ranks.
+    """
+
+    queries: pl.Series
+    documents: pl.Series
+    candidates: Candidates
 
 
 _SMALLEST_RANGE = 1e-9  # of a range, so that equal scores do not divide by 0; ranx has the same

@@ -1,19 +1,104 @@
-"""The declaration of a fusion method: its score for candidates, and its training."""
+"""The declaration of a fusion method: its score for candidates, and its training.
+
+Training data are the ranks of the relevant documents of each run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from rankgate.core.declare import Declared, Parameter, parameters_of
 from rankgate.core.frozen import dataclass
+from rankgate.data.table_rows import hash_pairs
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from rankgate.measurement.fusion.candidate_blocks import Candidates, RankedRun
 
-    from rankgate.measurement.fusion.fusion_candidates import Candidates
-    from rankgate.measurement.fusion.fusion_training import TrainedValues, TrainingData
+TrainedValues: TypeAlias = NDArray[np.float64]
+"""Trained values, ``(R, K)``: a row for each run; the meaning of a column is the method's."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The relevant documents in the lists of one run.
+
+    Attributes:
+        query: ``(h,)``, the query of each, rising.
+        rank: ``(h,)``, its rank, from 1, rising within a query.
+    """
+
+    query: NDArray[np.int64]
+    rank: NDArray[np.int64]
+
+    def only(self, is_chosen: NDArray[np.bool_]) -> Hits:
+        """The hits of some queries; queries keep their numbers."""
+        is_kept = is_chosen[self.query]
+        return Hits(self.query[is_kept], self.rank[is_kept])
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Hits of R runs for the training queries.
+
+    Attributes:
+        hits: ``(R,)``.
+        lengths: ``(R, T)``, how many documents each run has for each query.
+        relevant: ``(T,)``, relevant documents of each query, retrieved or not.
+        chosen: ``(T,)``, which queries are learned from.
+    """
+
+    hits: tuple[Hits, ...]
+    lengths: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+    chosen: NDArray[np.bool_]
+
+    @classmethod
+    def from_lists(
+        cls,
+        runs: Sequence[RankedRun],
+        queries: pl.DataFrame,
+        judged: pl.DataFrame,
+        relevant_grade: float,
+    ) -> TrainingData:
+        """Find the relevant documents in the lists.
+
+        Args:
+            runs: the runs, indexed for fusion.
+            queries: ``query_id`` and ``query``, its number.
+            judged: ``query_id``, ``doc_id``, ``grade``.
+            relevant_grade: the grade from which a document is relevant.
+        """
+        judgments = judged.join(queries, on="query_id")
+        has_judgments = np.bincount(judgments["query"].to_numpy(), minlength=len(queries)) > 0
+        judgments = judgments.filter(pl.col("grade") >= relevant_grade)
+        counts = np.bincount(judgments["query"].to_numpy(), minlength=len(queries))
+        relevant_pairs = (
+            pl.Series(hash_pairs(judgments)) if len(judgments) else pl.Series([], dtype=pl.UInt64)
+        )
+        hits = []
+        for run in runs:
+            rows = np.flatnonzero(pl.Series(run.pairs).is_in(relevant_pairs.implode()).to_numpy())
+            query = np.searchsorted(run.starts, rows, side="right") - 1
+            hits.append(Hits(query, rows - run.starts[query] + 1))
+        lengths = np.array([np.diff(run.starts) for run in runs])
+        return cls(tuple(hits), lengths, counts, has_judgments)
+
+    def only(self, is_chosen: NDArray[np.bool_]) -> TrainingData:
+        """Copy the data with fewer training queries."""
+        is_used = self.chosen & is_chosen
+        return TrainingData(
+            tuple(hits.only(is_used) for hits in self.hits), self.lengths, self.relevant, is_used
+        )
+
+    @property
+    def queries(self) -> int:
+        """The number of training queries."""
+        return int(self.chosen.sum())
 
 
 Uses = Literal["scores", "ranks"]

@@ -27,10 +27,8 @@ from rankgate.measurement.scoring.alignment.row_order import rank_rows, sort_row
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.measurement.fusion.candidate_blocks import Normalisation
-    from rankgate.measurement.fusion.fusion_candidates import FusionBlock
-    from rankgate.measurement.fusion.fusion_method import Method
-    from rankgate.measurement.fusion.fusion_training import TrainedValues, TrainingData
+    from rankgate.measurement.fusion.candidate_blocks import FusionBlock, Normalisation
+    from rankgate.measurement.fusion.fusion_method import Method, TrainedValues, TrainingData
 
 
 TOP_RANKS = 10

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from rankgate.core.declare import Range, Registry
 from rankgate.measurement.fusion import untrained_methods
-from rankgate.measurement.fusion.fusion_candidates import Candidates
-from rankgate.measurement.fusion.fusion_method import Method
-from rankgate.measurement.fusion.fusion_training import Hits, TrainedValues, TrainingData
+from rankgate.measurement.fusion.candidate_blocks import Candidates
+from rankgate.measurement.fusion.fusion_method import Hits, Method, TrainedValues, TrainingData
 
 _LILLIS = "Lillis et al., SIGIR 2010"
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.fusion.fusion_candidates import Candidates
+from rankgate.measurement.fusion.candidate_blocks import Candidates
 from rankgate.measurement.fusion.fusion_method import Method
 
 _MOURAO = "Mourao, Martins and Magalhaes, CMIG 2015"

@@ -15,14 +15,13 @@ from rankgate.measurement.metrics.lists import NONE, Listed
 from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun
 from rankgate.measurement.scoring.alignment.top_documents import first
 from rankgate.measurement.scoring.item_catalogue import find_positions
-from rankgate.measurement.scoring.list_values import ListBlock
-from rankgate.measurement.scoring.scoring_plan import Plan
+from rankgate.measurement.scoring.scoring_plan import ListBlock, Plan
 
 if TYPE_CHECKING:
     from rankgate.data.run import Batch, Run
     from rankgate.measurement.metrics.lists.list_metric import ListMetric
     from rankgate.measurement.scoring.convention import Convention
-    from rankgate.measurement.scoring.list_values import ListValues
+    from rankgate.measurement.scoring.scoring_plan import ListValues
 
 
 def top_items(

@@ -34,9 +34,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.measurement.scoring.alignment.aligned_run import align
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block
 from rankgate.measurement.scoring.alignment.top_documents import first
-from rankgate.measurement.scoring.job_values import mean
 from rankgate.measurement.scoring.run_sources import add_empty_queries
-from rankgate.measurement.scoring.scoring_job import Job
+from rankgate.measurement.scoring.scoring_job import Job, mean
 from rankgate.measurement.scoring.scoring_plan import Measurement, Plan
 
 if TYPE_CHECKING:

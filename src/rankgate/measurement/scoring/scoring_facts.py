@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
     from rankgate.measurement.scoring.alignment.kernel_inputs import Block, BlockSource, RankingMode
     from rankgate.measurement.scoring.convention import Convention
-    from rankgate.measurement.scoring.job_values import JobValues
-    from rankgate.measurement.scoring.scoring_job import Job
+    from rankgate.measurement.scoring.scoring_job import Job, JobValues
 
     Codes = NDArray[np.int64]
 

@@ -22,7 +22,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
-from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
+from rankgate.online.off_policy.off_policy_estimate import CHECKS, checks_grid
 
 MEASURES = Columns(
     "One row per measure; no rows where the log cannot answer.",

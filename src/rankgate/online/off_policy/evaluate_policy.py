@@ -22,9 +22,13 @@ from rankgate.online.off_policy.estimators import (
     Estimator,
     EstimatorSettings,
 )
-from rankgate.online.off_policy.off_policy_estimate import ESTIMATES, OffPolicyEstimate
+from rankgate.online.off_policy.off_policy_estimate import (
+    CHECKS,
+    ESTIMATES,
+    OffPolicyEstimate,
+    check_row,
+)
 from rankgate.online.off_policy.read_bandit_log import TargetLike, read_log, target_name
-from rankgate.online.off_policy.support_checks import CHECKS, check_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""Off-policy estimate: the result of ``ope``, and its document."""
+"""Off-policy estimate: checks of the log, the result of ``ope``, and its document."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -20,10 +20,38 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.online.off_policy.estimators import ESTIMATORS
-from rankgate.online.off_policy.support_checks import CHECKS, checks_grid
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
+
+CHECKS = Columns(
+    "One row per check of the log.",
+    Column("check", pl.String, "the check"),
+    Column("value", pl.Float64, "its value"),
+    Column("limit", pl.Float64, "the value from which it warns or blocks"),
+    Column("outcome", pl.String, "ok, warns or blocks"),
+    Column("words", pl.String, "the outcome in words"),
+)
+
+
+def check_row(check: str, value: float, limit: float, outcome: str, message: str) -> dict[str, Any]:
+    """A row of `CHECKS`."""
+    return {
+        "check": check,
+        "value": float(value),
+        "limit": float(limit),
+        "outcome": outcome,
+        "words": message,
+    }
+
+
+def checks_grid(checks: pl.DataFrame) -> Grid:
+    """Each check with its value, its limit and its outcome."""
+    rows = tuple(
+        (row["check"], f"{row['value']:,.4g}", f"{row['limit']:,.4g}", row["outcome"])
+        for row in checks.iter_rows(named=True)
+    )
+    return Grid(("check", "value", "limit", "outcome"), rows, frozenset({0, 3}))
 
 
 ESTIMATES = Columns(

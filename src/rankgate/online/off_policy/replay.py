@@ -22,6 +22,7 @@ from rankgate.online.off_policy.counterfactual_replay import (
     RANKS_OF_LISTS,
     CounterfactualReplay,
 )
+from rankgate.online.off_policy.off_policy_estimate import CHECKS, check_row
 from rankgate.online.off_policy.replay_estimate import MEASURES as NAMES
 from rankgate.online.off_policy.replay_estimate import (
     POSITION_BASED,
@@ -32,7 +33,6 @@ from rankgate.online.off_policy.replay_estimate import (
     measure_misfit,
     resample_estimates,
 )
-from rankgate.online.off_policy.support_checks import CHECKS, check_row
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats

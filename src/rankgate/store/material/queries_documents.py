@@ -1,13 +1,15 @@
 """Queries with their tags, and documents as raters see them.
 
 A query has text, information need, frequency, and any other field as a tag. Documents are kept
-as they were when they were added.
+as they were when they were added, with a hash of their content.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,7 +17,6 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.store.material.content import content_hash
 from rankgate.store.rows import CHUNK_ROWS, insert, now, read_table, unknown_error, value_of
 from rankgate.store.tables.rating_tables import documents, queries
 
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.core.value_types import JsonObject
+
+
+def content_hash(fields: JsonObject, url: str | None, image: str | None) -> str | None:
+    """SHA-256 of the fields and links as JSON with sorted keys, or None."""
+    if not fields and url is None and image is None:
+        return None
+    json_text = json.dumps([fields, url, image], sort_keys=True, separators=(",", ":"))
+    return sha256(json_text.encode()).hexdigest()
 
 
 _NOT_ARCHIVED = queries.c.archived_at.is_(None)

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from rankgate.store.material.content import content_hash
+from rankgate.store.material.queries_documents import content_hash
 from rankgate.store.tables import columns as column_types
 
 revision = "0004"

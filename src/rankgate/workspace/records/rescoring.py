@@ -17,7 +17,7 @@ from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Qrels
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.workspace.records.figures import mean_with_interval
 
 if TYPE_CHECKING:

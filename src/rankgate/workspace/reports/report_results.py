@@ -31,7 +31,7 @@ from rankgate.measurement.evaluation.scored_system import DEPTH
 from rankgate.measurement.metrics.metric_declaration import RANKING
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.workspace.reports.report import ReportPart
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from rankgate.decisions.gating.saved.baseline_file import (
 from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS, parse, parse_all
-from rankgate.measurement.scoring.chosen_convention import chosen_convention, refuse_mixed
+from rankgate.measurement.scoring.presets import chosen_convention, refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.data import Run

@@ -43,8 +43,8 @@ from rankgate.measurement.scoring.item_catalogue import (
     pad_by_row,
     rows_at,
 )
-from rankgate.measurement.scoring.list_values import ListBlock
 from rankgate.measurement.scoring.matrix_source import tops_by_number
+from rankgate.measurement.scoring.scoring_plan import ListBlock
 
 if TYPE_CHECKING:
     from rankgate.data import Run, RunScores

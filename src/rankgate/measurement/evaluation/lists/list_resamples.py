@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.measurement.metrics.lists.list_input import Sums, is_first, restrict_lists
 from rankgate.measurement.scoring.first_items import measure_lists
-from rankgate.measurement.scoring.list_values import ListBlock, ListValues
+from rankgate.measurement.scoring.scoring_plan import ListBlock, ListValues
 from rankgate.measurement.stats.resampled_values import (
     ResampledValues,
     draw_counts,

@@ -21,15 +21,15 @@ from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.metrics.sequences.sequence import SequenceMetric, Sequences, count
 from rankgate.measurement.scoring.alignment.kernel_inputs import RankingMode
 from rankgate.measurement.scoring.alignment.top_documents import top_rows_with_scores
-from rankgate.measurement.scoring.job_values import (
+from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.scoring_job import (
     MISSING,
     NO_RELEVANT,
     NOTHING_JUDGED,
+    Job,
     fill_undefined,
     mean,
 )
-from rankgate.measurement.scoring.run_sources import score
-from rankgate.measurement.scoring.scoring_job import Job
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

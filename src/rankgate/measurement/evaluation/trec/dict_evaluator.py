@@ -19,7 +19,7 @@ from rankgate.measurement.scoring.alignment.aligned_run import without_unjudged
 from rankgate.measurement.scoring.alignment.dict_alignment import align_mapping
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block
-from rankgate.measurement.scoring.job_values import fill_undefined
+from rankgate.measurement.scoring.scoring_job import fill_undefined
 from rankgate.measurement.scoring.scoring_plan import Plan
 
 if TYPE_CHECKING:

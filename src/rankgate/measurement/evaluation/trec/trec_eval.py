@@ -20,11 +20,7 @@ from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.streams.source import open_source
 from rankgate.measurement.evaluation.trec import trec_judgments
-from rankgate.measurement.evaluation.trec.trec_columns import (
-    Column,
-    parse_columns,
-    relstrings,
-)
+from rankgate.measurement.evaluation.trec.trec_columns import Column, parse_columns, relstrings
 from rankgate.measurement.evaluation.trec.trec_judgments import (
     grades_as_preferences,
     group_values,
@@ -36,8 +32,8 @@ from rankgate.measurement.evaluation.trec.trec_words import AbsentQueryError, Re
 from rankgate.measurement.metrics.metric_catalogue import METRICS_BY_TREC_NAME
 from rankgate.measurement.scoring import CONVENTIONS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.measurement.scoring.job_values import MISSING
 from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.scoring_job import MISSING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

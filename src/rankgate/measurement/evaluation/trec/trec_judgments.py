@@ -29,8 +29,8 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.field_lines import Layout, line_of, read_line_frames
 from rankgate.measurement.metrics.preference_input import Group, Preferred, Query
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.measurement.scoring.job_values import MISSING
 from rankgate.measurement.scoring.run_sources import score
+from rankgate.measurement.scoring.scoring_job import MISSING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

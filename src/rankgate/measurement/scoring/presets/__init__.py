@@ -1,13 +1,26 @@
-"""The named conventions: one value a tool, loaded on first use."""
+"""The named conventions: one value a tool, loaded on first use.
+
+A user's convention is one of them, or that of a file, with some axes chosen otherwise. Results of
+two conventions are not compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import PluginObjects, find_plugin_objects
+from rankgate.core.errors import UsageError
 from rankgate.measurement.scoring.convention import Convention
+from rankgate.measurement.scoring.convention_overrides import (
+    differing_choices,
+    override_convention,
+)
+
+if TYPE_CHECKING:
+    from rankgate.measurement.scoring.convention_overrides import Overrides
 
 _HOMES = (
     ("retrieval_tools", ("trec", "trec9", "pytrec_eval")),
@@ -82,3 +95,47 @@ def convention(name: str | Convention) -> Convention:
     near = get_close_matches(name, known_names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known_names)}."
     raise plugin_conventions.unknown(f"unknown convention '{name}'; {hint}", "unknown-convention")
+
+
+def chosen_convention(
+    name: str | Convention, overrides: Overrides | Iterable[str] = ()
+) -> Convention:
+    """A convention by name or TOML file, with some axes chosen otherwise.
+
+    Args:
+        name: a convention, its name, or a TOML file that describes one.
+        overrides: axes that are chosen otherwise: ``{"ties": "doc_id_asc", "nDCG.gain": "exp"}``,
+            or as words, ``["nDCG.gain=exp"]``.
+
+    Raises:
+        UsageError: a name, an axis or a value that does not exist; the nearest is in the message.
+        InputError: a file that does not describe a convention.
+
+    >>> mine = chosen_convention("trec", {"ties": "doc_id_asc"})
+    >>> mine.name, mine.ties, mine.hash == chosen_convention("trec").hash
+    ('trec+', 'doc_id_asc', False)
+    """
+    return override_convention(convention(name), overrides)
+
+
+def refuse_mixed(results: Mapping[str, Mapping[str, Any]]) -> None:
+    """Check that results were made under one convention, so that they can be compared.
+
+    Args:
+        results: the convention of each result by its name, as results store it: ``name``, ``hash``
+            and ``axes``.
+
+    Raises:
+        UsageError: two were not; the axes on which they differ are named.
+    """
+    (first, reference), *remaining = results.items()
+    for name, compared in remaining:
+        if compared["hash"] != reference["hash"]:
+            pairs = differing_choices(reference["axes"], compared["axes"]).items()
+            axes = ", ".join(f"{key} ({left} or {right})" for key, (left, right) in pairs)
+            raise UsageError(
+                f"{first} follows {reference['name']} ({reference['hash']}) and {name} follows "
+                f"{compared['name']} ({compared['hash']}), which differ in {axes or 'their hash'}; "
+                "score both under one convention.",
+                code="not-comparable",
+            )

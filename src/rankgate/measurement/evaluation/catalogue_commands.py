@@ -1,11 +1,11 @@
-"""The commands of ``rankgate conventions``: the list, the details of one, and of each axis."""
+"""The commands ``rankgate metrics`` and ``rankgate conventions``: the lists, and details of one."""
 
 from __future__ import annotations
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.option_types import CONVENTION, FullHelpGroup
+from rankgate.core.console.option_types import CONVENTION, METRIC, FullHelpGroup
 from rankgate.core.console.terminal_output import (
     print_result,
     print_summary,
@@ -14,7 +14,9 @@ from rankgate.core.present.write_results import FORMS
 from rankgate.measurement import metric_options
 from rankgate.measurement.evaluation.convention_details import axes as every_axis
 from rankgate.measurement.evaluation.convention_details import convention_details, conventions
-from rankgate.measurement.scoring.chosen_convention import chosen_convention
+from rankgate.measurement.evaluation.metric_details import metric_details, metrics
+from rankgate.measurement.metrics.metric_name_parser import of_plugins as metrics_of_plugins
+from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.presets import of_plugins as conventions_of_plugins
 
 
@@ -55,3 +57,18 @@ def axes(before: str, form: str) -> None:
 def _used_form(before: str, form: str) -> str:
     """The format, which may be given before or after the sub-command."""
     return form if form != FORMS[0] else before
+
+
+@click.command("metrics")
+@click.argument("name", required=False, type=METRIC)
+@metric_options.metrics_from
+@shared_options.form(*FORMS)
+def metrics_command(name: str | None, form: str) -> None:
+    """List the metrics, or show the details of the one called NAME.
+
+    \b
+    rankgate metrics nDCG
+    """
+    print_result(metric_details(name) if name else metrics(), form)
+    if not name:
+        print_summary(metrics_of_plugins().problems)
