@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _TREE = re.compile(r"```\{toctree\}\n(?P<options>(?::.*\n)+)\n(?P<pages>[^`]+)```")
 _ABOUT = (
-    "Says whether a ranking got better: exact ranking metrics by named conventions, explained, "
-    "compared, and decided by a policy."
+    "Evaluate, compare and gate search and recommendation rankings: exact metrics by named "
+    "conventions, explanations, comparisons, and decisions by a policy."
 )
 _RULES = """\
 - `rankgate COMMAND --help` and `rankgate COMMAND --format json` are the contract; exit codes: 0 done or pass, 1 a gate failed,
   2 bad input, 3 inconclusive or not complete.
-- An inconclusive verdict is no pass. The reason says what would settle it.
+- An inconclusive verdict is not a pass. Its reason names the data that would settle it.
 - A metric's value depends on its convention; name it with the number.
 """
 

@@ -1,4 +1,4 @@
-"""rankgate measures whether a ranking got better, with a number you can defend.
+"""Evaluate, compare and gate search and recommendation rankings.
 
 >>> import rankgate
 >>> qrels = {"jaguar speed": {"cat": 3, "car": 1, "boat": 0}}

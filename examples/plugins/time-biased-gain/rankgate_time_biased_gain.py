@@ -22,7 +22,7 @@ Seconds = Annotated[float, Range(0)]
     high=None,
     source="Smucker & Clarke, SIGIR 2012, doi:10.1145/2348283.2348300",
     sees="the time that summaries and documents above cost, more for those that invite a click",
-    blind_to="the lengths of documents, repeated documents, and how much there was to find",
+    blind_to="the lengths of documents, repeated documents, and the number of relevant documents",
 )
 def TimedGain(  # noqa: N802 - the field's own name
     judged: Judged,

@@ -141,8 +141,8 @@ def margin_sentence(choice: AdvisedMetric, margin: float) -> str:
 def grids(advice: Advice) -> list[tuple[str, Grid]]:
     """The tables: power of the queries, and the judged share of each run's page."""
     tables = [
-        ("what the queries can show, by these runs", power_grid(advice)),
-        ("how much is judged", judged_grid(advice)),
+        ("differences that the queries can show, by these runs", power_grid(advice)),
+        ("judged shares", judged_grid(advice)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
@@ -289,7 +289,7 @@ def _common_rules(advice: Advice) -> list[str]:
     """Rules that every gate should have: holes, blind spots, dead ends, latency."""
     page = advice.answers.page
     rules = [
-        ("sees-the-change", "unseen", "", "what no metric of this gate sees"),
+        ("sees-the-change", "unseen", "", "changes that no metric of this gate detects"),
         (
             "no-dead-ends",
             "states",

@@ -120,7 +120,7 @@ RULES = (
         "gate",
         "R@{depth}",
         lambda f: f.stage == "retrieval" and f.task == "recommend",
-        "a retrieval model is to find all items that matter to a user",
+        "a retrieval model should find all items that matter to a user",
         "recommender",
     ),
     AdviceRule(
@@ -136,7 +136,7 @@ RULES = (
         "gate",
         "RR@{page}",
         lambda f: _is_shown(f) and f.task == "navigational",
-        "one document is meant, so that its rank is all there is to see",
+        "one document is meant, so that only its rank counts",
         "broder2002",
     ),
     AdviceRule(
@@ -176,7 +176,7 @@ RULES = (
         "report",
         "Success@1",
         lambda f: _is_shown(f) and f.task == "navigational",
-        "how often the page that is meant comes first",
+        "the share of queries with the intended page at rank 1",
         "definition",
     ),
     AdviceRule(
@@ -233,7 +233,7 @@ RULES = (
         "report",
         "RR@{page}",
         _reads_page,
-        "how far down the first good result is",
+        "the rank of the first good result",
         "esci",
     ),
     AdviceRule(
@@ -241,7 +241,7 @@ RULES = (
         "watch",
         "R@{page}",
         lambda f: _is_shown(f) and f.task == "recommend" and f.over_page <= HALF,
-        "the share of what matters to a user that is shown",
+        "the share of a user's relevant items that is shown",
         "recommender",
     ),
     AdviceRule(
@@ -290,7 +290,7 @@ RULES = (
         "report",
         "Judged@{page}",
         lambda f: f.task != "recommend",
-        "how much of the page rests on judgments; look at it before trusting a small change",
+        "the share of the page that is judged; look at it before trusting a small change",
         "searchtweak",
     ),
     AdviceRule(
@@ -364,7 +364,7 @@ RULES = (
         "avoid",
         "Success@{page}",
         lambda _: True,
-        "too coarse: whether anything relevant is on the page; RR shows more",
+        "too coarse: it detects only if the page has a relevant document; RR shows more",
         "esci",
     ),
     AdviceRule(
@@ -457,8 +457,8 @@ CAUTIONS = (
     Caution(
         "average-of-one",
         lambda f: f.single > SPARSE and f.task in {"explore", "recall"},
-        "With one relevant document a query AP is RR under another name: it shows how far down "
-        "that one is.",
+        "With one relevant document a query AP equals RR: it depends on the rank of this document "
+        "alone.",
         "definition",
     ),
     Caution(
@@ -471,7 +471,7 @@ CAUTIONS = (
     Caution(
         "without",
         lambda f: f.without > 0.1,  # more than a few
-        "{without} of the queries have no relevant document; where the convention counts them "
+        "{without} of the queries have no relevant document; if the convention counts them "
         "as 0 they shrink every difference.",
         "definition",
     ),

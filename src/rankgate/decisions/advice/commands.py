@@ -95,7 +95,7 @@ def _add_test_options(function: Callable[..., Any]) -> Callable[..., Any]:
     default="explore",
     show_default=True,
     metavar="TASK",
-    help="What users want from a list (see Tasks below).",
+    help="The task of users (see Tasks below).",
 )
 @click.option(
     "--stage",
@@ -103,7 +103,7 @@ def _add_test_options(function: Callable[..., Any]) -> Callable[..., Any]:
     default="final",
     show_default=True,
     metavar="STAGE",
-    help="What happens to the list next (see Stages below).",
+    help="The stage of the list (see Stages below).",
 )
 @verb_options(advise, "page", "depth")
 @value_options("plan", PlannedJudgments, "queries", "complete")

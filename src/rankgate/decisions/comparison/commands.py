@@ -90,8 +90,8 @@ def score_options(function: Command) -> Command:
         "directions",
         multiple=True,
         metavar="METRIC=WORD",
-        help="Whether higher or lower values are better, for a metric in --scores "
-        "that is not in rankgate. May be given several times.",
+        help="The better direction (higher or lower) of a metric in --scores that is not in "
+        "rankgate. May be given several times.",
     )
     return tables(directions(function))
 
@@ -207,7 +207,7 @@ def _read_scores(
 @click.option(
     "--pairs",
     is_flag=True,
-    help="Of several candidates also show each against the baseline, and every pair of systems.",
+    help="For several candidates, also show each against the baseline, and every pair of systems.",
 )
 @click.option(
     "--lists",

@@ -34,7 +34,7 @@ def experiment_keys() -> tuple[Parameter, ...]:
             design["unit"],
             choices=tuple(UNIT_COLUMNS),
             default="user",
-            help="what is assigned to arms",
+            help="the unit that is assigned to arms",
         ),
         Parameter("control", "text", "the arm of the baseline", required=True),
         Parameter("treatment", "text", "the arm of the candidate", required=True),

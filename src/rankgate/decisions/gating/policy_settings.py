@@ -28,17 +28,19 @@ SETTINGS = (
     Parameter(
         "interval",
         "text",
-        "how intervals are made: t, corrected for skew; guaranteed, for "
-        "values with a range, regardless of their distribution; or by the bootstrap",
+        "the method of intervals: t, corrected for skew; guaranteed, for "
+        "values with a range, regardless of their distribution; or the bootstrap",
         "t",
         choices=("t", "guaranteed", "bca", "percentile"),
     ),
-    Parameter("depth", "int", "how many documents of each list count", 10, range=Range(1)),
+    Parameter(
+        "depth", "int", "the number of documents of each list that count", 10, range=Range(1)
+    ),
     Parameter("seed", "int", "the seed of random numbers", 0, range=Range(0)),
     Parameter(
         "unequal",
         "text",
-        "how to treat queries that only one system ran",
+        "the treatment of queries that only one system ran",
         "refuse",
         choices=("refuse", "zero", "drop"),
     ),
@@ -46,14 +48,14 @@ SETTINGS = (
     Parameter(
         "inconclusive",
         "text",
-        "how an inconclusive gate exits",
+        "the exit of an inconclusive gate",
         "inconclusive",
         choices=("inconclusive", "pass", "fail"),
     ),
     Parameter(
         "looks",
         "text",
-        "how to treat repeated evaluations (looks) at the same queries: "
+        "the treatment of repeated evaluations (looks) at the same queries: "
         "warn; correct alpha by 6/(pi * look)^2; or anytime: queries may be added between "
         "looks without correction, and alpha is corrected for further candidates only",
         "warn",
@@ -62,8 +64,8 @@ SETTINGS = (
     Parameter(
         "holes",
         "text",
-        "whether unjudged documents can make a rule inconclusive: estimate "
-        "computes how probably they change its outcome, for judged documents chosen at "
+        "the treatment of unjudged documents, which can make a rule inconclusive: estimate "
+        "computes the probability that they change its outcome, for judged documents chosen at "
         "random and pooled from other systems; random or pooled, if that is known; or ignore",
         "estimate",
         choices=("estimate", "random", "pooled", "ignore"),
@@ -71,7 +73,7 @@ SETTINGS = (
     Parameter(
         "flip",
         "number",
-        "the probability of such a change above which the rule is inconclusive",
+        "the probability of a change by unjudged documents above which the rule is inconclusive",
         0.1,
         range=Range(0.0, 1.0),
     ),
@@ -89,7 +91,7 @@ LISTS = (
     Parameter(
         "sequences",
         "text",
-        "which rankings belong together: a table next to the policy "
+        "rankings that belong together: a table next to the policy "
         "with query_id and sequence, or ids:PATTERN",
     ),
     Parameter("obvious", "text", "the run of a simple system, next to the policy"),
@@ -117,10 +119,8 @@ RAMP = (
         "text",
         "the day on which the step began, as in 2026-03-03; without it the step has not begun",
     ),
-    Parameter("days", "int", "how many days the step takes at least", 1, range=Range(1)),
-    Parameter(
-        "units", "int", "how many units of the treatment it needs at least", 0, range=Range(0)
-    ),
+    Parameter("days", "int", "the lowest number of days of the step", 1, range=Range(1)),
+    Parameter("units", "int", "the lowest number of units in the treatment", 0, range=Range(0)),
     Parameter(
         "passes",
         "texts",
@@ -180,7 +180,13 @@ EARLIER = (
 COMMON = (
     Parameter("id", "text", "the rule's name, unique"),
     Parameter("kind", "text", "the kind of rule", required=True),
-    Parameter("tier", "text", "whether it blocks, warns or informs", "block", choices=TIERS),
+    Parameter(
+        "tier",
+        "text",
+        "the effect of a failure: it blocks, warns or informs",
+        "block",
+        choices=TIERS,
+    ),
     Parameter(
         "slice",
         "text",

@@ -104,7 +104,7 @@ SECTIONS = {
         "doctor": "Check the installation and the project; report how to fix each problem.",
         "config": "Show the defaults from rankgate.toml, and where each value comes from.",
         "completion": "Write the script that completes commands, options and names in a shell.",
-        "plugins": "List the plug-ins: where they are from, what they add, and their errors.",
+        "plugins": "List the plug-ins: their origin, the objects that they add, and their errors.",
     },
 }
 """Every command with its line of help, by task."""
@@ -391,7 +391,7 @@ def rankgate(
     verbose: bool,  # noqa: FBT001 - as above
     no_color: bool,  # noqa: FBT001, ARG001 - as above
 ) -> None:
-    """Say whether a ranking got better, with a number you can defend."""
+    """Evaluate, compare and gate search and recommendation rankings."""
     if plugins:
         from rankgate.core.declare.registries import using
 

@@ -26,7 +26,7 @@ _TEXT_COLUMNS = frozenset(range(4))
 _ENVIRONMENT = {
     "NO_COLOR": "no colours",
     "RANKGATE_DEBUG": "errors with their trace",
-    "RANKGATE_MAX_EXPANSION": "how much a compressed file may unpack to",
+    "RANKGATE_MAX_EXPANSION": "the largest factor between a compressed file and its content",
 }
 
 

@@ -411,7 +411,7 @@ VOTE_METHODS = (
         "ranks",
         aliases=("w_condorcet",),
         source="Montague and Aslam, CIKM 2002",
-        title="pairwise majority: documents sorted by which of two more runs rank higher",
+        title="pairwise majority: documents sorted by the runs that rank one of two higher",
         formula="candidates - place in the sorted list + 1",
     ),
 )

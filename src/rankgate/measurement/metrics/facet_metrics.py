@@ -401,7 +401,7 @@ IntentAware = FacetMetric(
     at=None,
     source="Agrawal et al., WSDM 2009, doi:10.1145/1498759.1498766",
     sees="grades and ranks, for each intent by itself",
-    blind_to="whether one document serves many intents; unjudged documents",
+    blind_to="the sharing of one document by many intents; unjudged documents",
 )
 DSharp = FacetMetric(
     "Dsharp",
@@ -410,8 +410,8 @@ DSharp = FacetMetric(
     formula="Dsharp(of=M) = γ · I-rec + (1 − γ) · M on gain = Σ_s P(s) · gradeₛ",
     at=None,
     source="Sakai & Song, SIGIR 2011, doi:10.1145/2009916.2010055",
-    sees="grades of all intents, ranks, and how many intents are answered",
-    blind_to="which intents are rare or frequent, where no weights are given; unjudged documents",
+    sees="grades of all intents, ranks, and the number of intents answered",
+    blind_to="the frequency of intents, if no weights are given; unjudged documents",
 )
 
 

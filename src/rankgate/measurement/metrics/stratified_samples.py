@@ -272,7 +272,7 @@ infNDCG = Metric(  # noqa: N816 the field's own name
 StatAP = Metric(
     "statAP",
     statistical_ap,
-    title="Average precision, each pair of documents weighed by how likely it was drawn.",
+    title="Average precision, each pair of documents weighted by its probability of being drawn.",
     formula="statAP = 1/R · Σ_{relevant drawn} 1/k · (1/π_k + Σ_{j above} 1/π_jk)",
     at=None,
     high=None,

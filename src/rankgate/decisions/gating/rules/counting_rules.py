@@ -64,7 +64,7 @@ JUDGED_RULE = RuleKind(
         Parameter(
             "k",
             "int",
-            "among how many first documents; the policy's depth by default",
+            "the number of first documents; the policy's depth by default",
             range=Range(1),
         ),
     ),

@@ -50,7 +50,7 @@ ADMITTED_RULE = RuleKind(
         Parameter(
             "file",
             "text",
-            "what rankgate admit --format json wrote, next to the policy",
+            "the result of rankgate admit --format json, next to the policy",
             required=True,
         ),
     ),
@@ -94,7 +94,7 @@ DRIFT_RULE = RuleKind(
         Parameter(
             "judgments",
             "bool",
-            "whether other judgments of the same queries fail it",
+            "true to fail if the judgments of the same queries differ",
             default=True,
         ),
     ),

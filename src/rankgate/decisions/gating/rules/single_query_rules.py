@@ -132,7 +132,7 @@ PER_QUERY_RULE = RuleKind(
             required=True,
             range=Range(0.0),
         ),
-        Parameter("at_most", "int", "how many queries may lose more", 0, range=Range(0)),
+        Parameter("at_most", "int", "the number of queries that may lose more", 0, range=Range(0)),
         Parameter(
             "allow",
             "list",

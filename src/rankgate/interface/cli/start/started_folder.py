@@ -28,10 +28,10 @@ CI_FILES: Mapping[str, Mapping[str, str]] = {
     "github": {".github/workflows/ranking.yml": "the last command for every pull request"},
     "gitlab": {
         ".gitlab/ranking.yml": "the last command for every merge request",
-        ".gitlab-ci.yml": "what GitLab reads; it includes the file above, as one of yours must",
+        ".gitlab-ci.yml": "GitLab's file; it includes the file above, as your own file must",
     },
 }
-"""The files of each service that runs the gate, with what they are."""
+"""The files of each service that runs the gate, with their purpose."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class StartKind:
 
     Attributes:
         name: as ``--kind`` takes it.
-        title: who it is.
-        explained: every file with what it is for, but those of CI.
-        samples: makes the files that real ones replace.
+        title: a description of the user.
+        explained: every file with its purpose, except those of CI.
+        samples: a function that makes sample files, to be replaced by real ones.
         commands: those that follow ``rankgate init``, with what each is for.
         extras: the extras of rankgate that the commands need.
         baseline: the run that a saved baseline replaces in CI; empty without CI.
@@ -141,7 +141,7 @@ _IN_CI = {"github": _COMMIT + _ON_GITHUB, "gitlab": _COMMIT + _ON_GITLAB}
 
 _RUNS = {
     "runs/production.run": "the lists of the system in production: a sample",
-    "runs/candidate.run": "the lists of the system that is to replace it: a sample",
+    "runs/candidate.run": "the lists of the system that should replace it: a sample",
 }
 _LISTS = "test.qrels runs/popular.run runs/candidate.run"
 _FILES = "qrels.txt runs/production.run runs/candidate.run"
@@ -179,10 +179,10 @@ KINDS = {
             {
                 "rankgate.toml": _POLICY,
                 "train.csv": "the log that systems learned from: a sample",
-                "test.qrels": "what users took later, the judgments: a sample",
+                "test.qrels": "later interactions of users, the judgments: a sample",
                 "items.csv": "items with their columns: a sample",
                 "runs/popular.run": "the lists of the system in production: a sample",
-                "runs/candidate.run": "the lists of the system that is to replace it: a sample",
+                "runs/candidate.run": "the lists of the system that should replace it: a sample",
             },
             sample_data.recommendations,
             (
@@ -239,7 +239,7 @@ KINDS = {
             "a team with online experiments",
             {
                 "rankgate.toml": "the policy: rules on KPIs, and the steps of the launch",
-                "qrels.txt": "judgments, from which clicks are simulated: a sample",
+                "qrels.txt": "judgments for the simulation of clicks: a sample",
                 **_RUNS,
             },
             sample_data.judged_runs,

@@ -152,7 +152,7 @@ _HELP = """
         cost a document (`EC`), expected total cost (`ETC`), or expected depth (`ED`).
     case: documents without a judgment gain nothing (`worst`), or 1 (`best`), as do those
         behind the end of the list; `residual` is the difference.
-    cost: what a document costs; of use where users mind costs, and for `EC` and `ETC`.
+    cost: the cost of a document, for users who mind costs, and for `EC` and `ETC`.
     horizon: the last rank that users see.
 """
 
@@ -212,7 +212,7 @@ def user_model(
         at=cutoff_name,
         high=None,
         sees="gains and ranks, as users meet them until they stop",
-        blind_to="how much there was to find",
+        blind_to="the number of relevant documents",
         scenarios=False,
     )
 

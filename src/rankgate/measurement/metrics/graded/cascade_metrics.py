@@ -186,8 +186,10 @@ ERR = Metric(
     steps=expected_reciprocal_rank_steps,
     source="Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033",
     sees="grades and ranks, and that a document below a perfect one is hardly ever read",
-    blind_to="nearly all that follows the first very good document, and how much there was to "
-    "find; a perfect ranking stays below 1",
+    blind_to=(
+        "nearly all that follows the first very good document, and the number of relevant "
+        "documents; a perfect ranking stays below 1"
+    ),
     prefix_only=True,
     ideal_order_optimal=True,
     bounds="exact",

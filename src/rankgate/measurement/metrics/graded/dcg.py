@@ -299,7 +299,7 @@ CG = Metric(
     high=None,
     source=_DCG_SOURCE,
     sees="the grades of the first k documents",
-    blind_to="their order, and how much there was to find",
+    blind_to="their order, and the number of relevant documents",
     prefix_only=True,
     ideal_order_optimal=True,
     additive=True,
@@ -315,8 +315,7 @@ DCG = Metric(
     high=None,
     source=_DCG_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
-    blind_to="how much there was to find: easy queries, rich in relevant documents, dominate "
-    "a mean of it",
+    blind_to="the number of relevant documents: easy queries with many of them dominate a mean",
     prefix_only=True,
     ideal_order_optimal=True,
     additive=True,
@@ -332,8 +331,10 @@ nDCG = Metric(  # noqa: N816 the field's own name
     steps=ndcg_steps,
     source=_DCG_SOURCE,
     sees="the grade and the rank of every judged document above the cutoff",
-    blind_to="unjudged documents, which count as not relevant (see Judged@k), and how many good "
-    "documents lie below the cutoff; rel has no effect on it",
+    blind_to=(
+        "unjudged documents, which count as not relevant (see Judged@k), and good documents below "
+        "the cutoff; rel has no effect on it"
+    ),
     prefix_only=True,
     whole_list_when=(("ideal", "retrieved"),),
     ideal_order_optimal=True,
@@ -439,6 +440,6 @@ RnDCG = Metric(
     trec=("Rndcg",),
     at=None,
     source=_NDCG_REL_SOURCE,
-    sees="whether each grade fills the places that are its own",
+    sees="the match of each grade with the places of its own",
     blind_to="the order within those places; one more judgment moves the ranks it looks at",
 )

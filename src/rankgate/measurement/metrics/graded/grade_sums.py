@@ -179,8 +179,10 @@ AvgGrade = Metric(
     source="the cumulated gain of Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, "
     "doi:10.1145/582415.582418, a place",
     sees="the grades of the first k documents, in the unit of the scale",
-    blind_to="their order, and how much there was to find; unjudged documents count as grade 0 "
-    "unless denominator='judged'",
+    blind_to=(
+        "their order, and the number of relevant documents; unjudged documents count as grade 0 "
+        "unless denominator='judged'"
+    ),
     prefix_only=True,
     additive=True,
     whole_list_when=(("denominator", "retrieved"),),
@@ -194,9 +196,11 @@ Hits = Metric(
     high=None,
     steps=hits_steps,
     source="ranx, hits",
-    sees="how many relevant documents a reader finds in the first k",
-    blind_to="their order, grades above rel, and how many there were to find; its mean is over "
-    "queries, where NumRelRet is a sum",
+    sees="the number of relevant documents in the first k",
+    blind_to=(
+        "their order, grades above rel, and the number of relevant documents; its mean is over "
+        "queries, where NumRelRet is a sum"
+    ),
     prefix_only=True,
     additive=True,
     bounds="exact",
@@ -276,8 +280,10 @@ SDCG = Metric(
     steps=scaled_dcg_steps,
     source="Moffat, Bailey, Scholer & Thomas, ADCS 2015, doi:10.1145/2838931.2838938; cwl_eval",
     sees="grades and ranks of the first k; it needs no ideal, so judgments never lower it",
-    blind_to="how much there was to find: a query with few documents of the highest grade "
-    "cannot reach 1",
+    blind_to=(
+        "the number of relevant documents: a query with few documents of the highest grade cannot "
+        "reach 1"
+    ),
     prefix_only=True,
     additive=True,
     bounds="exact",

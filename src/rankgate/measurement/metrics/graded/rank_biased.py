@@ -201,10 +201,14 @@ RBP = Metric(
     steps=rank_biased_precision_steps,
     high=None,
     source=_SOURCE,
-    sees="relevance weighted by how likely a reader gets that far; it needs no ideal, so "
-    "new judgments never lower it",
-    blind_to="how much there was to find: a query with one relevant document cannot pass 1 − p; "
-    "and the possible gain of unjudged documents, which RBPResid measures",
+    sees=(
+        "relevance weighted by the probability that a reader gets that far; it needs no ideal, so "
+        "new judgments never lower it"
+    ),
+    blind_to=(
+        "the number of relevant documents: a query with one reaches 1 − p at most; and the "
+        "possible gain of unjudged documents, which RBPResid measures"
+    ),
     prefix_only=True,
     additive=True,
     ideal_order_optimal=True,
@@ -314,6 +318,6 @@ Compat = Metric(
     steps=compatibility_steps,
     at=None,
     source="Clarke, Vtyurina & Smucker, ACM TOIS 39(3), 2021, doi:10.1145/3451161",
-    sees="how early the ranking shows the documents of the ideal",
-    blind_to="how far grades are apart, and the order of documents of one grade",
+    sees="the ranks of the documents of the ideal",
+    blind_to="the distance of grades, and the order of documents of one grade",
 )

@@ -92,7 +92,7 @@ Coverage = ListMetric(
     aliases=("catalog_coverage", "item_coverage", "prediction_coverage"),
     merge="items",
     source=f"{_GE}; RecBole and recpack over the whole catalogue, evidently over training",
-    sees="which items are shown at all",
+    sees="the set of items that are shown",
 )
 ItemsShown = ListMetric(
     "ItemsShown",
@@ -103,7 +103,7 @@ ItemsShown = ListMetric(
     high=None,
     merge="items",
     source="Adomavicius & Kwon, IEEE TKDE 24(5), 2012, doi:10.1109/TKDE.2011.15",
-    sees="which items are shown at all",
+    sees="the set of items that are shown",
 )
 ListCoverage = ListMetric(
     "ListCoverage",
@@ -112,7 +112,7 @@ ListCoverage = ListMetric(
     formula="ListCoverage = |lists with an item| / |lists|",
     aliases=("user_coverage",),
     source=_GE,
-    sees="whether a list is empty",
+    sees="empty lists",
 )
 FullLists = ListMetric(
     "FullLists",
@@ -121,7 +121,7 @@ FullLists = ListMetric(
     formula="FullLists@K = |lists with K items| / |lists|",
     aliases=("prediction_user_coverage",),
     source=f"{_GE}; elliot has the number of such lists (UserCoverageAtN)",
-    sees="how long a list is",
+    sees="the length of lists",
 )
 ListLength = ListMetric(
     "ListLength",
@@ -131,7 +131,7 @@ ListLength = ListMetric(
     aliases=("num_retrieved",),
     high=None,
     source="elliot (NumRetrieved)",
-    sees="how long a list is",
+    sees="the length of lists",
 )
 
 
@@ -249,13 +249,13 @@ def evenness(sums: Sums) -> float:
 Gini = ListMetric(
     "Gini",
     gini,  # type: ignore[arg-type]
-    title="Inequality of how often items are shown; 0 if all are shown equally often.",
+    title="Inequality of the frequency of items; 0 if all are shown equally often.",
     formula="Gini = Σ_i (2i − n − 1) · cᵢ / (n · Σ c),   c ascending",
     aliases=("gini_index",),
     higher_is_better=False,
     merge="items",
     source=f"{_ADOMAVICIUS}; RecBole, LensKit (the defaults), elliot, ClayRS, evidently",
-    sees="how often each item is shown",
+    sees="the frequency of each item in lists",
 )
 ExposureGini = ListMetric(
     "ExposureGini",
@@ -267,27 +267,27 @@ ExposureGini = ListMetric(
     merge="items",
     look=attention_weights,
     source="Gini of exposure: LensKit (weight geometric, patience 0.85)",
-    sees="how often and at which ranks each item is shown",
+    sees="the frequency and the ranks of each item in lists",
 )
 Equality = ListMetric(
     "Equality",
     equality,  # type: ignore[arg-type]
-    title="Evenness of how often items are shown; 1 if all are shown equally often.",
+    title="Evenness of the frequency of items; 1 if all are shown equally often.",
     formula="Equality = 1 − Gini",
     merge="items",
     source=f"{_ADOMAVICIUS}; elliot's Gini (divisor n − 1)",
-    sees="how often each item is shown",
+    sees="the frequency of each item in lists",
 )
 Entropy = ListMetric(
     "Entropy",
     entropy,  # type: ignore[arg-type]
-    title="Evenness of how often items are shown, in bits.",
+    title="Evenness of the frequency of items, in bits.",
     formula="Entropy = −Σ_i pᵢ · log₂ pᵢ",
     aliases=("shannon_entropy", "distributional_coverage"),
     high=None,
     merge="items",
     source=f"{_ADOMAVICIUS}; elliot, recommenders (the default), RecBole",
-    sees="how often each item is shown",
+    sees="the frequency of each item in lists",
 )
 Evenness = ListMetric(
     "Evenness",
@@ -296,7 +296,7 @@ Evenness = ListMetric(
     formula="Evenness = −Σ_i pᵢ · log pᵢ / log I",
     merge="items",
     source="Pielou, J. Theoretical Biology 13, 1966, doi:10.1016/0022-5193(66)90013-0",
-    sees="how often each item is shown",
+    sees="the frequency of each item in lists",
 )
 
 
@@ -346,6 +346,6 @@ Personalization = ListMetric(
     aliases=("inter_list_diversity",),
     merge="items",
     source="Zhou et al., PNAS 107(10), 2010, doi:10.1073/pnas.1000488107; recmetrics, rexmex",
-    sees="which items lists share",
-    blind_to="whether anything shown is relevant, and the order within a list",
+    sees="the items that lists share",
+    blind_to="relevance, and the order within a list",
 )

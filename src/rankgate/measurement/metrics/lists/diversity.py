@@ -130,7 +130,7 @@ ILD = ListMetric(
     needs=("features",),
     source="Smyth & McClave, ICCBR 2001, doi:10.1007/3-540-44593-5_25; recpack (Jaccard)",
     sees="the features of the items of a list",
-    blind_to="whether anything shown is relevant, and the order within a list",
+    blind_to="relevance, and the order within a list",
 )
 
 

@@ -173,7 +173,7 @@ AWRF = ListMetric(
     aliases=("attention_weighted_rank_fairness",),
     needs=("groups",),
     source="Sapiezynski et al., FATES 2019, arXiv:1901.10437; Raj & Ekstrand, SIGIR 2022",
-    sees="at which ranks the items of each group are",
+    sees="the ranks of the items of each group",
 )
 ExposureParity = ListMetric(
     "ExposureParity",
@@ -185,7 +185,7 @@ ExposureParity = ListMetric(
     merge="ratio",
     finish=least_over_most,
     source=f"{_SINGH} (demographic parity)",
-    sees="at which ranks the items of each group are",
+    sees="the ranks of the items of each group",
 )
 ExposureMerit = ListMetric(
     "ExposureMerit",
@@ -197,8 +197,8 @@ ExposureMerit = ListMetric(
     merge="ratio",
     finish=least_over_most,
     source=f"{_SINGH} (disparate treatment)",
-    sees="the exposure of each group, and how much of it is relevant",
-    blind_to="which items of a group get the exposure",
+    sees="the exposure of each group, and its relevant part",
+    blind_to="the division of exposure within a group",
 )
 ExposureOpportunity = ListMetric(
     "ExposureOpportunity",
@@ -315,7 +315,7 @@ def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Flo
 EEL = ListMetric(
     "EEL",
     expected_exposure_loss,
-    title="Squared distance of exposure from what items of equal relevance are due.",
+    title="Squared distance of exposure from the exposure due to items of equal relevance.",
     formula="EE-L = Σ_i (εᵢ − ε*ᵢ)²",
     aliases=("expected_exposure_loss",),
     high=None,
@@ -323,7 +323,7 @@ EEL = ListMetric(
     needs=("relevant",),
     source=f"{_DIAZ}, and its expeval",
     sees="the ranks of relevant and other items, over all rankings that are drawn",
-    blind_to="how relevant the relevant items are",
+    blind_to="the grades of the relevant items",
 )
 EED = ListMetric(
     "EED",
@@ -335,7 +335,7 @@ EED = ListMetric(
     higher_is_better=False,
     needs=("relevant",),
     source=f"{_DIAZ}, and its expeval",
-    sees="how long lists are, and whether the rankings that are drawn differ",
+    sees="the length of lists, and differences among the drawn rankings",
 )
 EER = ListMetric(
     "EER",
@@ -347,5 +347,5 @@ EER = ListMetric(
     needs=("relevant",),
     source=f"{_DIAZ}, and its expeval",
     sees="the ranks of relevant and other items, over all rankings that are drawn",
-    blind_to="how relevant the relevant items are",
+    blind_to="the grades of the relevant items",
 )

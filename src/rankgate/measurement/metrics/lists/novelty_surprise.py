@@ -143,17 +143,17 @@ Novelty = ListMetric(
     high=None,
     needs=("seen",),
     source=f"{_ZHOU}; rexmex, evidently",
-    sees="how many people knew the items shown",
+    sees="the number of people who knew the items shown",
 )
 EPC = ListMetric(
     "EPC",
     expected_popularity_complement,
-    title="Expected popularity complement: how unlikely people are to know the items shown.",
+    title="Expected popularity complement: the share of people who do not know the items shown.",
     formula="EPC = Σ_r d(r) · relᵣ · (1 − people who know iᵣ / people) / Σ_r d(r)",
     aliases=("expected_popularity_complement",),
     needs=("seen",),
     source=f"{_VARGAS}; elliot",
-    sees="how many people knew the items shown, and their ranks",
+    sees="the number of people who knew the items shown, and their ranks",
 )
 EFD = ListMetric(
     "EFD",
@@ -164,7 +164,7 @@ EFD = ListMetric(
     high=None,
     needs=("seen",),
     source=f"{_VARGAS}; elliot",
-    sees="how popular the items shown were, and their ranks",
+    sees="the popularity of the items shown, and their ranks",
 )
 
 
@@ -295,7 +295,7 @@ Serendipity = ListMetric(
     formula="Serendipity@K = |relevant ∩ (shown \\ obvious)| / K",
     needs=("relevant", "baseline"),
     source="Ge, Delgado-Battenfeld & Jannach, RecSys 2010, doi:10.1145/1864708.1864761",
-    sees="which relevant items are shown that the simple system does not show",
+    sees="relevant items shown that the simple system does not show",
     blind_to="the order within a list; the simple system must be given",
 )
 Unexpectedness = ListMetric(
@@ -316,7 +316,7 @@ TemporalDiversity = ListMetric(
     aliases=("lathia_diversity",),
     needs=("earlier",),
     source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
-    sees="which items are on both snapshots of a list",
+    sees="the items that are on both snapshots of a list",
 )
 TemporalNovelty = ListMetric(
     "TemporalNovelty",
@@ -326,7 +326,7 @@ TemporalNovelty = ListMetric(
     aliases=("lathia_novelty",),
     needs=("earlier",),
     source="Lathia et al., SIGIR 2010, doi:10.1145/1835449.1835486",
-    sees="which items were on any earlier list",
+    sees="the items that were on any earlier list",
 )
 Stability = ListMetric(
     "Stability",
@@ -335,5 +335,5 @@ Stability = ListMetric(
     formula="Stability = |shown ∩ shown last time| / |shown ∪ shown last time|",
     needs=("earlier",),
     source="Jaccard's coefficient of the two lists",
-    sees="which items are on both snapshots of a list",
+    sees="the items that are on both snapshots of a list",
 )

@@ -199,7 +199,7 @@ Popularity = ListMetric(
     higher_is_better=False,
     needs=("seen",),
     source="Yin et al., PVLDB 5(9), 2012, doi:10.14778/2311906.2311916",
-    sees="how popular the items shown were",
+    sees="the popularity of the items shown",
 )
 PopularityRank = ListMetric(
     "PopularityRank",
@@ -211,7 +211,7 @@ PopularityRank = ListMetric(
     higher_is_better=False,
     needs=("seen",),
     source="Ekstrand & Mahant, FLAIRS 2017; LensKit (MeanPopRank)",
-    sees="how popular the items shown are among all",
+    sees="the popularity of the items shown among all",
 )
 ACLT = ListMetric(
     "ACLT",
@@ -222,7 +222,7 @@ ACLT = ListMetric(
     high=None,
     needs=("seen",),
     source=f"{_ABDOLLAHPOURI}; elliot",
-    sees="which items shown are outside of the head",
+    sees="the items shown that are outside of the head",
 )
 APLT = ListMetric(
     "APLT",
@@ -232,7 +232,7 @@ APLT = ListMetric(
     aliases=("average_percentage_of_long_tail",),
     needs=("seen",),
     source=f"{_ABDOLLAHPOURI}; elliot",
-    sees="which items shown are outside of the head",
+    sees="the items shown that are outside of the head",
 )
 TailShare = ListMetric(
     "TailShare",
@@ -244,7 +244,7 @@ TailShare = ListMetric(
     merge="ratio",
     finish=first_over_second,
     source="RecBole 1.2.1, TailPercentage",
-    sees="which items shown are outside of the head",
+    sees="the items shown that are outside of the head",
 )
 PopularityLift = ListMetric(
     "PopularityLift",
@@ -260,7 +260,7 @@ PopularityLift = ListMetric(
     merge="ratio",
     finish=relative_lift,
     source="Abdollahpouri et al., RMSE at RecSys 2019, arXiv:1907.13286",
-    sees="how popular the items shown and those of the user's history were",
+    sees="the popularity of the items shown and of the user's history",
 )
 PopREO = ListMetric(
     "PopREO",
@@ -288,7 +288,7 @@ PopRSP = ListMetric(
     merge="ratio",
     finish=variation_of_chances,
     source=f"{_ZHU}; elliot",
-    sees="how much of head and tail is shown",
+    sees="the shown parts of head and tail",
 )
 
 
@@ -336,6 +336,6 @@ IPSHits = ListMetric(
     high=None,
     needs=("seen", "relevant"),
     source="Schnabel et al., ICML 2016, arXiv:1602.05352; RecPack (IPSHitRateK, SNIPSHitRateK)",
-    sees="which relevant items are shown, and how popular they were",
+    sees="the relevant items shown, and their popularity",
     blind_to="the order within a list",
 )

@@ -281,8 +281,8 @@ RND = ListMetric(
     higher_is_better=False,
     needs=("groups",),
     source=f"{_YANG}; beware of its edges: Raj & Ekstrand, SIGIR 2022",
-    sees="how many of the protected group are in each prefix",
-    blind_to="whether anything shown is relevant; ranks between two steps",
+    sees="the size of the protected group in each prefix",
+    blind_to="relevance; ranks between two steps",
 )
 RKL = replace(
     RND,
@@ -319,5 +319,5 @@ FAIR = ListMetric(
     aliases=("fa_ir",),
     needs=("groups",),
     source=_ZEHLIKE,
-    sees="how many of the protected group are in each prefix",
+    sees="the size of the protected group in each prefix",
 )

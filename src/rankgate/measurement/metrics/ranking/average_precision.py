@@ -136,8 +136,10 @@ AP = Metric(
     steps=average_precision_steps,
     source=_AP_SOURCE,
     sees="the rank of every relevant document, and those that are missing",
-    blind_to="grades above rel, and unjudged documents, which count as not relevant; AP@k of a "
-    "perfect ranking stays below 1 where more than k documents are relevant",
+    blind_to=(
+        "grades above rel, and unjudged documents, which count as not relevant; AP@k of a perfect "
+        "ranking stays below 1 if more than k documents are relevant"
+    ),
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
@@ -204,7 +206,7 @@ AR = Metric(
     aliases=("average_recall", "MAR", "mean_average_recall"),
     source="elliot, Anelli et al., SIGIR 2021, doi:10.1145/3404835.3463245; what recmetrics and "
     "rexmex call so is AP@k",
-    sees="how early the first k ranks gather the relevant documents",
+    sees="the ranks of the relevant documents in the first k",
     blind_to="grades above rel and all that is after k; a perfect ranking stays below 1 "
     "where more than one document is relevant",
     prefix_only=True,
@@ -306,7 +308,7 @@ IPrec = Metric(
     trec=("iprec_at_recall",),
     at="recall",
     source=_INTERPOLATED_SOURCE,
-    sees="what precision a reader gets who insists on a share r of the relevant documents",
+    sees="the precision for a reader who insists on a share r of the relevant documents",
     blind_to="grades above rel, and for few relevant documents the level itself: with R = 1 "
     "every level above 0 asks for the same document",
     bounds="safe",

@@ -104,8 +104,9 @@ Accuracy = Metric(
     steps=pairwise_accuracy_steps,
     source="ir_measures",
     sees="the order of relevant documents and others, each pair as much as any",
-    blind_to="relevant documents that were not retrieved, grades above rel, and whether the "
-    "pairs are at the top or far below",
+    blind_to=(
+        "relevant documents that were not retrieved, grades above rel, and the depth of the pairs"
+    ),
     prefix_only=True,
 )
 
@@ -160,8 +161,10 @@ OPA = Metric(
     "documents it is the area under the ROC curve: Hanley & McNeil, Radiology 143(1), 1982, "
     "doi:10.1148/radiology.143.1.7063747",
     sees="the order of all documents of different grades, at the end of the list as at its head",
-    blind_to="ranks: an exchange at the top costs as much as one at the bottom; how far apart two "
-    "grades are; and unjudged documents, which count as not relevant",
+    blind_to=(
+        "ranks: an exchange at the top costs as much as one at the bottom; the distance of two "
+        "grades; and unjudged documents, which count as not relevant"
+    ),
 )
 
 
@@ -339,7 +342,7 @@ AUC = Metric(
 GAUC = Metric(
     "GAUC",
     grouped_area,
-    title="The area under the ROC curve, its mean weighted by what each query has.",
+    title="The area under the ROC curve, with the mean weighted by query.",
     formula="GAUC = Σ_q w_q · AUC_q / Σ_q w_q",
     aliases=("group_AUC",),
     at=None,
@@ -373,8 +376,10 @@ CoverageError = Metric(
     higher_is_better=False,
     source=f"{_TSOUMAKAS}coverage_error",
     sees="the last of the relevant documents, ties at their last rank",
-    blind_to="all relevant documents but the last, grades above rel, and how long the lists are: "
-    "queries with many documents dominate a mean",
+    blind_to=(
+        "all relevant documents but the last, grades above rel, and the length of the lists: "
+        "queries with many documents dominate a mean"
+    ),
 )
 
 

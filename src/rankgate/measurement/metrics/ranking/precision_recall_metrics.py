@@ -172,9 +172,11 @@ P = Metric(
     trec=("P",),
     steps=precision_steps,
     source=_TREC,
-    sees="how many of the first k documents are relevant",
-    blind_to="their order within the first k, their grades above rel, and how many relevant "
-    "documents exist: with fewer than k of them it cannot reach 1",
+    sees="the number of relevant documents in the first k",
+    blind_to=(
+        "their order within the first k, their grades above rel, and the number of relevant "
+        "documents: with fewer than k of them it cannot reach 1"
+    ),
     prefix_only=True,
     whole_list_when=(("denominator", "retrieved"),),
     ideal_order_optimal=True,
@@ -190,8 +192,10 @@ RelP = Metric(
     trec=("relative_P",),
     steps=relative_precision_steps,
     source=_TREC,
-    sees="how many of the relevant documents that fit into k places are there; recall over what k "
-    "places can hold is the same number",
+    sees=(
+        "the share of the relevant documents that fit into k places; recall over the largest "
+        "possible recall is the same number"
+    ),
     blind_to="the order within the first k and the grades above rel",
     prefix_only=True,
     bounds="safe",
@@ -206,7 +210,7 @@ Rprec = Metric(
     steps=r_precision_steps,
     at=None,
     source=_TREC,
-    sees="whether the first R places are filled with the R relevant documents",
+    sees="the number of relevant documents in the first R places, of R",
     blind_to="the order within the first R, and everything behind them; R itself grows with "
     "every judgment that is added",
 )
@@ -309,7 +313,7 @@ R = Metric(
     steps=recall_steps,
     source="Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, "
     "1966; trec_eval",
-    sees="how many of the known relevant documents are within the first k",
+    sees="the share of the known relevant documents in the first k",
     blind_to="their order, their grades above rel, and relevant documents not judged: "
     "R counts the judged ones only",
     prefix_only=True,
@@ -327,8 +331,8 @@ Success = Metric(
     steps=success_steps,
     source="Craswell, Success at n, in: Encyclopedia of Database Systems, 2009, "
     "doi:10.1007/978-0-387-39940-9_1090; trec_eval",
-    sees="whether the reader finds anything at all in the first k",
-    blind_to="where in the first k it is, and whether there is more than one",
+    sees="the presence of a relevant document in the first k",
+    blind_to="its rank in the first k, and further relevant documents",
     prefix_only=True,
     ideal_order_optimal=True,
     bounds="exact",
@@ -380,7 +384,10 @@ F = Metric(
     aliases=("F1", "f_measure", "f1_score"),
     steps=f_measure_steps,
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7",
-    sees="how many of the first k are relevant, against both k and the number of relevant",
+    sees=(
+        "the number of relevant documents in the first k, against both k and the number of "
+        "relevant documents"
+    ),
     blind_to="the order within the first k and the grades above rel",
     prefix_only=True,
     ideal_order_optimal=True,

@@ -107,7 +107,7 @@ SetP = Metric(
     trec=("set_P",),
     at=None,
     source=_CLEVERDON,
-    sees="how clean the whole result set is",
+    sees="the share of relevant documents in the whole result set",
     blind_to=_ORDER + "; it falls with the length of the list, so that lists of a fixed depth "
     "are compared on R alone",
     bounds="exact",
@@ -120,7 +120,7 @@ SetR = Metric(
     trec=("set_recall",),
     at=None,
     source=_CLEVERDON,
-    sees="how complete the whole result set is",
+    sees="the share of the relevant documents that the whole result set contains",
     blind_to=_ORDER + "; retrieving everything scores 1",
     bounds="safe",
 )
@@ -144,7 +144,7 @@ SetRelP = Metric(
     trec=("set_relative_P",),
     at=None,
     source="trec_eval",
-    sees="how near the result set is to the best of its length",
+    sees="the distance of the result set from the best of its length",
     blind_to=_ORDER,
     bounds="safe",
 )
@@ -223,7 +223,7 @@ NumQ = Metric(
     high=None,
     aggregate="sum",
     source="trec_eval",
-    sees="which queries count",
+    sees="the queries that count",
     blind_to="everything about their results",
     scenarios=False,
 )
@@ -238,7 +238,7 @@ NumRet = Metric(
     aggregate="sum",
     source="trec_eval",
     sees="the lengths of the lists",
-    blind_to="what is in them",
+    blind_to="the content of the lists",
     scenarios=False,
 )
 NumRel = Metric(
@@ -264,8 +264,8 @@ NumRelRet = Metric(
     high=None,
     aggregate="sum",
     source="trec_eval",
-    sees="how many relevant documents are in the lists",
-    blind_to="their ranks, and how many there were to find",
+    sees="the number of relevant documents in the lists",
+    blind_to="their ranks, and the number of relevant documents",
     bounds="exact",
 )
 NumNonrelJudgedRet = Metric(
@@ -319,7 +319,7 @@ FallOut = Metric(
     higher_is_better=False,
     source="van Rijsbergen, Information Retrieval, 2nd ed., Butterworths 1979, ch. 7; "
     "torchmetrics, retrieval_fall_out",
-    sees="how many of the first k documents are not relevant",
+    sees="the number of nonrelevant documents in the first k",
     blind_to="their order, and the collection: it counts documents judged or retrieved only, so "
     "a longer list lowers it",
 )
@@ -377,6 +377,8 @@ Utility = Metric(
     high=None,
     source="Lewis, The TREC-4 filtering track, TREC-4, NIST SP 500-236, 1995; trec_eval",
     sees="the documents that a filter lets through, and those it keeps out",
-    blind_to="the order of the list, grades above rel, and that queries differ in how much "
-    "there is to win: the largest dominate a mean",
+    blind_to=(
+        "the order of the list, grades above rel, and differences among queries: those with the "
+        "most relevant documents dominate a mean"
+    ),
 )

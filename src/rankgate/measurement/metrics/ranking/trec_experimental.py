@@ -117,7 +117,7 @@ G = Metric(
     steps=gain_against_cost_steps,
     at=None,
     source="trec_eval (experimental)",
-    sees="grades, and how much a reader had to go through in vain before each",
+    sees="grades, and the number of useless documents before each",
     blind_to="unjudged documents, which count as not relevant; rel has no effect on it. Not every "
     "improvement raises it: grades 1, 1, 2, 3 score more than 1, 1, 3, 2",
 )
@@ -130,7 +130,7 @@ BinG = Metric(
     steps=binary_gain_steps,
     at=None,
     source="trec_eval (experimental)",
-    sees="how many non-relevant documents are above each relevant one",
+    sees="the number of nonrelevant documents above each relevant one",
     blind_to="grades above rel",
 )
 Yaap = Metric(
@@ -143,6 +143,6 @@ Yaap = Metric(
     low=float("-inf"),
     high=None,
     source="trec_eval; after Robertson, CIKM 2006, doi:10.1145/1183614.1183630",
-    sees="what AP sees, with differences near 0 and 1 spread out",
+    sees="the same data as AP, with differences near 0 and 1 spread out",
     blind_to="grades above rel; its bounds grow with R, so queries have unequal weights",
 )

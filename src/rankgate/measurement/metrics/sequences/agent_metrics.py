@@ -285,7 +285,9 @@ EvidenceR = SequenceMetric(
     at="calls",
     source=f"recall over the calls of a task; {_TERMS}",
     sees="the documents that the calls find together, in a budget of calls, tokens or seconds",
-    blind_to="what else they show; how documents are spread over calls, without a budget",
+    blind_to=(
+        "the other documents of calls; without a budget, the division of documents among calls"
+    ),
     undefined=True,
 )
 EvidenceP = SequenceMetric(
@@ -307,8 +309,8 @@ EvidenceRate = SequenceMetric(
     at=None,
     high=None,
     source=f"evidence for its cost; {_TERMS}",
-    sees="what evidence costs",
-    blind_to="how much there was to find",
+    sees="the cost of evidence",
+    blind_to="the number of relevant documents",
     undefined=True,
 )
 FirstUseful = SequenceMetric(
@@ -322,7 +324,7 @@ FirstUseful = SequenceMetric(
     higher_is_better=False,
     source="expected search length, Cooper, American Documentation 19(1), 1968, "
     "doi:10.1002/asi.5090190108, in calls",
-    sees="how soon an agent has something to work with",
+    sees="the call in which an agent first has evidence",
     blind_to="everything after that call; the rank inside it",
     undefined=True,
 )

@@ -237,8 +237,8 @@ ContextR = SequenceMetric(
     formula="ContextR(tokens=B) = relevant documents in the first B tokens / relevant documents",
     source="recall, Kent et al., American Documentation 6(2), 1955, doi:10.1002/asi.5090060209, "
     "of the passages that fit a model's context",
-    sees="whether the model's input holds the facts for an answer",
-    blind_to="what else is in the context, and the order inside it",
+    sees="the facts for an answer in the model's input",
+    blind_to="the other content of the context, and the order inside it",
 )
 Redundancy = SequenceMetric(
     "Redundancy",
@@ -259,8 +259,8 @@ PositionP = SequenceMetric(
     title="The share of a context that is relevant, where its middle counts less.",
     formula="PositionP = Σ w·rel / Σ w, w = 1 − 4·dip·x·(1−x), x from 0 (begin) to 1 (end)",
     source="the effect: Liu et al., TACL 12, 2024, doi:10.1162/tacl_a_00638; the weights are ours",
-    sees="whether relevant documents are at the beginning or the end of the context",
-    blind_to="how strong the effect is for a given model; set dip to that",
+    sees="the position of relevant documents: at the beginning or the end of the context",
+    blind_to="the strength of the effect for a given model; set dip to it",
 )
 UDCG = SequenceMetric(
     "UDCG",
@@ -271,7 +271,7 @@ UDCG = SequenceMetric(
     low=-np.inf,
     high=None,
     sees="grades above 0 as help, and grades below 0 as harm",
-    blind_to="how one document changes what another is worth",
+    blind_to="the effect of one document on the value of another",
 )
 
 
@@ -379,8 +379,8 @@ NuggetR = SequenceMetric(
     formula="NuggetR(okay=w) = Σ w·support / Σ w; vital nuggets weigh 1",
     at=None,
     source="Pradeep et al., The Great Nugget Recall, SIGIR 2025, arXiv 2504.15068",
-    sees="which facts an answer has, wholly or in part",
-    blind_to="its other content, whether it is true, and how long it is",
+    sees="the facts in an answer, wholly or in part",
+    blind_to="its other content, its truth, and its length",
 )
 SupportP = SequenceMetric(
     "SupportP",

@@ -272,8 +272,8 @@ SessionDCG = SequenceMetric(
     formula="sDCG = Σ_q 1 / log_bq(q + bq − 1) · Σ_r (2^grade − 1) / log_b(r + b − 1)",
     high=None,
     source=f"Järvelin et al., ECIR 2008, doi:10.1007/978-3-540-78646-7_4; {_KANOULAS}",
-    sees="the documents that the queries of a session find, and how early",
-    blind_to="whether a document was seen in an earlier query; how much there was to find",
+    sees="the documents that the queries of a session find, and their ranks",
+    blind_to="documents that were seen in an earlier query; the number of relevant documents",
 )
 NSessionDCG = SequenceMetric(
     "nsessionDCG",
@@ -283,7 +283,7 @@ NSessionDCG = SequenceMetric(
     aliases=("nsDCG",),
     source=_KANOULAS,
     sees="the share of relevant documents that the queries of a session find",
-    blind_to="whether a document was seen in an earlier query",
+    blind_to="documents that were seen in an earlier query",
 )
 SessionRBP = SequenceMetric(
     "sRBP",
@@ -291,8 +291,8 @@ SessionRBP = SequenceMetric(
     title="Rank-biased precision of a session in which the user reads on or sends another query.",
     formula="sRBP = (1−p) · Σ_q ((p−bp)/(1−bp))^(q−1) · Σ_r (bp)^(r−1) · g",
     source="Lipani et al., ICTIR 2019, doi:10.1145/3341981.3344216",
-    sees="relevance weighted by how probably a user gets that far in a session",
-    blind_to="whether a document was seen in an earlier query; how much there was to find",
+    sees="relevance weighted by the probability that a user gets that far in a session",
+    blind_to="documents that were seen in an earlier query; the number of relevant documents",
 )
 ExpectedSessionNDCG = SequenceMetric(
     "esNDCG",
@@ -301,7 +301,7 @@ ExpectedSessionNDCG = SequenceMetric(
     formula="esNDCG = Σ_paths P(path) · DCG(path) / IDCG(|path|)",
     source=f"{_KANOULAS}; Jiang & Allan, CHIIR 2016, doi:10.1145/2854946.2854957",
     sees="the documents read on the way through a session, in a row",
-    blind_to="whether a document was read before",
+    blind_to="documents that were read before",
 )
 
 
@@ -383,8 +383,8 @@ Variance = SequenceMetric(
     at=None,
     source=_SOURCE,
     higher_is_better=False,
-    sees="how much the way of asking matters",
-    blind_to="how good the answers are",
+    sees="the effect of the wording of a query",
+    blind_to="the quality of the answers",
     high=None,
     undefined=True,
 )

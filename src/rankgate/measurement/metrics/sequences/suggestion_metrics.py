@@ -180,7 +180,7 @@ PrefixRR = SequenceMetric(
     formula="PrefixRR@n = 1 / rank after n letters, 0 if it is not shown",
     at="length",
     source="MRR of completions, Bar-Yossef & Kraus, WWW 2011, doi:10.1145/1963405.1963424",
-    sees="how soon a suggestion is at the top",
+    sees="the rank of the intended query after n letters",
     blind_to="all other lengths of the prefix",
     undefined=True,
 )
@@ -190,7 +190,7 @@ KeystrokesSaved = SequenceMetric(
     title="The share of a query's letters that need not be typed until it is suggested.",
     formula="KeystrokesSaved@k = 1 − letters typed until it is in the first k / letters",
     source=f"pSaved and eSaved of a user who takes it at once, {_SUGGESTED}",
-    sees="how early the intended query is shown",
+    sees="the number of letters until the intended query is shown",
     blind_to="its rank among the first k",
 )
 MinKeystrokes = SequenceMetric(
@@ -202,8 +202,8 @@ MinKeystrokes = SequenceMetric(
     high=None,
     higher_is_better=False,
     source="minimum keystrokes, Duan & Hsu, WWW 2011, doi:10.1145/1963405.1963425",
-    sees="how early and how high the intended query is shown",
-    blind_to="whether users look at suggestions at all",
+    sees="the letters and the rank at which the intended query is shown",
+    blind_to="the attention of users to suggestions",
     undefined=True,
 )
 CorrectionAccuracy = SequenceMetric(
@@ -214,7 +214,7 @@ CorrectionAccuracy = SequenceMetric(
     at=None,
     source=_SPELLING,
     sees="wrong queries left alone, and right ones changed",
-    blind_to="which of both it was; suggestions below the first",
+    blind_to="the kind of error; suggestions below the first",
 )
 CorrectionP = SequenceMetric(
     "CorrectionP",

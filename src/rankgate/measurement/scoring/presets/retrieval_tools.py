@@ -389,7 +389,7 @@ ESCI = Convention(
 ESCI_CODE = replace(
     PYTREC_EVAL,
     name="esci-code",
-    title="The same benchmark: what its code computes, linear gain and an uncut reciprocal rank",
+    title="The same benchmark: its code's computation, linear gain and an uncut reciprocal rank",
     source="the pytrec_eval measures that it names: ndcg_cut_10, recip_rank, recall_100",
     versions="pytrec_eval-terrier 0.5.11",
     defects=(
