@@ -25,9 +25,9 @@ from rankgate.measurement.metrics.lists.list_input import (
 from rankgate.measurement.metrics.metric_declaration import LISTS, Metric, View
 
 NEEDS: Mapping[str, str] = {
-    "seen": "how often items were seen before: training",
-    "relevant": "what is relevant to whom: judgments",
-    "history": "what users had before: training",
+    "seen": "the popularity of items in training",
+    "relevant": "the relevance of items to users, from judgments",
+    "history": "the history of users in training",
     "baseline": "the lists of a simple system, such as the most popular items",
     "earlier": "the lists of the same system at an earlier time",
     "features": "numbers that describe items",
@@ -38,7 +38,7 @@ NEEDS: Mapping[str, str] = {
 """Inputs of metrics besides the lists, in words: fields of `Listed`, or its `tables` of items."""
 
 Merge = Literal["mean", "items", "ratio"]
-"""Aggregations over lists: the mean over lists; a function of how often each item is shown;
+"""Aggregations over lists: the mean over lists; a function of the frequency of each item;
 a function of sums over lists."""
 
 _CUTOFF = Parameter(
