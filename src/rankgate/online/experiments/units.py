@@ -262,8 +262,7 @@ def read_units_from_events(
     start = start or arms["day"].min()  # type: ignore[assignment]
     rows, before = {}, {}
     for measure in measures:
-        # DuckDB gives rows in any order; that of the rows of a unit decides the sum's last digit
-        sums = _kpi_sums(log_tables, measure, unit).sort("day", "value")
+        sums = _kpi_sums(log_tables, measure, unit)
         unit_sums = sums.join(arms.select("unit"), "unit", how="semi")
         rows[measure.name] = unit_sums.filter(_period_filter(start, end))
         if covariates and start is not None and measure.quantile is None:
@@ -323,8 +322,19 @@ def _collect(log_tables: KpiTables, expression: Any) -> pl.DataFrame:  # noqa: A
 
 
 def _kpi_sums(log_tables: KpiTables, measure: Measure, unit: str) -> pl.DataFrame:
-    """``unit``, ``day``, ``value``, ``per`` of a KPI; of a quantile its single values."""
+    """``unit``, ``day``, ``value``, ``per`` of a KPI; of a quantile its single values.
+
+    They are read once from a log, whatever the periods for which they are asked.
+    """
     kpi: Kpi = measure.kpi  # type: ignore[assignment]
+    key = (kpi.name, unit, measure.quantile is not None)
+    if key not in log_tables.sums:
+        # DuckDB gives rows in any order; that of the rows of a unit decides the sum's last digit
+        log_tables.sums[key] = _read_kpi_sums(log_tables, kpi, measure, unit).sort("day", "value")
+    return log_tables.sums[key]
+
+
+def _read_kpi_sums(log_tables: KpiTables, kpi: Kpi, measure: Measure, unit: str) -> pl.DataFrame:
     rows = log_tables[kpi.table]
     column = UNIT_COLUMNS[unit]
     if column not in rows.columns:

@@ -18,6 +18,7 @@ from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
+    import polars as pl
 
     from rankgate.online.indicators.kpi import Kpi
     from rankgate.online.log_database import Database
@@ -375,7 +376,14 @@ _REQUIRED_TABLES: Mapping[str, tuple[str, ...]] = {
 
 
 class KpiTables:
-    """The tables that KPIs are of, each made when it is first needed."""
+    """The tables that KPIs are of, each made when it is first needed.
+
+    Attributes:
+        sums: by the name of a KPI, the unit, and whether single values are kept, the values of
+            units that were read from the tables.
+    """
+
+    sums: dict[tuple[str, str, bool], pl.DataFrame]
 
     def __init__(
         self, base: Database, success: Sequence[str], kpis: Sequence[Kpi], by: Sequence[str]
@@ -393,6 +401,7 @@ class KpiTables:
         self._by = by
         self._success = success
         self._made: dict[str, Any] = {}
+        self.sums = {}
         rows = events()
         has_user = rows.user.notnull()
         lacks_session = rows.session.isnull() & (has_user | rows.query_event_id.notnull())
