@@ -101,7 +101,7 @@ def engines_page(request: WebRequest) -> PageReply:
         runs = stored_runs.list_runs(connection, request.project.id)
     chosen = next((engine for engine in engines if engine.name == request.values["engine"]), None)
     wanted_kind = chosen.kind if chosen else request.values["kind"]
-    kind = wanted_kind if wanted_kind in ENGINES else None
+    kind = next((kind.name for kind in ENGINES.all_objects if kind.name == wanted_kind), None)
     data: dict[str, Any] = {
         "project": request.project.name,
         "engines": [_engine_view(request, engine) for engine in engines],
