@@ -56,6 +56,7 @@ ELSEWHERE = {
     "model-resume",
     "model-rule-end",
     "alert-channel-test",
+    "live-rate",
 }
 """Buttons that other tests press: they end the session, need a code, or a server that fails."""
 

@@ -8,6 +8,7 @@ are later.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from rankgate.workspace.records.history import find_differences, point_row, spli
 from rankgate.workspace.web.dashboard import trend_chart
 from rankgate.workspace.web.dashboard.query_lists import PAIR_SIZE, list_systems
 from rankgate.workspace.web.dashboard.recorded_results import (
+    pair_address,
     query_address,
     read_query_values,
     read_result,
@@ -213,6 +215,7 @@ class QueryMoves:
         queries: ``query_id``, ``text``, ``baseline``, ``candidate``, ``delta``, ``better``, the
             worst first.
         addresses: the page of each query.
+        comparison: the page that compares the two evaluations; empty for two systems of one record.
     """
 
     metric: str
@@ -223,11 +226,16 @@ class QueryMoves:
     count: int
     queries: tuple[Mapping[str, Any], ...]
     addresses: Mapping[str, str]
+    comparison: str = ""
 
     @property
     def data(self) -> dict[str, Any]:
         """The moves as JSON, without addresses of pages."""
-        return {name: value for name, value in vars(self).items() if name != "addresses"}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in {"addresses", "comparison"}
+        }
 
 
 def find_moves(
@@ -275,9 +283,13 @@ def _evaluated_moves(
     names = (f"{baseline.evaluated_at:%Y-%m-%d}", f"{last.evaluated_at:%Y-%m-%d}")
     if names[0] == names[1]:
         names = (f"{baseline.evaluated_at:%H:%M}", f"{last.evaluated_at:%H:%M}")
-    return _make_moves(
+    moves = _make_moves(
         connection, request, last, last.metric, sides, names, higher=last.higher_is_better
     )
+    comparison = pair_address(
+        request, baseline.sha256, last.sha256, metric=last.metric, system=last.system
+    )
+    return moves and replace(moves, comparison=comparison)
 
 
 def _decided_moves(

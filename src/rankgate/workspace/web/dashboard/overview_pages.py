@@ -124,6 +124,7 @@ def overview_page(request: WebRequest) -> PageReply:
         "main": quality.main,
         "drawing": quality.drawing,
         "addresses": quality.moves.addresses if quality.moves else {},
+        "comparison": quality.moves.comparison if quality.moves else "",
         "groups": quality.groups,
     }
     return replace(project_page, template="overview.html", data=data, extra=extra)
