@@ -99,20 +99,22 @@ def engines_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         engines = project_engines.list_engines(connection, request.project.id)
         runs = stored_runs.list_runs(connection, request.project.id)
-    chosen = next((engine for engine in engines if engine.name == request.values["engine"]), None)
-    wanted_kind = chosen.kind if chosen else request.values["kind"]
+    edited_engine = next(
+        (engine for engine in engines if engine.name == request.values["engine"]), None
+    )
+    wanted_kind = edited_engine.kind if edited_engine else request.values["kind"]
     kind = next((kind.name for kind in ENGINES.all_objects if kind.name == wanted_kind), None)
     data: dict[str, Any] = {
         "project": request.project.name,
         "engines": [_engine_view(request, engine) for engine in engines],
         "kinds": [{"name": kind.name, "title": kind.title} for kind in ENGINES.all_objects],
         "kind": kind,
-        "engine": chosen.name if chosen else None,
+        "engine": edited_engine.name if edited_engine else None,
         "runs": len(runs),
     }
     extra: dict[str, Any] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
     if kind is not None:
-        extra |= _form_values(request, ENGINES.find(kind), chosen)
+        extra |= _form_values(request, ENGINES.find(kind), edited_engine)
     return PageReply("engines.html", data, extra)
 
 
@@ -123,16 +125,16 @@ def _access(request: WebRequest) -> dict[str, list[str]]:
 
 
 def _form_values(
-    request: WebRequest, kind: EngineKind, chosen: ProjectEngine | None
+    request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None
 ) -> dict[str, Any]:
     """What the form of an engine shows at first."""
     given: dict[str, Any] = {}
-    if chosen is not None:
+    if edited_engine is not None:
         given = {
             name: write_lines(value) if isinstance(value, dict | list) else value
-            for name, value in chosen.settings.items()
+            for name, value in edited_engine.settings.items()
         }
-        given |= {"name": chosen.name}
+        given |= {"name": edited_engine.name}
     options = {
         field.name: field.options(request)
         for field in engine_fields(kind)
@@ -142,7 +144,7 @@ def _form_values(
         "given": given,
         "folded": [name for name in folded_settings(kind) if name not in given],
         "options": options,
-        "seen": "" if chosen is None else _digest(chosen),
+        "seen": "" if edited_engine is None else _digest(edited_engine),
     }
 
 
