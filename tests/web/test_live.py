@@ -149,6 +149,7 @@ def test_a_problem_of_an_engine_stands_beside_it(manager, values, problem):
     assert HARM not in html
     assert 'value="red bike"' in html
     assert "<mark>bike</mark>" in html  # of the other engine
+    assert '<b class="move">' not in html  # without a second list nothing is new
 
 
 def test_a_grade_in_place_is_a_rating(team, manager, live):
