@@ -6,8 +6,8 @@ from rankgate.judging.admission.requirements import Demands
 from rankgate.judging.llm.judge import Judge
 from rankgate.judging.models.model_admission import admit_model
 from rankgate.workspace.web import web_request
-from rankgate.workspace.web.dashboard import watching_pages
-from rankgate.workspace.web.pages import model_pages
+from rankgate.workspace.web.dashboard import alert_page
+from rankgate.workspace.web.pages import model_pages, watching_pages
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -177,7 +177,7 @@ WATCHING_ROUTES = (
         "GET",
         f"{_ALERTS_PATH}/{{alert:int}}",
         VIEWING_ROLES,
-        watching_pages.alert_page,
+        alert_page.alert_page,
         "An alert",
     ),
     Route(

@@ -10,7 +10,6 @@ from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.account_routes import ACCOUNT_ROUTES
 from rankgate.workspace.web.change_routes import CHANGE_ROUTES
-from rankgate.workspace.web.dashboard import watching_pages
 from rankgate.workspace.web.job_routes import MODEL_ROUTES, WATCHING_ROUTES
 from rankgate.workspace.web.live_routes import LIVE_ROUTES
 from rankgate.workspace.web.openapi import openapi_file
@@ -21,6 +20,7 @@ from rankgate.workspace.web.pages import (
     project_pages,
     rating_pages,
     result_pages,
+    watching_pages,
 )
 from rankgate.workspace.web.pages.document_card import CARD_HELP
 from rankgate.workspace.web.pages.highlighting import LANGUAGES

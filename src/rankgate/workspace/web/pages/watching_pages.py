@@ -8,7 +8,6 @@ runs, and that it can work.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from rankgate.store.material import project_engines
 from rankgate.store.people import users
@@ -21,10 +20,7 @@ from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import is_started_by_hand, read_progress
-from rankgate.workspace.web.dashboard.evaluation_pair import find_alert_pair
-from rankgate.workspace.web.dashboard.recorded_results import pair_address
 from rankgate.workspace.web.monitoring import check_health
-from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
 from rankgate.workspace.web.web_request import list_judgment_names, list_run_names
 
@@ -45,57 +41,12 @@ def alerts_page(request: WebRequest) -> PageReply:
         project_alerts = alerts.list_alerts(
             connection, request.project.id, state=request.values["state"], most=_MAX_ALERTS
         )
-        rows = [_alert_row(connection, alert) for alert in project_alerts]
+        rows = [alert_row(connection, alert) for alert in project_alerts]
     rows.sort(key=lambda row: row["state"] == "resolved")
     can_manage = request.role in {"admin", "manager"}
     return PageReply(
         "alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage}
     )
-
-
-def alert_page(request: WebRequest) -> PageReply:
-    """An alert with its figures, and for managers its messages."""
-    with request.store.read() as connection:
-        alert = alerts.get_alert(connection, request.project.id, request.path["alert"])
-        data = _alert_row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
-        cause = _find_cause(connection, request, alert)
-        can_manage = request.role in {"admin", "manager"}
-        if can_manage:
-            data["messages"] = [
-                {
-                    "channel": notification.channel,
-                    "event": notification.event,
-                    "state": notification.state,
-                    "tries": notification.tries,
-                    "at": notification.sent_at or notification.next_try_at,
-                    "error": notification.error,
-                }
-                for notification in alerts.notifications_of_alert(connection, alert.id)
-            ]
-    return PageReply("alert.html", data | {"cause": cause}, {"may": can_manage})
-
-
-def _find_cause(
-    connection: Connection, request: WebRequest, alert: Alert
-) -> dict[str, PageValue] | None:
-    """The evaluations before and after the fall, with the addresses of what shows it."""
-    pair = find_alert_pair(connection, request, alert)
-    if pair is None:
-        return None
-    before, after = pair
-    figures = {
-        name: {"record": point.sha256, "evaluated_at": point.evaluated_at, "value": point.value}
-        for name, point in (("before", before), ("after", after))
-    }
-    series = {"metric": after.metric, "system": after.system, "slice": after.slice}
-    query_string = urlencode({name: value for name, value in series.items() if value})
-    return figures | {
-        "changes": pair_address(
-            request, before.sha256, after.sha256, metric=after.metric, system=after.system
-        ),
-        "trend": f"{request.config.base}{request.project_path('trends')}?{query_string}"
-        f"#change-{after.record}",
-    }
 
 
 def acknowledge_alert(request: WebRequest) -> ActionReply:
@@ -105,7 +56,7 @@ def acknowledge_alert(request: WebRequest) -> ActionReply:
             connection, request.project.id, request.path["alert"], request.user.id
         )
         request.record(connection, "alert.acknowledge", alert.message)
-        data = _alert_row(connection, alert)
+        data = alert_row(connection, alert)
     return ActionReply(request.project_path("alerts"), data)
 
 
@@ -145,7 +96,8 @@ def send_test(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("alerts", "rules"), {"sent": True})
 
 
-def _alert_row(connection: Connection, alert: Alert) -> dict[str, PageValue]:
+def alert_row(connection: Connection, alert: Alert) -> dict[str, PageValue]:
+    """An alert in lists, and on its page."""
     user_name = None
     if alert.acknowledged_by is not None:
         user = users.get(connection, alert.acknowledged_by)

@@ -1,0 +1,64 @@
+"""The page of an alert: its figures, and the two evaluations around the fall that it reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from rankgate.store.records import alerts
+from rankgate.workspace.web.dashboard.evaluation_pair import find_alert_pair
+from rankgate.workspace.web.dashboard.recorded_results import pair_address
+from rankgate.workspace.web.pages.watching_pages import alert_row
+from rankgate.workspace.web.rendering import OpenObject
+from rankgate.workspace.web.replies import PageReply
+
+if TYPE_CHECKING:
+    from rankgate.store.database import Connection
+    from rankgate.store.records.alerts import Alert
+    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.web_request import WebRequest
+
+
+def alert_page(request: WebRequest) -> PageReply:
+    """An alert with its figures, and for managers its messages."""
+    with request.store.read() as connection:
+        alert = alerts.get_alert(connection, request.project.id, request.path["alert"])
+        data = alert_row(connection, alert) | {"evidence": OpenObject(alert.evidence)}
+        cause = _find_cause(connection, request, alert)
+        can_manage = request.role in {"admin", "manager"}
+        if can_manage:
+            data["messages"] = [
+                {
+                    "channel": notification.channel,
+                    "event": notification.event,
+                    "state": notification.state,
+                    "tries": notification.tries,
+                    "at": notification.sent_at or notification.next_try_at,
+                    "error": notification.error,
+                }
+                for notification in alerts.notifications_of_alert(connection, alert.id)
+            ]
+    return PageReply("alert.html", data | {"cause": cause}, {"may": can_manage})
+
+
+def _find_cause(
+    connection: Connection, request: WebRequest, alert: Alert
+) -> dict[str, PageValue] | None:
+    """The evaluations before and after the fall, with the addresses of what shows it."""
+    pair = find_alert_pair(connection, request, alert)
+    if pair is None:
+        return None
+    before, after = pair
+    figures = {
+        name: {"record": point.sha256, "evaluated_at": point.evaluated_at, "value": point.value}
+        for name, point in (("before", before), ("after", after))
+    }
+    series = {"metric": after.metric, "system": after.system, "slice": after.slice}
+    query_string = urlencode({name: value for name, value in series.items() if value})
+    return figures | {
+        "changes": pair_address(
+            request, before.sha256, after.sha256, metric=after.metric, system=after.system
+        ),
+        "trend": f"{request.config.base}{request.project_path('trends')}?{query_string}"
+        f"#change-{after.record}",
+    }
