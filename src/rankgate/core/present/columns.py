@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgate.core.present.document_model import Grid
+from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
     UNDEFINED,
     format_decimal,
     format_grade,
+    format_milliseconds,
     format_p_value,
     format_probability,
     format_query_count,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "decimal": format_decimal,
     "grade": format_grade,
+    "milliseconds": format_milliseconds,
     "p": format_p_value,
     "probability": format_probability,
     "queries": format_query_count,
@@ -93,11 +96,11 @@ class Column(NamedTuple):
         if self.format in FORMATS:
             return FORMATS[self.format](value)
         if isinstance(value, list):
-            return ", ".join(map(str, value))
+            return make_printable(", ".join(map(str, value)))
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return "" if self.is_text else UNDEFINED
         if isinstance(value, str):
-            return value
+            return make_printable(value)
         if isinstance(value, bool):
             return "yes" if value else "no"
         return format(value, self.format or ("z.4f" if isinstance(value, float) else "d"))
@@ -186,23 +189,57 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             [self.about, "", "| column | type | meaning |", "| :-- | :-- | :-- |", *lines]
         )
 
-    def grid(self, table: pl.DataFrame, *names: str, **headers: str) -> Grid:
+    def grid(
+        self,
+        table: pl.DataFrame,
+        *shown: str | tuple[str, str],
+        headers: Mapping[str, str] = MappingProxyType({}),
+        formats: Mapping[str, str] = MappingProxyType({}),
+        keys: int = 1,
+    ) -> Grid:
         """The rows of a table as people see them.
 
         Args:
             table: with these columns.
-            names: the columns that are shown; without any, all.
-            headers: of columns that have another header than declared.
+            shown: names of columns, or the two ends of an interval; without any, all columns.
+            headers: by column those that differ from the declaration.
+            formats: by column those that differ from the declaration.
+            keys: how many first columns identify a row; they are flush left, as texts are.
+
+        >>> import polars as pl
+        >>> low, high = (Column(name, pl.Float64, "an end", "signed") for name in ("low", "high"))
+        >>> interval = Columns("One row.", low, high)
+        >>> table = pl.DataFrame({"low": [0.1], "high": [0.2]})
+        >>> interval.grid(table, ("low", "high"), headers={"low": "interval"})
+        Grid(head=('interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
-        shown_columns = [self.by_name[name] for name in names or self]
-        texts = [map(column.text_of, table[column.name].to_list()) for column in shown_columns]
+        names_of_cells = [(names,) if isinstance(names, str) else names for names in shown or self]
+        columns = [self.by_name[names[0]] for names in names_of_cells]
+        texts = {
+            name: [
+                self.by_name[name]._replace(format=format_name).text_of(value)
+                for value in table[name].to_list()
+            ]
+            for names in names_of_cells
+            for name in names
+            for format_name in (formats.get(name, self.by_name[name].format),)
+        }
+        cells = [
+            texts[names[0]]
+            if len(names) == 1
+            else list(map(_interval_text, *(texts[name] for name in names)))
+            for names in names_of_cells
+        ]
         return Grid(
-            tuple(
-                headers.get(column.name) or column.header or column.name for column in shown_columns
-            ),
-            tuple(zip(*texts, strict=True)),
-            frozenset(place for place, column in enumerate(shown_columns) if column.is_text),
+            tuple(headers.get(column.name) or column.header or column.name for column in columns),
+            tuple(zip(*cells, strict=True)),
+            frozenset(i for i, column in enumerate(columns) if column.is_text or i < keys),
+            keys,
         )
+
+
+def _interval_text(low: str, high: str) -> str:
+    return UNDEFINED if UNDEFINED in {low, high} else f"[{low}, {high}]"
 
 
 def type_name(dtype: pl.DataType | DataTypeClass) -> str:

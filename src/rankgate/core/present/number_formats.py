@@ -120,6 +120,15 @@ def format_number(value: float | None, digits: int) -> str:
     return UNDEFINED if _undefined(value) else f"{value:z.{digits}f}"
 
 
+def format_milliseconds(value: float | None) -> str:
+    """A time in milliseconds: one decimal, three of a time below 1 ms.
+
+    >>> format_milliseconds(12.345), format_milliseconds(0.0123), format_milliseconds(None)
+    ('12.3', '0.012', '–')
+    """
+    return format_number(value, 1 if value is None or value >= 1 else 3)
+
+
 def format_query_count(value: float | None) -> str:
     """A number of queries, rounded up; only that bound beyond a million."""
     if value is None:

@@ -21,6 +21,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED, format_signed
+from rankgate.decisions.advice.blind_spots import SEEN
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -70,18 +71,7 @@ def sentences(result: BlindSpots) -> list[str]:
 
 
 def _seen_grid(result: BlindSpots) -> Grid:
-    rows = tuple(
-        (
-            row["metric"],
-            str(row["moved"]),
-            _share(row["blind"]),
-            format_signed(row["delta"]),
-            ", ".join(row["examples"]),
-        )
-        for row in result.seen.iter_rows(named=True)
-    )
-    header = ("metric", "moved\nfor", "blind\nto", "mean\ndelta", "did not move for")
-    return Grid(header, rows, frozenset({0, 4}))
+    return SEEN.grid(result.seen)
 
 
 def _profile_grid(result: BlindSpots, figure: str) -> Grid:

@@ -79,13 +79,21 @@ BATCH = Columns(
     "One row per document to judge next, the largest gain first.",
     QUERY_ID,
     DOC_ID,
-    Column("who", pl.String, "who judges it: ``human`` or ``model``"),
+    Column("who", pl.String, "who judges it: ``human`` or ``model``", header="by"),
     Column(
         "gain",
         pl.Float64,
         "how much the chance that the difference is settled grows for each unit of the price",
+        ".5f",
+        header="gain per\nprice",
     ),
-    Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
+    Column(
+        "inclusion",
+        pl.Float64,
+        "the chance that the document of a drawn query was drawn",
+        ".3f",
+        header="chance",
+    ),
     Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
     Column("batch", pl.Int64, "the number of the batch"),
 )

@@ -19,6 +19,7 @@ from rankgate.core.present.number_formats import (
     format_query_count,
     format_signed,
 )
+from rankgate.decisions.advice.settlement import BATCH
 
 if TYPE_CHECKING:
     from rankgate.decisions.advice.settlement import Settlement
@@ -96,18 +97,8 @@ def _action_grid(result: Settlement) -> Grid:
 
 
 def _batch_grid(result: Settlement) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["query_id"]),
-            make_printable(row["doc_id"]),
-            row["who"],
-            format_number(row["inclusion"], 3),
-            format_number(row["gain"], 5),
-        )
-        for row in result.batch.head(_SHOWN_DOCUMENTS).iter_rows(named=True)
-    )
-    header = ("query", "document", "by", "chance", "gain per\nprice")
-    return Grid(header, rows, frozenset({0, 1, 2}))
+    names = ("query_id", "doc_id", "who", "inclusion", "gain")
+    return BATCH.grid(result.batch.head(_SHOWN_DOCUMENTS), *names)
 
 
 def _model_sentence(result: Settlement) -> tuple[str, ...]:

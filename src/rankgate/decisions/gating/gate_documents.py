@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import UNDEFINED, format_decimal, format_setting
 from rankgate.decisions.gating.policy_settings import COMMON
+from rankgate.decisions.gating.verdict import METRICS
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
@@ -253,15 +254,7 @@ def _rates(result: GateCheck) -> Grid:
 
 
 def _noise(result: GateCheck) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["metric"]),
-            *(format_decimal(row[name]) for name in ("lowest", "highest", "noise", "margin")),
-        )
-        for row in result.metrics.iter_rows(named=True)
-    )
-    header = ("metric", "lowest\nmean", "highest\nmean", "noise", "smallest\nmargin")
-    return Grid(header, rows)
+    return METRICS.grid(result.metrics)
 
 
 def _disagreeing_tables(result: GateCheck, usual_verdict: str) -> tuple[Table, ...]:

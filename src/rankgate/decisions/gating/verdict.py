@@ -294,10 +294,12 @@ RATES = Columns(
 METRICS = Columns(
     "One row per metric.",
     METRIC,
-    Column("lowest", pl.Float64, "its lowest mean"),
-    Column("highest", pl.Float64, "its highest mean"),
+    Column("lowest", pl.Float64, "its lowest mean", header="lowest\nmean"),
+    Column("highest", pl.Float64, "its highest mean", header="highest\nmean"),
     Column("noise", pl.Float64, "the difference of both"),
-    Column("margin", pl.Float64, "the smallest margin of the policy's rules"),
+    Column(
+        "margin", pl.Float64, "the smallest margin of the policy's rules", header="smallest\nmargin"
+    ),
 )
 _FEW_SNAPSHOTS = 6  # with fewer snapshots the intervals are too wide to use
 

@@ -23,11 +23,12 @@ from rankgate.core.present.number_formats import (
     format_correction,
     format_decimal,
     format_interval,
-    format_number,
     format_p_value,
     format_signed,
 )
 from rankgate.decisions.comparison.inference import describe_method
+from rankgate.decisions.pipelines.stage_figures import LATENCY
+from rankgate.decisions.pipelines.stages import CEILINGS
 
 if TYPE_CHECKING:
     from rankgate.decisions.pipelines.stages import Pipeline
@@ -155,20 +156,8 @@ def stage_table(result: Pipeline) -> Grid:
 
 def latency_grid(result: Pipeline) -> Grid:
     """The latency of each stage alone, and of the pipeline to its end."""
-    rows = [
-        (
-            make_printable(row["stage"]),
-            make_printable(row["does"]),
-            f"{row['ok']:,}",
-            f"{row['zero']:,}",
-            f"{row['failed']:,}",
-            *(_milliseconds(row[name]) for name in ("p50", "p95", "total_p50", "total_p95")),
-        )
-        for row in _rows(result.latency)
-    ]
-    ends = [f"{word}\n{q}" for word in ("alone,", "to here,") for q in ("median", "p95")]
-    header = ("stage", "by", "with\nresults", "without", "failed", *ends)
-    return Grid(header, tuple(rows), frozenset({0, 1}))
+    names = ("stage", "does", "ok", "zero", "failed", "p50", "p95", "total_p50", "total_p95")
+    return LATENCY.grid(result.latency, *names)
 
 
 def step_grid(result: Pipeline) -> Grid:
@@ -190,19 +179,8 @@ def step_grid(result: Pipeline) -> Grid:
 
 def ceiling_grid(result: Pipeline) -> Grid:
     """The ceiling of each stage's candidates in their best order, and the realised share of it."""
-    rows = [
-        (
-            make_printable(row["stage"]),
-            row["kind"],
-            format_number(row["documents"], 1),
-            format_decimal(row["value"]),
-            format_decimal(row["ceiling"]),
-            _percent(row["realised"]),
-        )
-        for row in _rows(result.ceilings)
-    ]
-    header = ("stage", "does", "candidates\nper query", result.target, "ceiling", "realised")
-    return Grid(header, tuple(rows), frozenset({0, 1}))
+    names = ("stage", "kind", "documents", "value", "ceiling", "realised")
+    return CEILINGS.grid(result.ceilings, *names, headers={"value": result.target})
 
 
 def loss_grid(result: Pipeline) -> Grid:
@@ -270,10 +248,6 @@ def _compared_with(result: Pipeline) -> str:
 def _rows(table: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a frame
     rows: list[dict[str, Any]] = table.to_dicts()
     return rows
-
-
-def _milliseconds(value: float | None) -> str:
-    return format_number(value, 1 if value is None or value >= 1 else 3)
 
 
 def _percent(share: float | None) -> str:

@@ -28,15 +28,21 @@ MEANS = Columns(
 CEILINGS = Columns(
     "One row per stage.",
     Column("stage", pl.String, "the name of the stage"),
-    Column("kind", pl.String, "``retrieves`` or ``reranks``"),
+    Column("kind", pl.String, "``retrieves`` or ``reranks``", header="does"),
     Column("value", pl.Float64, "the mean of the target"),
     Column(
         "ceiling",
         pl.Float64,
         "the mean of the target for the stage's candidates in their best order",
     ),
-    Column("realised", pl.Float64, "value / ceiling", ".0%"),
-    Column("documents", pl.Float64, "the mean number of candidates of a query", ".1f"),
+    Column("realised", pl.Float64, "value / ceiling", ".1%"),
+    Column(
+        "documents",
+        pl.Float64,
+        "the mean number of candidates of a query",
+        ".1f",
+        header="candidates\nper query",
+    ),
 )
 STEPS = Columns(
     "One row per step between stages and metric, as the metrics of a comparison; "

@@ -65,11 +65,18 @@ JUDGE_NEXT = Columns(
     DOC_ID,
     Column("rank_baseline", pl.Int64, "its rank in the baseline; null where the list lacks it"),
     Column("rank_candidate", pl.Int64, "its rank in the candidate; null where the list lacks it"),
-    Column("relevant", pl.Float64, "the estimated probability that it is relevant"),
+    Column(
+        "relevant",
+        pl.Float64,
+        "the estimated probability that it is relevant",
+        ".2f",
+        header="relevant?",
+    ),
     Column(
         "influence",
         pl.Float64,
         "its influence on the mean difference, in units of the first metric",
+        ".5f",
     ),
     Column("why", pl.String, "why it matters"),
 )

@@ -45,10 +45,10 @@ from rankgate.core.present.number_formats import (
     UNDEFINED,
     format_decimal,
     format_interval,
-    format_number,
     format_signed,
 )
-from rankgate.decisions.unjudged.total_error import HOLES
+from rankgate.decisions.unjudged.holes import JUDGE_NEXT
+from rankgate.decisions.unjudged.total_error import HOLES, METRICS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -241,26 +241,12 @@ def _percent(share: float | None) -> str:
 
 
 def _judge_next_grid(result: HoleAnalysis, count: int) -> Grid:
-    rows = tuple(
-        (
-            row["query_id"],
-            row["doc_id"],
-            _rank(row["rank_baseline"]),
-            _rank(row["rank_candidate"]),
-            format_number(row["relevant"], 2),
-            f"{row['influence']:.5f}",
-        )
-        for row in result.judge_next.head(count).iter_rows(named=True)
-    )
-    header = (
-        "query",
-        "document",
-        f"rank in\n{make_printable(result.baseline)}",
-        f"rank in\n{make_printable(result.candidate)}",
-        "relevant?",
-        "influence",
-    )
-    return Grid(header, rows, frozenset({0, 1}), keys=2)
+    names = ("query_id", "doc_id", "rank_baseline", "rank_candidate", "relevant", "influence")
+    headers = {
+        f"rank_{side}": f"rank in\n{make_printable(name)}"
+        for side, name in (("baseline", result.baseline), ("candidate", result.candidate))
+    }
+    return JUDGE_NEXT.grid(result.judge_next.head(count), *names, headers=headers, keys=2)
 
 
 def _rank(rank: int | None) -> str:
@@ -424,26 +410,21 @@ def total_error_document(result: TotalError) -> Document:
 
 def _interval_grid(result: TotalError) -> Grid:
     level = f"{result.level:.0%}"
-    rows = tuple(
-        (
-            row["metric"],
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            format_interval(row["low"], row["high"]),
-            format_interval(row["naive_low"], row["naive_high"]),
-        )
-        for row in result.metrics.iter_rows(named=True)
-    )
-    header = (
+    return METRICS.grid(
+        result.metrics,
         "metric",
-        make_printable(result.baseline),
-        make_printable(result.candidate),
+        "baseline",
+        "candidate",
         "delta",
-        f"{level} interval,\ntotal",
-        f"{level} interval,\nqueries alone",
+        ("low", "high"),
+        ("naive_low", "naive_high"),
+        headers={
+            "baseline": make_printable(result.baseline),
+            "candidate": make_printable(result.candidate),
+            "low": f"{level} interval,\ntotal",
+            "naive_low": f"{level} interval,\nqueries alone",
+        },
     )
-    return Grid(header, rows)
 
 
 def _source_grid(result: TotalError, metric: str) -> Grid:

@@ -28,6 +28,7 @@ from rankgate.core.present.number_formats import (
     format_query_count,
     format_signed,
 )
+from rankgate.judging.admission.judged_pairs import ANSWERS, ATTACKS, BIAS_BY_GRADE, COMPONENTS
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.admit import JudgeAdmission
@@ -94,27 +95,13 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
 def _answers(result: JudgeAdmission) -> Grid:
     """Answers by people's grade; empty where every pair was answered."""
     answers = result.answers
-    rows = tuple(
-        (f"{row['grade']:g}", str(row["asked"]), str(row["answered"]), f"{row['share']:.0%}")
-        for row in answers.grades.iter_rows(named=True)
-        if answers.answered < answers.asked
-    )
-    return Grid(("people", "asked", "answered", "share"), rows)
+    incomplete = answers.grades if answers.answered < answers.asked else answers.grades.clear()
+    return ANSWERS.grid(incomplete)
 
 
 def _by_grade(result: JudgeAdmission) -> Grid:
-    rows = tuple(
-        (
-            f"{row['grade']:g}",
-            str(row["pairs"]),
-            format_number(row["mean"], 2),
-            format_signed(row["bias"]),
-            format_interval(row["low"], row["high"], 2),
-            f"{row['equal']:.0%}",
-        )
-        for row in result.bias.grades.iter_rows(named=True)
-    )
-    return Grid(("people", "pairs", "judge's mean", "bias", "95% interval", "equal"), rows)
+    names = ("grade", "pairs", "mean", "bias", ("low", "high"), "equal")
+    return BIAS_BY_GRADE.grid(result.bias.grades, *names)
 
 
 def _confusion(result: JudgeAdmission) -> Grid:
@@ -202,31 +189,12 @@ def _families(result: JudgeAdmission) -> Grid:
 
 
 def _components(result: JudgeAdmission) -> Grid:
-    rows = tuple(
-        (
-            row["source"],
-            format_query_count(row["levels"]),
-            format_number(row["variance"], 4),
-            f"{row['share']:.1%}",
-        )
-        for row in result.components.iter_rows(named=True)
-    )
-    return Grid(("source", "levels", "variance", "share"), rows)
+    return COMPONENTS.grid(result.components)
 
 
 def _attacks(result: JudgeAdmission) -> Grid:
-    rows = tuple(
-        (
-            row["attack"],
-            str(row["pairs"]),
-            format_number(row["raised"], 3),
-            format_interval(row["low"], row["high"], 3),
-            format_number(row["lowered"], 3),
-            format_signed(row["shift"]),
-        )
-        for row in result.attacks.iter_rows(named=True)
-    )
-    return Grid(("attack", "pairs", "raised", "95% interval", "lowered", "mean shift"), rows)
+    names = ("attack", "pairs", "raised", ("low", "high"), "lowered", "shift")
+    return ATTACKS.grid(result.attacks, *names)
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:

@@ -19,7 +19,6 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.common_columns import HIGH, LOW
 from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
@@ -100,7 +99,7 @@ PEOPLE, JUDGE = "people", "judge"
 
 ANSWERS = Columns(
     "One row per grade of people.",
-    Column("grade", pl.Float64, "the grade that people gave", "grade"),
+    Column("grade", pl.Float64, "the grade that people gave", "grade", header="people"),
     Column("asked", pl.Int64, "pairs that people gave this grade", unit="pairs"),
     Column("answered", pl.Int64, "pairs of these that the judge graded too", unit="pairs"),
     Column("share", pl.Float64, "answered / asked", ".0%"),
@@ -218,23 +217,30 @@ def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) ->
         raise InputError(problem, source=people.place.label, code="grade-outside-scale")
 
 
-_INTERVAL_SCHEMA = Columns(
-    "The 95 % interval of a figure, which leaves out one query at a time.",
-    LOW,
-    HIGH,
-)
-
-
 BIAS_BY_GRADE = Columns(
     "One row per grade of people.",
-    Column("grade", pl.Float64, "the grade that people gave", "grade"),
+    Column("grade", pl.Float64, "the grade that people gave", "grade", header="people"),
     Column("pairs", pl.Int64, "pairs that people gave this grade"),
-    Column("mean", pl.Float64, "the judge's mean grade of these pairs"),
+    Column(
+        "mean", pl.Float64, "the judge's mean grade of these pairs", ".2f", header="judge's mean"
+    ),
     Column("bias", pl.Float64, "the judge's mean grade less people's grade", "signed"),
     Column(
         "equal", pl.Float64, "the share of these pairs that the judge gave the same grade", ".0%"
     ),
-    _INTERVAL_SCHEMA,
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of the 95 % interval of bias, which leaves out one query at a time",
+        "+.2f",
+        header="95% interval",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of the 95 % interval of bias, which leaves out one query at a time",
+        "+.2f",
+    ),
 )
 
 
@@ -244,7 +250,19 @@ CONFUSION = Columns(
     Column("judge", pl.Float64, "the judge's grade", "grade"),
     Column("pairs", pl.Int64, "pairs with both grades"),
     Column("share", pl.Float64, "their share of the pairs that people gave this grade", ".0%"),
-    _INTERVAL_SCHEMA,
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of the 95 % interval of share, which leaves out one query at a time",
+        ".0%",
+        header="95% interval",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of the 95 % interval of share, which leaves out one query at a time",
+        ".0%",
+    ),
 )
 
 
@@ -299,7 +317,7 @@ def _grades(pairs: pl.DataFrame) -> pl.DataFrame:
         (grade, *share_over_queries(grade_pairs, gap))
         for (grade,), grade_pairs in pairs.group_by(PEOPLE)
     ]
-    schema = {"grade": pl.Float64, **_INTERVAL_SCHEMA}
+    schema = {name: BIAS_BY_GRADE[name] for name in ("grade", "low", "high")}
     joined = grades.join(pl.DataFrame(intervals, schema=schema, orient="row"), on="grade")
     return joined.sort("grade")
 
@@ -337,11 +355,17 @@ ATTACKS = Columns(
     Column("attack", pl.String, "the name of the attack"),
     Column("pairs", pl.Int64, "pairs that were attacked"),
     Column("queries", pl.Int64, "their queries"),
-    Column("raised", pl.Float64, "the share of pairs whose grade rises", ".0%"),
-    Column("low", pl.Float64, "the low end of the 95 % interval of raised", ".0%"),
-    Column("high", pl.Float64, "the high end of the 95 % interval of raised", ".0%"),
-    Column("lowered", pl.Float64, "the share of pairs whose grade falls", ".0%"),
-    Column("shift", pl.Float64, "the mean difference of grades", "signed"),
+    Column("raised", pl.Float64, "the share of pairs whose grade rises", ".3f"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of the 95 % interval of raised",
+        "+.3f",
+        header="95% interval",
+    ),
+    Column("high", pl.Float64, "the high end of the 95 % interval of raised", "+.3f"),
+    Column("lowered", pl.Float64, "the share of pairs whose grade falls", ".3f"),
+    Column("shift", pl.Float64, "the mean difference of grades", "signed", header="mean shift"),
 )
 
 _ATTACKED_GRADE = "attacked"
@@ -395,9 +419,9 @@ PAIRS = "pairs"
 COMPONENTS = Columns(
     "One row per source of the variance of a grade of the judge; no rows without repetitions.",
     Column("source", pl.String, "what was repeated, or an interaction"),
-    Column("levels", pl.Int64, "how often it was repeated"),
+    Column("levels", pl.Int64, "how often it was repeated", "queries"),
     Column("variance", pl.Float64, "the variance that it adds"),
-    Column("share", pl.Float64, "its share of the variance", ".0%"),
+    Column("share", pl.Float64, "its share of the variance", ".1%"),
 )
 
 

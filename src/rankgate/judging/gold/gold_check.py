@@ -29,12 +29,6 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import (
-    format_decimal,
-    format_interval,
-    format_number,
-    format_signed,
-)
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
@@ -68,16 +62,22 @@ LABELS = Columns(
 
 SHARES = Columns(
     "One row per status.",
-    Column("status", pl.String, "the status of labels"),
+    Column("status", pl.String, "the status of labels", header="label"),
     Column("pairs", pl.Int64, "labels with it"),
     Column(
         "share",
         pl.Float64,
         "their share of the labels that raters decided or could not decide",
-        ".1%",
+        ".3f",
     ),
-    Column("low", pl.Float64, "the low end of its 95 % interval over queries", ".1%"),
-    Column("high", pl.Float64, "the high end of its 95 % interval over queries", ".1%"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its 95 % interval over queries",
+        "+.3f",
+        header="95% interval",
+    ),
+    Column("high", pl.Float64, "the high end of its 95 % interval over queries", "+.3f"),
 )
 
 
@@ -87,7 +87,7 @@ GRADES = Columns(
     Column("pairs", pl.Int64, "pairs with it"),
     Column("wrong", pl.Int64, "pairs of these whose label is wrong", unit="pairs"),
     Column("ambiguous", pl.Int64, "pairs of these that raters could not decide", unit="pairs"),
-    Column("mean", pl.Float64, "the mean grade of raters", ".2f"),
+    Column("mean", pl.Float64, "the mean grade of raters", ".2f", header="raters' mean"),
 )
 
 
@@ -411,16 +411,7 @@ def _heading(heading: str, labels: pl.DataFrame) -> str:
 
 
 def _shares_grid(result: GoldCheck) -> Grid:
-    rows = tuple(
-        (
-            row["status"],
-            str(row["pairs"]),
-            format_number(row["share"], 3),
-            format_interval(row["low"], row["high"], 3),
-        )
-        for row in result.shares.iter_rows(named=True)
-    )
-    return Grid(("label", "pairs", "share", "95% interval"), rows)
+    return SHARES.grid(result.shares, "status", "pairs", "share", ("low", "high"))
 
 
 def _labels_grid(labels: pl.DataFrame) -> Grid:
@@ -438,31 +429,11 @@ def _labels_grid(labels: pl.DataFrame) -> Grid:
 
 
 def _grades_grid(result: GoldCheck) -> Grid:
-    rows = tuple(
-        (
-            f"{row['gold']:g}",
-            str(row["pairs"]),
-            str(row["wrong"]),
-            str(row["ambiguous"]),
-            format_number(row["mean"], 2),
-        )
-        for row in result.grades.iter_rows(named=True)
-    )
-    return Grid(("gold", "pairs", "wrong", "ambiguous", "raters' mean"), rows)
+    return GRADES.grid(result.grades)
 
 
 def _systems_grid(result: GoldCheck) -> Grid:
-    rows = tuple(
-        (
-            row["metric"],
-            make_printable(row["system"]),
-            format_decimal(row["gold"]),
-            format_decimal(row["corrected"]),
-            format_signed(row["delta"]),
-        )
-        for row in result.systems.iter_rows(named=True)
-    )
-    return Grid(("metric", "system", "gold", "corrected", "delta"), rows, frozenset({0, 1}), keys=2)
+    return SYSTEMS.grid(result.systems, keys=2)
 
 
 def _chance_sentence(result: GoldCheck) -> str:

@@ -50,27 +50,43 @@ MEASURES = Columns(
 RANKS_OF_LISTS = Columns(
     "One row per rank.",
     Column("rank", pl.Int64, "the rank, from 1"),
-    Column("examination", pl.Float64, "how often the rank is looked at", ".2f"),
+    Column(
+        "examination", pl.Float64, "how often the rank is looked at", ".3f", header="looked\nat"
+    ),
     Column(
         "shown",
         pl.Float64,
         "the share of the candidate's documents there that was ever shown for its query",
-        ".0%",
+        ".1%",
+        header="candidate's\never shown",
     ),
 )
 QUERIES = Columns(
     "One row per query.",
     QUERY_ID,
-    Column("searches", pl.Int64, "searches of the log", unit="searches"),
+    Column("searches", pl.Int64, "searches of the log", ",", unit="searches"),
     Column(
         "shown",
         pl.Float64,
         "the share of the candidate's documents that was ever shown for the query",
         ".0%",
+        header="ever\nshown",
     ),
-    Column("candidate", pl.Float64, "clicks of a search with the candidate's list"),
-    Column("logged", pl.Float64, "clicks of a search with the logged lists"),
-    Column("delta", pl.Float64, "candidate − logged", "signed"),
+    Column(
+        "candidate",
+        pl.Float64,
+        "clicks of a search with the candidate's list",
+        ".3f",
+        header="clicks,\ncandidate",
+    ),
+    Column(
+        "logged",
+        pl.Float64,
+        "clicks of a search with the logged lists",
+        ".3f",
+        header="clicks,\nlogged",
+    ),
+    Column("delta", pl.Float64, "candidate − logged", "+.3f"),
 )
 
 
@@ -221,34 +237,12 @@ def _measures(result: CounterfactualReplay) -> Grid:
 
 
 def _ranks(result: CounterfactualReplay) -> Grid:
-    rows = tuple(
-        (
-            str(row["rank"]),
-            _DASH if row["examination"] is None else f"{row['examination']:.3f}",
-            _DASH if row["shown"] is None else f"{row['shown']:.1%}",
-        )
-        for row in result.by_rank.iter_rows(named=True)
-    )
-    return Grid(("rank", "looked\nat", "candidate's\never shown"), rows)
+    return RANKS_OF_LISTS.grid(result.by_rank)
 
 
 def _queries(result: CounterfactualReplay) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["query_id"]),
-            f"{row['searches']:,}",
-            f"{row['shown']:.0%}",
-            f"{row['logged']:.3f}",
-            *(
-                (_DASH, _DASH)
-                if row["candidate"] is None
-                else (f"{row['candidate']:.3f}", f"{row['delta']:+.3f}")
-            ),
-        )
-        for row in result.by_query.head(_MAX_ROWS).iter_rows(named=True)
-    )
-    header = ("query", "searches", "ever\nshown", "clicks,\nlogged", "clicks,\ncandidate", "delta")
-    return Grid(header, rows)
+    names = ("query_id", "searches", "shown", "logged", "candidate", "delta")
+    return QUERIES.grid(result.by_query.head(_MAX_ROWS), *names)
 
 
 def _closing_note(result: CounterfactualReplay) -> str:

@@ -73,9 +73,21 @@ INTERACTIONS = Columns(
 LISTS = Columns(
     "One row per variant.",
     VARIANT,
-    Column("queries", pl.Int64, "queries with lists of two users"),
-    Column("between_users", pl.Float64, "the mean share of two users' first documents that differ"),
-    Column("from_control", pl.Float64, "the same of a user of the variant and one of the control"),
+    Column("queries", pl.Int64, "queries with lists of two users", ","),
+    Column(
+        "between_users",
+        pl.Float64,
+        "the mean share of two users' first documents that differ",
+        ".2%",
+        header="between\ntwo users",
+    ),
+    Column(
+        "from_control",
+        pl.Float64,
+        "the same of a user of the variant and one of the control",
+        ".2%",
+        header="from the\ncontrol",
+    ),
 )
 ALL = "all"
 """The group of all users."""

@@ -17,7 +17,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.online.indicators.kpi_table import format_kpi
-from rankgate.online.users.personalization_impact import ALL
+from rankgate.online.users.personalization_impact import ALL, LISTS
 
 if TYPE_CHECKING:
     from rankgate.online.users.intent_diversity import IntentDiversity
@@ -156,18 +156,7 @@ def _interactions(result: PersonalizationImpact) -> Grid:
 
 
 def _lists(result: PersonalizationImpact) -> Grid:
-    rows = tuple(
-        (
-            make_printable(row["variant"]),
-            f"{row['queries']:,}",
-            _format_share(row["between_users"]),
-            _format_share(row["from_control"]),
-        )
-        for row in result.lists.iter_rows(named=True)
-    )
-    return Grid(
-        ("variant", "queries", "between\ntwo users", "from the\ncontrol"), rows, _TEXT_COLUMNS
-    )
+    return LISTS.grid(result.lists)
 
 
 def weeks(result: Satisfaction) -> Document:

@@ -29,10 +29,7 @@ from rankgate.core.present.number_formats import (
     format_interval,
     format_number,
     format_p_value,
-    format_probability,
     format_query_count,
-    format_share,
-    format_share_interval,
     format_signed,
     format_wins,
 )
@@ -46,6 +43,7 @@ from rankgate.decisions.comparison.documents.comparison_grids import (
     overall_sentence,
     sentence,
 )
+from rankgate.decisions.comparison.equivalence import EQUIVALENCE, RELATIVE
 from rankgate.decisions.comparison.inference import describe_method, describe_signed_ranks
 
 if TYPE_CHECKING:
@@ -251,15 +249,8 @@ def power_grid(result: Comparison) -> Grid:
 
 def relative_grid(result: Comparison) -> Grid:
     """Differences as shares of the baseline's mean."""
-    rows = [
-        (
-            row["metric"],
-            format_share(row["relative"]),
-            format_share_interval(row["low"], row["high"]),
-        )
-        for row in result.relative.iter_rows(named=True)
-    ]
-    return Grid(("metric", "relative", f"{result.level:.0%} interval"), tuple(rows))
+    headers = {"low": f"{result.level:.0%} interval"}
+    return RELATIVE.grid(result.relative, "metric", "relative", ("low", "high"), headers=headers)
 
 
 def _relative_heading(result: Comparison) -> str:
@@ -268,22 +259,19 @@ def _relative_heading(result: Comparison) -> str:
 
 def equivalence_grid(result: Comparison) -> Grid:
     """Two one-sided tests, and the probabilities of worse, equivalent and better."""
-    rows = [
-        (
-            row["metric"],
-            format_p_value(row["p_value"]),
-            (format_share_interval if row["relative"] else format_interval)(
-                row["low"], row["high"]
-            ),
-            *(format_probability(row[name]) for name in ("worse", "same", "better")),
-        )
-        for row in result.equivalence.iter_rows(named=True)
-    ]
     rule = result.correction.partition(" over ")[0]
     p = "p\n(TOST)" if rule == "none" else f"p\n(TOST, {'holm' if rule == 'maxt' else rule})"
-    interval_heading = f"{2 * result.level - 1:.0%} interval\n(uncorrected)"
-    return Grid(
-        ("metric", p, interval_heading, "P(worse)", "P(equi-\nvalent)", "P(better)"), tuple(rows)
+    ends = "relative" if result.equivalence["relative"].any() else "signed"
+    return EQUIVALENCE.grid(
+        result.equivalence,
+        "metric",
+        "p_value",
+        ("low", "high"),
+        "worse",
+        "same",
+        "better",
+        headers={"p_value": p, "low": f"{2 * result.level - 1:.0%} interval\n(uncorrected)"},
+        formats={"low": ends, "high": ends},
     )
 
 
