@@ -127,11 +127,25 @@ def test_a_function_that_fails_is_reported_with_metric_and_query():
 
     with raises("function-failed", UsageError) as result:
         rankgate.evaluate({"r": {"a": 1}, "q": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 1.0}}, first)
+    line = first.kernel.__wrapped__.__code__.co_firstlineno + 2
     assert str(result.value) == (
-        "first failed on a list of 1 document: TypeError: unsupported operand type(s) for +: "
-        "'NoneType' and 'int'; it was computed for query 'r'."
+        f"first (test_custom.py:{line}) failed on a list of 1 document: TypeError: unsupported "
+        "operand type(s) for +: 'NoneType' and 'int'; it was computed for query 'r'."
     )
     assert isinstance(result.value.__cause__.__cause__, TypeError)
+
+
+def test_an_error_of_a_kernel_names_the_line_of_its_author(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        "import numpy as np\nfrom rankgate import metric\nfrom rankgate.extend import Judged\n\n\n"
+        "@metric\ndef helper(judged: Judged):\n    return totl(judged.rel)\n\n\n"
+        "@metric\ndef shape(judged: Judged):\n    return np.zeros((3, 7))\n"
+    )
+    for own_metric, line in zip(from_file(path), (8, 11), strict=True):
+        with raises("function-failed", UsageError) as refused:
+            rankgate.evaluate(QRELS, RUN, own_metric)
+        assert f"{own_metric.name} (kernels.py:{line})" in str(refused.value)
 
 
 @pytest.mark.parametrize("value", [None, "0.5", math.inf, [0.5]])

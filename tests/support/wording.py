@@ -38,6 +38,7 @@ _VOLATILE = [
     (re.compile(re.escape(str(Path(__file__).resolve().parents[3] / "shared"))), "SHARED"),
     (re.compile(re.escape(str(Path(__file__).resolve().parents[2]))), "ROOT"),
     (re.compile(r"0x[0-9a-f]{6,}"), "ADDRESS"),
+    (re.compile(r"(?<=\btest_)(\w+\.py):\d+"), r"\1:LINE"),
     (re.compile(r"blob [0-9a-f]{64}"), "blob HASH"),
 ]
 

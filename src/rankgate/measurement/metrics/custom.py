@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from numbers import Real
@@ -247,13 +248,32 @@ def _query_value(name: str, row: int, grades: list[float | None], call: Callable
     except RankgateError:
         raise
     except (Exception, SystemExit) as error:
-        message = f"{name} failed on a list of {documents}: {type(error).__name__}: {error}"
+        location = _location(call, error)
+        message = (
+            f"{name}{location} failed on a list of {documents}: {type(error).__name__}: {error}"
+        )
         raise FunctionError(message, row) from error
     if not isinstance(value, Real | np.bool_) or not _fits_float(value):
         value_text = _describe_value(value)
-        message = f"{name} gave {value_text}, which is not a number, for a list of {documents}"
+        message = (
+            f"{name}{_location(call)} gave {value_text}, which is not a number, for a list of "
+            f"{documents}"
+        )
         raise FunctionError(message, row, code="function-value")
     return float(value)
+
+
+def _location(call: Callable[[], Any], error: BaseException | None = None) -> str:
+    """The file and line where a user's function failed, or where it begins: `` (own.py:7)``."""
+    function = call.func if isinstance(call, functools.partial) else call
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:  # a callable object
+        return ""
+    line = code.co_firstlineno
+    for frame, line_of_frame in traceback.walk_tb(error.__traceback__ if error else None):
+        if frame.f_code.co_filename == code.co_filename:
+            line = line_of_frame
+    return f" ({Path(code.co_filename).name}:{line})"
 
 
 def _fits_float(value: Any) -> bool:  # noqa: ANN401 - a number of any type
@@ -280,17 +300,21 @@ def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  #
     except RankgateError:
         raise
     except (Exception, SystemExit) as error:
-        raise FunctionError(f"{name} failed: {type(error).__name__}: {error}") from error
+        problem = f"{name}{_location(call, error)} failed: {type(error).__name__}: {error}"
+        raise FunctionError(problem) from error
     if values.shape != (T,) or values.dtype.kind not in "fiub":
         description = f"{type(result).__name__} of shape {values.shape} and type {values.dtype}"
         raise FunctionError(
-            f"{name} must give one number for each of {T} queries, not a {description}",
+            f"{name}{_location(call)} must give one number for each of {T} queries, not a "
+            f"{description}",
             code="function-value",
         )
     values = values.astype(np.float64)
     if np.isinf(values).any():
         raise FunctionError(
-            f"{name} gave an infinite number", int(np.isinf(values).argmax()), code="function-value"
+            f"{name}{_location(call)} gave an infinite number",
+            int(np.isinf(values).argmax()),
+            code="function-value",
         )
     return values
 
