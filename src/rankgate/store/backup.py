@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -118,7 +118,7 @@ def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Json]]:
         yield values
 
 
-def _json_value(value: Any) -> Json:
+def _json_value(value: Json) -> Json:
     return value.isoformat() if isinstance(value, date) else value
 
 

@@ -19,7 +19,7 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import identifier, number
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, Schema
     from rankgate.data.qrels import Scale
 
 
@@ -56,7 +56,7 @@ class GrowingQrels:
         """Note a query, whether or not it has judgments."""
         self.asked[query] = None
 
-    def add(self, query: str, document: Any, grade: Any, json_path: str, key: str) -> None:
+    def add(self, query: str, document: Any, grade: Json, json_path: str, key: str) -> None:
         """Note a judgment; a grade of None is unrated.
 
         Args:
@@ -152,7 +152,7 @@ class GrowingRatings:
         self,
         pair: tuple[str, str],
         rater: str,
-        grade: Any,
+        grade: Json,
         json_path: str,
         *,
         reason: str | None = None,

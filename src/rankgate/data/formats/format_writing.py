@@ -14,6 +14,7 @@ from rankgate.data.qrels import QRELS_SCHEMA
 from rankgate.data.text.json_text import whole_numbers
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.file_contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
@@ -211,7 +212,7 @@ def column_losses(
     return Loss.of(f"fields of {noun}", names)
 
 
-def write_json(out: BinaryIO, value: Any, levels: int = 3) -> None:
+def write_json(out: BinaryIO, value: Json, levels: int = 3) -> None:
     """Write one JSON document: a line for each value in its outer levels.
 
     Python's own indentation would break every inner object into lines, and takes ten times
@@ -220,7 +221,7 @@ def write_json(out: BinaryIO, value: Any, levels: int = 3) -> None:
     out.write(_format_lines(whole_numbers(value), levels).encode() + b"\n")
 
 
-def _format_lines(value: Any, levels: int, pad: str = " ") -> str:
+def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
     if not levels or not isinstance(value, dict | list) or not value:
         return _ENCODER.encode(value)
     if isinstance(value, dict):
@@ -235,7 +236,7 @@ def _format_lines(value: Any, levels: int, pad: str = " ") -> str:
     return f"{opening}\n{pad}" + f",\n{pad}".join(inner) + f"\n{pad[1:]}{closing}"
 
 
-def cell_text(value: Any) -> str | None:
+def cell_text(value: Json) -> str | None:
     """A JSON value as a string of a table: strings unchanged, others as JSON, null as null."""
     if value is None or isinstance(value, str):
         return value

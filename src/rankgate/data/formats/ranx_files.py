@@ -27,6 +27,7 @@ from rankgate.data.text.json_text import DEPTH, VALUES, require_object
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.formats.format import Loss
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
@@ -174,7 +175,7 @@ def read_json_run(source: InputFile) -> Run:
     )
 
 
-def contents_of(value: Any, source: InputFile) -> FileContents:
+def contents_of(value: Json, source: InputFile) -> FileContents:
     """Judgments or a run from a dictionary of dictionaries.
 
     Raises:
@@ -187,7 +188,7 @@ def contents_of(value: Any, source: InputFile) -> FileContents:
     return FileContents(runs=(memory.run_of_table(table, source.stem, source.label),))
 
 
-def require_numbers(value: Any, source: InputFile) -> dict[str, dict[str, float]]:
+def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float]]:
     """The dictionary, checked to be one of dictionaries of numbers under ids.
 
     Raises:

@@ -22,6 +22,7 @@ from rankgate.data.streams.source import InputFile, open_source, split_table
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.formats.format import Format
 
     FORMATS: tuple[Format, ...]
@@ -488,7 +489,7 @@ def _table_formats() -> Iterator[Format]:
     return (format_ for _, module, _ in TABLE if (format_ := _load_format(module)).table)
 
 
-def _prefix(name: str, value: Any) -> Any:
+def _prefix(name: str, value: Json) -> Any:
     """A path with its format, or several; tables in memory and collections are unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(_prefix(name, path) for path in value)

@@ -25,6 +25,7 @@ from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import format_json, read_json_lines
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -108,7 +109,7 @@ _META_SCHEMA = {
 }
 
 
-def _parse_row(value: Any, label: str, line: int) -> dict[str, Any]:
+def _parse_row(value: Json, label: str, line: int) -> dict[str, Any]:
     if not isinstance(value, dict) or "query_id" not in value:
         problem = 'a line must be an object with a query_id, as in {"query_id": "q1"}.'
         raise InputError(problem, source=label, line=line, code="wrong-type")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from rankgate.data.table_rows import RowLocation, refuse_repeated
 from rankgate.data.text import delimited_records, json_text
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.formats.format import Format
     from rankgate.data.input_types import TableLike
     from rankgate.data.streams.source import InputFile
@@ -193,7 +194,7 @@ def _read_jsonl(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
     return frame, RowLocation(origin.label, lambda row: lines[row])
 
 
-def _format_field(value: Any) -> str | None:
+def _format_field(value: Json) -> str | None:
     """A value as a CSV field holds it; a list is joined by bars."""
     if isinstance(value, list):
         return "|".join(map(str, value))

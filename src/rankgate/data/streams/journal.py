@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -85,7 +85,7 @@ class Journal(Closing):
             raise
         return cls(journal_path, rows, len(data) - end, handle)
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: JsonObject) -> None:
         """Write a row; when this returns, it is on disk.
 
         Raises:

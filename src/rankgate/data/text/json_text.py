@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
@@ -281,7 +281,7 @@ def format_json(value: Json, indent: int | None = None) -> str:
     return json.dumps(whole_numbers(value), ensure_ascii=False, allow_nan=False, indent=indent)
 
 
-def whole_numbers(value: Any) -> Any:
+def whole_numbers(value: Json) -> Any:
     """The same value with floats that are whole numbers as integers."""
     if isinstance(value, dict):
         return {key: whole_numbers(member_value) for key, member_value in value.items()}
@@ -399,7 +399,7 @@ def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str
 
 
 def objects_under_key(
-    table: Mapping[str, Any], key: str, path: str, label: str
+    table: JsonObject, key: str, path: str, label: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of the list under a required key; as `list_objects`."""
     if key not in table:
@@ -407,7 +407,7 @@ def objects_under_key(
     yield from list_objects(table[key], f"{path}.{key}" if path else key, label)
 
 
-def read_id(table: Mapping[str, Any], key: str, path: str, label: str) -> str:
+def read_id(table: JsonObject, key: str, path: str, label: str) -> str:
     """The id under a required key.
 
     Raises:
@@ -418,7 +418,7 @@ def read_id(table: Mapping[str, Any], key: str, path: str, label: str) -> str:
     return identifier(table[key], f"'{key}' of {path or TOP}", label)
 
 
-def read_text(table: Mapping[str, Any], key: str, path: str, label: str) -> str | None:
+def read_text(table: JsonObject, key: str, path: str, label: str) -> str | None:
     """The string under a key; None if it is missing or null.
 
     Raises:
@@ -430,7 +430,7 @@ def read_text(table: Mapping[str, Any], key: str, path: str, label: str) -> str 
     return text
 
 
-def read_object(table: Mapping[str, Any], key: str, path: str, label: str) -> dict[str, Any]:
+def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str, Any]:
     """The object under a key; empty if it is missing or null.
 
     Raises:

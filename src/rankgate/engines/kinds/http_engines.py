@@ -35,7 +35,7 @@ from rankgate.engines.requests.transport import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class Http(Engine):
         base = fixed.rpartition("/")[0] if braces else self.url.rstrip("/")
         return base, self.url[len(base) :]
 
-    def path(self, values: Mapping[str, Any]) -> str:
+    def path(self, values: JsonObject) -> str:
         """The rest of the path with values, encoded."""
         if "{{" not in self._url[1]:
             return self._url[1]
@@ -174,7 +174,7 @@ class _Api(Connection):
                 break
         return with_partial(make_answer(rows, total, engine.depth), partial)
 
-    def _page(self, values: Mapping[str, Any], partial: list[str]) -> Json | Failure:
+    def _page(self, values: JsonObject, partial: list[str]) -> Json | Failure:
         engine = self._engine
         return request_json(
             self._transport,
@@ -266,7 +266,7 @@ class OpenSearch(Engine):
         )
 
     def request(
-        self, values: Mapping[str, Any], variables: Mapping[str, str]
+        self, values: JsonObject, variables: Mapping[str, str]
     ) -> tuple[str, dict[str, Any]]:
         """The end of the path, and the body."""
         if self.template:

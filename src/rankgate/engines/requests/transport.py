@@ -360,5 +360,5 @@ def _flatten_params(params: JsonObject) -> list[tuple[str, str]]:
     ]
 
 
-def _param_text(value: Any) -> str:
+def _param_text(value: Json) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -81,7 +81,7 @@ class Outcomes:
             ended.
     """
 
-    def __init__(self, journal: Journal, head: Mapping[str, Any]) -> None:
+    def __init__(self, journal: Journal, head: JsonObject) -> None:
         self._journal, self.path = journal, journal.path
         self._pending: list[dict[str, Any]] = []
         self._lock, self._writing = Lock(), Lock()
@@ -110,7 +110,7 @@ class Outcomes:
         journal.rows.clear()  # all rows of a long snapshot do not fit into memory
 
     @classmethod
-    def open(cls, path: Path, head: Mapping[str, Any]) -> Self:
+    def open(cls, path: Path, head: JsonObject) -> Self:
         """Begin a snapshot, or continue one.
 
         Raises:
@@ -169,7 +169,7 @@ class Outcomes:
         self._add({DOWN: list(down)})
         self._add({WRITTEN_KEY: True})
 
-    def _add(self, row: Mapping[str, Any]) -> None:
+    def _add(self, row: JsonObject) -> None:
         with self._writing:
             self._journal.add(row)
             self._journal.rows.clear()

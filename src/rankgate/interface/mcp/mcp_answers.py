@@ -11,6 +11,7 @@ from rankgate.core.present.write_results import render_result
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
+    from rankgate.core.value_types import Json, JsonObject
 
 
 MAX_QUOTED = 200
@@ -63,7 +64,7 @@ def index_of(result: Result) -> dict[str, Any]:
     return {"text": render_result(result, "text"), "result": entries}
 
 
-def answer_of(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
+def answer_of(content: JsonObject, page: Page) -> dict[str, Any]:
     """Content with as many rows of its tables as fit.
 
     ``shortened`` has the whole length of what was cut, by its path. ``next_offset`` gives the rows
@@ -85,7 +86,7 @@ def answer_of(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
         rows, text_size = max(1, rows // 2), max(MAX_QUOTED, text_size // 2)
 
 
-def error_text(message: str, arguments: Mapping[str, Any]) -> str:
+def error_text(message: str, arguments: JsonObject) -> str:
     """An error that quotes at most `MAX_QUOTED` characters of each argument."""
     for text in sorted(_texts_of_arguments(arguments), key=len, reverse=True):
         for spelling in {text, repr(text)[1:-1]} if len(text) > MAX_QUOTED else ():
@@ -93,14 +94,14 @@ def error_text(message: str, arguments: Mapping[str, Any]) -> str:
     return message if len(message) <= _LONGEST_ERROR else f"{message[:_LONGEST_ERROR]}…"
 
 
-def _answer_size(answer: Mapping[str, Any]) -> int:
+def _answer_size(answer: JsonObject) -> int:
     """The bytes of an answer as it is sent: as text, and as an object."""
     text = json.dumps(answer, indent=2, ensure_ascii=False)
     payload = json.dumps(text, ensure_ascii=False) + json.dumps(answer, ensure_ascii=False)
     return len(payload.encode()) + _ENVELOPE
 
 
-def _shorten(value: Any, path: str, page: Page, shortened: dict[str, int]) -> Any:  # noqa: ANN401
+def _shorten(value: Json, path: str, page: Page, shortened: dict[str, int]) -> Any:  # noqa: ANN401
     """A value with long lists, objects and texts cut; their lengths go into ``shortened``."""
     if isinstance(value, dict):
         names = list(value)
@@ -125,7 +126,7 @@ def _shorten(value: Any, path: str, page: Page, shortened: dict[str, int]) -> An
     return value
 
 
-def _sizes_only(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
+def _sizes_only(content: JsonObject, page: Page) -> dict[str, Any]:
     """An answer with sizes only, where not even one row of each table fits."""
     sizes = {name: len(json.dumps(member)) for name, member in content.items()}
     text = (
@@ -135,7 +136,7 @@ def _sizes_only(content: Mapping[str, Any], page: Page) -> dict[str, Any]:
     return {"text": text, "shortened": sizes, "next_offset": None}
 
 
-def _empty_figures(value: Any, path: str) -> list[tuple[str, str]]:  # noqa: ANN401
+def _empty_figures(value: Json, path: str) -> list[tuple[str, str]]:
     """The paths of figures without a value, each with the reason."""
     if isinstance(value, dict):
         pairs = []
@@ -157,7 +158,7 @@ def _empty_figures(value: Any, path: str) -> list[tuple[str, str]]:  # noqa: ANN
     return []
 
 
-def _texts_of_arguments(value: Any) -> list[str]:  # noqa: ANN401
+def _texts_of_arguments(value: Json) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):

@@ -44,6 +44,7 @@ from rankgate.measurement.explanation.reconcile import reconcile
 from rankgate.measurement.metric_options import verb_parameter
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.input_types import QrelsLike, RunLike
 
 CollectionLike = str | dict[str, Any]
@@ -187,7 +188,7 @@ def _outside_error(path_text: str) -> UsageError:
     )
 
 
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - what TOML holds
+def _texts(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

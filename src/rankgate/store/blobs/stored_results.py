@@ -134,7 +134,7 @@ def read_extras(connection: Connection, blobs: Blobs, project: int) -> dict[str,
     return extra
 
 
-def _to_json(value: Any) -> Any:
+def _to_json(value: Json) -> Any:
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
             return {key: _to_json(child) for key, child in value.items()}
@@ -142,7 +142,7 @@ def _to_json(value: Any) -> Any:
     return [_to_json(child) for child in value] if isinstance(value, list | tuple) else value
 
 
-def _from_json(value: Any) -> Any:
+def _from_json(value: Json) -> Any:
     if isinstance(value, dict):
         if set(value) == {_ENTRIES}:
             return {tuple(key): _from_json(child) for key, child in value[_ENTRIES]}

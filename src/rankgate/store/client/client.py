@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
     import urllib3
 
+    from rankgate.core.value_types import JsonObject
+
 TOKEN = "RANKGATE_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable that holds the token."""
 
@@ -186,7 +188,7 @@ class Client:
         """Compare a model with people; its ratings count if the ``verdict`` is pass."""
         return self.post(f"models/{rater}/admission", **demands)
 
-    def send(self, path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def send(self, path: str, fields: JsonObject) -> dict[str, Any]:
         """Send a form with files: ``send("batches", {"pool": ("pool.csv", content), …})``."""
         answer: dict[str, Any] = json.loads(
             self._ask("POST", f"{self._project}/{path}", fields=fields)
@@ -210,9 +212,7 @@ class Client:
         content = self._ask("GET", f"{self._project}/{path}", query=query)
         return pl.read_parquet(io.BytesIO(content))
 
-    def _ask(
-        self, method: str, path: str, *, query: Mapping[str, Any] | None = None, **how: Any
-    ) -> bytes:
+    def _ask(self, method: str, path: str, *, query: JsonObject | None = None, **how: Any) -> bytes:
         import urllib3
 
         address = self._base + path + (f"?{urlencode(query)}" if query else "")

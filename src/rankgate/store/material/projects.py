@@ -26,6 +26,8 @@ from rankgate.store.tables.rating_tables import guidelines, ratings, scale_grade
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 _GRADES = (
     sa.select(scale_grades)
     .where(scale_grades.c.project == sa.bindparam("number"))
@@ -92,7 +94,7 @@ def add(
     title: str = "",
     description: str = "",
     scale: Scale | Iterable[Grade] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: JsonObject | None = None,
 ) -> Project:
     """Add a project.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -116,7 +116,7 @@ def add(
     *,
     name: str = "",
     endpoint: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: JsonObject | None = None,
     created_by: int | None = None,
 ) -> Job:
     """Add a job that waits; arguments as the fields of `Job`.

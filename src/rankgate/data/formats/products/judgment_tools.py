@@ -6,7 +6,6 @@ SearchTweak's API gives the judgments of a finished evaluation; its export of ju
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import polars as pl
@@ -43,6 +42,7 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -81,7 +81,7 @@ def read_searchtweak(source: InputFile) -> FileContents:
     return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
 
 
-def _read_fields(judgment: Any, json_path: str, label: str) -> tuple[str, Any, Any, str | None]:
+def _read_fields(judgment: Json, json_path: str, label: str) -> tuple[str, Any, Any, str | None]:
     if not isinstance(judgment, dict):
         raise InputError(
             f"{json_path} is {describe_type(judgment)}, where an object is needed.",
@@ -245,7 +245,7 @@ def read_rankquest(source: InputFile) -> FileContents:
     )
 
 
-def _query_text(context: Mapping[str, Any]) -> str | None:
+def _query_text(context: JsonObject) -> str | None:
     """The text of the query: the part of the context with such a name, or the whole context."""
     for name in _TEXT_KEYS:
         if isinstance(context.get(name), str):
@@ -253,7 +253,7 @@ def _query_text(context: Mapping[str, Any]) -> str | None:
     return cell_text(dict(context)) if context else None
 
 
-def _other_fields(context: Mapping[str, Any]) -> dict[str, str | None]:
+def _other_fields(context: JsonObject) -> dict[str, str | None]:
     """The other parts of the context."""
     own_columns = {"query_id", "text", *_TEXT_KEYS}
     return {key: cell_text(value) for key, value in context.items() if key not in own_columns}

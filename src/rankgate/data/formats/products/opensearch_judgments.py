@@ -217,7 +217,7 @@ def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ..
     contents, query_losses = with_text_ids(contents)
     qrels = contents.judgments("")
     list_fields = other_fields or {"name": qrels.name, "description": "", "type": _TYPES[0]}
-    entries = [
+    entries: list[Json] = [
         {
             "query": query,
             "ratings": [

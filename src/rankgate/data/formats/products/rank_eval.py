@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -41,6 +40,7 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -101,7 +101,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
     )
 
 
-def _query_text(query: str, params: Mapping[str, Any]) -> str:
+def _query_text(query: str, params: JsonObject) -> str:
     """The query's text: the parameter with a usual name, or the only string parameter."""
     strings = {key: value for key, value in params.items() if isinstance(value, str) and value}
     for name in ("query", "q", "query_string", "text"):
@@ -249,7 +249,7 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
     )
 
 
-def _read_score(value: Any, json_path: str, label: str) -> float | None:
+def _read_score(value: Json, json_path: str, label: str) -> float | None:
     return None if value is None else number(value, json_path, label)
 
 
@@ -264,7 +264,7 @@ def _never_rise(queries: list[str], scores: list[float | None]) -> bool:
     )
 
 
-def _read_fields(hit: Mapping[str, Any], hit_path: str, label: str) -> dict[str, str | None]:
+def _read_fields(hit: JsonObject, hit_path: str, label: str) -> dict[str, str | None]:
     source = read_object(hit, "_source", f"{hit_path}.hit", label)
     hit_fields = source | read_object(hit, "fields", f"{hit_path}.hit", label)
     own_columns = {"query_id", "doc_id"}
@@ -272,7 +272,7 @@ def _read_fields(hit: Mapping[str, Any], hit_path: str, label: str) -> dict[str,
 
 
 def _read_value(
-    fields: Mapping[str, Any], query: str | None, json_path: str, source: InputFile
+    fields: JsonObject, query: str | None, json_path: str, source: InputFile
 ) -> list[tuple[str, str | None, str, float, None]]:
     """The metric's value for a query, or for all queries if ``query`` is None."""
     name = next((key for key in _VALUE_KEYS if fields.get(key) is not None), None)

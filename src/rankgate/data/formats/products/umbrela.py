@@ -42,7 +42,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -113,7 +113,7 @@ def write_umbrela_requests(contents: FileContents, out: BinaryIO) -> tuple[Loss,
     )
 
 
-def _read_query(value: Any, source: InputFile, line: int) -> tuple[str, str | None]:
+def _read_query(value: Json, source: InputFile, line: int) -> tuple[str, str | None]:
     """The query's id, and its text if it differs."""
     if not isinstance(value, dict):
         return identifier(value, "the query", source.label, line), None
@@ -128,7 +128,7 @@ def _read_query(value: Any, source: InputFile, line: int) -> tuple[str, str | No
 
 
 def _read_candidate(
-    value: Any,
+    value: Json,
     source: InputFile,
     line: int,
 ) -> tuple[str, float | None, dict[str, str | None]]:
@@ -270,7 +270,7 @@ def read_umbrela(source: InputFile) -> FileContents:
     )
 
 
-def _succeeded(value: dict[str, Any], source: InputFile, line: int) -> bool:
+def _succeeded(value: JsonObject, source: InputFile, line: int) -> bool:
     """True if the answer could be parsed; the status may have become a string on its way."""
     status = value.get("result_status", 1)
     known = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
@@ -348,7 +348,7 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
 
 
 def _read_id_and_text(
-    row: dict[str, Any], noun: str, source: InputFile, line: int
+    row: JsonObject, noun: str, source: InputFile, line: int
 ) -> tuple[str, str | None]:
     """The id of a query or passage, and its text; without an id the text is the id."""
     id_, key = _JUDGMENT_IDS[noun]

@@ -54,6 +54,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import parse_time
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -110,7 +111,7 @@ def read_snapshot(source: InputFile) -> FileContents:
 
 
 def _read_queries(
-    root: Mapping[str, Any], label: str
+    root: JsonObject, label: str
 ) -> tuple[dict[str, str], list[tuple[str | None, ...]], GrowingQrels, dict[str, Any]]:
     """Each query's id by its number, its row, its judgments, and its other fields."""
     query_objects = list(list_objects(root.get("queries") or [], "queries", label))
@@ -128,7 +129,7 @@ def _read_queries(
 
 
 def _read_documents(
-    docs: Mapping[str, Any], query_of_number: Mapping[str, str], source: InputFile
+    docs: JsonObject, query_of_number: Mapping[str, str], source: InputFile
 ) -> tuple[Run, pl.DataFrame | None, tuple[Note, ...]]:
     """The run, the documents with their fields, and a note on documents that were rated only."""
     label = source.label
@@ -162,7 +163,7 @@ def _read_documents(
 
 
 def _read_values(
-    root: Mapping[str, Any], query_of_number: Mapping[str, str], source: InputFile
+    root: JsonObject, query_of_number: Mapping[str, str], source: InputFile
 ) -> pl.DataFrame | None:
     label, rows = source.label, []
     time = read_text(root, "time", "", label)

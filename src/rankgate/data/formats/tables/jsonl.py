@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -152,7 +152,7 @@ def _parse_by_object(piece: _JsonPiece, table: TableSchema, source: InputFile) -
 
 
 def _parse_value(
-    value: Any,
+    value: Json,
     column: str,
     table: TableSchema,
     source: InputFile,

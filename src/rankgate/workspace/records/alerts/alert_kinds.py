@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Declared, Parameter, Range, Registry, find_declared
 from rankgate.core.frozen import dataclass
@@ -25,6 +25,7 @@ from rankgate.workspace.records.history import make_history
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.decisions.gating.rule import Rule
     from rankgate.store.records.series import Point
 
@@ -68,7 +69,7 @@ class AlertKind(Declared):
         """Its own parameters by name."""
         return {parameter.name: parameter for parameter in self.takes}
 
-    def problem(self, values: Mapping[str, Any]) -> str | None:
+    def problem(self, values: JsonObject) -> str | None:
         """The problem with values that are valid one by one, or None."""
         given_names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(given_names.intersection(self.one_of)) != 1:

@@ -24,6 +24,7 @@ from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_kinds import JOBS
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.database import Connection
     from rankgate.store.people.audit import Actor
     from rankgate.store.store import Store
@@ -104,7 +105,7 @@ def make_job(values: Mapping[str, Any]) -> NewJob:
     return _read_job(TomlFile({"jobs": [table]}, "job", {}, code=JOBS_CODE), table, "0")
 
 
-def _read_job(file: TomlFile, table: dict[str, Any], position: str) -> NewJob:
+def _read_job(file: TomlFile, table: JsonObject, position: str) -> NewJob:
     key = ("jobs", position)
     common_names = {parameter.name for parameter in JOB_PARAMETERS}
     common_settings = file.read_values(

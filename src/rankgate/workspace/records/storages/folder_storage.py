@@ -30,6 +30,7 @@ from rankgate.store.tables.record_tables import ANNOTATIONS
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.records.records import NewRecord
 
 
@@ -221,7 +222,7 @@ def _format_stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
 
 
-def _to_json(values: dict[str, Any]) -> bytes:
+def _to_json(values: JsonObject) -> bytes:
     return (json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
 
 
