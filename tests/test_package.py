@@ -48,6 +48,7 @@ def test_links_of_the_description_are_absolute_and_lead_to_files(built):
 
 def test_the_urls_of_the_project_lead_to_files():
     urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"].values()
+    assert urls
     for url in urls:
         path = re.sub(r"^https://github.com/rankgate/rankgate/?((tree|blob)/main/)?", "", url)
         assert path in {"", "issues"} or (ROOT / path).exists(), url
@@ -79,5 +80,7 @@ def test_the_version_is_that_of_the_metadata():
 def test_make_clean_removes_what_is_ignored():
     makefile = (ROOT / "Makefile").read_text()
     rule = re.search(r"(?ms)^clean:.*?\n\n", makefile)[0]
-    for line in (ROOT / ".gitignore").read_text().split():
+    ignored = (ROOT / ".gitignore").read_text().split()
+    assert ignored
+    for line in ignored:
         assert line.strip("/") in rule, line

@@ -41,6 +41,7 @@ def test_actions_are_pinned_to_commits_and_say_their_version():
 
 
 def test_a_workflow_may_only_read_unless_a_job_says_what_it_writes():
+    assert WORKFLOWS
     for path in WORKFLOWS:
         assert loaded(path)["permissions"] == {"contents": "read"}, path
 

@@ -42,6 +42,7 @@ def _pair(result, metric):
 
 def test_equivalence_is_tost_corrected_over_metrics_and_candidates():
     result = compared(margin=0.05, correction="bonferroni")
+    assert len(result.comparisons) > 1
     for comparison in result.comparisons:
         for row in comparison.equivalence.iter_rows(named=True):
             base, candidate = _pair(comparison, row["metric"])

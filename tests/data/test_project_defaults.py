@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.interface.cli import rankgate as program
 
 SHEET = "term,sku,label\n" + "".join(
@@ -133,7 +133,7 @@ def test_metrics_of_a_file_are_known_by_name_while_a_command_runs(project):
     arguments = ["eval", "qrels.csv", "new.run", "-m", "first", "--convention", "trec"]
     evaluation = json.loads(_call(*arguments, "--metrics-from", "own.py"))
     assert evaluation["runs"][0]["mean"] == {"first": 2.0}
-    with pytest.raises(Exception, match="first"):
+    with pytest.raises(UsageError, match="first"):
         _call(*arguments)
 
 

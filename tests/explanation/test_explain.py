@@ -108,17 +108,16 @@ def test_the_parts_are_reported_for_most_metrics():
 def test_the_order_is_that_of_the_convention():
     qrels = {"q": {"a": 1, "b": 0}}
     run = {"q": {"b": 1.0, "u": 1.0, "a": 1.0, "top": 2.0}}
-    for convention_name, order in {
-        "trec": ["top", "u", "b", "a"],
-        "by id": ["top", "a", "b", "u"],
-        "as filed": ["top", "b", "u", "a"],
-        "judged": ["b", "a"],
-    }.items():
+    ties = [False, True, True, True]
+    for convention_name, order, tied in (
+        ("trec", ["top", "u", "b", "a"], ties),
+        ("by id", ["top", "a", "b", "u"], ties),
+        ("as filed", ["top", "b", "u", "a"], ties),
+        ("judged", ["b", "a"], [False, False]),
+    ):
         result = explain(qrels, run, "q", "AP", HOW[convention_name])
         assert [row.doc_id for row in result.rows] == order
-        assert [row.tied for row in result.rows] == [
-            row.doc_id != "top" for row in result.rows
-        ] or (convention_name == "judged")
+        assert [row.tied for row in result.rows] == tied
         assert result.excluded == 4 - len(order)
 
 

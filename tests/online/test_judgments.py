@@ -49,7 +49,9 @@ def test_the_best_model_grades_documents(judged):
 
 
 def test_intervals_hold_the_truth(judged):
-    for row in judged.judged.to_dicts():
+    rows = judged.judged.to_dicts()
+    assert {row["doc_id"] for row in rows} == set(CHANCE)
+    for row in rows:
         assert row["low"] <= row["value"] <= row["high"]
         assert row["low"] - 0.03 <= CHANCE[row["doc_id"]] <= row["high"] + 0.03
 
@@ -76,7 +78,9 @@ def test_other_rules(log, options, expected):
 
 def test_the_value_itself_is_a_grade(log):
     result = online.judgments(log, model="dctr", grading=online.Grading(grades="value"))
-    for row in result.judged.to_dicts():
+    rows = result.judged.to_dicts()
+    assert rows
+    for row in rows:
         assert row["grade"] == row["clicks"] / row["impressions"]
 
 

@@ -44,6 +44,7 @@ RUNS = {name: run_of(ranks) for name, ranks in RANKS.items()}
 
 def test_the_exact_figures():
     result = rankgate.evaluate(QRELS, RUNS, ["AP", "nDCG", "R@10", "AUC"])
+    assert result.means["run"].to_list() == list(RUNS)
     for name, *values in result.means.iter_rows():
         assert values == pytest.approx(EXACT[name], abs=5e-5)
 

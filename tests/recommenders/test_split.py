@@ -46,6 +46,7 @@ def test_parts_share_no_row_and_the_future_stays_out(rows, way, seed):
         return  # so few rows that a part is empty
     times, users = log.table["at"].to_numpy(), log.table["query_id"].to_numpy()
     items = log.table["doc_id"].to_numpy()
+    assert folds
     for train, test in folds:
         assert not (train & test).any()
         if way != "windows":

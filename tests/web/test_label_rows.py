@@ -10,6 +10,7 @@ MARKS = [(random.Random(i).uniform(64, 984), "w" * (i % 27 + 1)) for i in range(
 
 def test_words_neither_overlap_nor_leave_the_drawing():
     labels = place_labels(MARKS, EDGE)
+    assert len(labels) == len(MARKS)
     for i, label in enumerate(labels):
         assert 0 <= label.left < label.right <= EDGE
         x = label.left if label.anchor == "start" else label.right

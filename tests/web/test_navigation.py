@@ -143,6 +143,7 @@ def test_every_page_shows_where_it_is(seen, role):
     [("admin", LABELS), ("manager", LABELS), ("rater", []), ("viewer", LABELS[:-1])],
 )
 def test_each_role_has_the_sections_that_it_may_open(seen, role, labels):
+    assert seen[role][1]
     for html in seen[role][1].values():
         assert [label for label, _ in Navigation(html).links["sections"]] == labels
 

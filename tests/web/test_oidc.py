@@ -15,6 +15,7 @@ from rankgate.store.people import audit, invitations, users
 from rankgate.workspace.web.oidc import oidc_users
 from rankgate.workspace.web.oidc.oidc_provider import Provider
 from rankgate.workspace.web.oidc.oidc_users import OidcSettings, read_oidc_settings
+from rankgate.workspace.web.replies import RequestRefused
 from support.oidc_provider import SECRET, provided
 from support.serving import Visitor, served
 
@@ -168,7 +169,7 @@ def test_keys_are_read_again_when_they_change(provider, settings):
     provider.user, old_keys = claims("ann"), provider.keys
     assert claims_now()["sub"] == "subject of ann"
     provider.rotate()
-    with pytest.raises(Exception, match="invalid_key_id"):  # not more often than once a minute
+    with pytest.raises(RequestRefused, match="invalid_key_id"):  # not more often than once a minute
         claims_now()
     moment[0] = 61.0
     assert claims_now()["sub"] == "subject of ann"
@@ -213,18 +214,18 @@ def test_an_answer_of_another_issuer_is_refused(address, provider):
 def test_a_provider_that_announces_its_name_must_say_it(provider, settings):
     provider.described = {"authorization_response_iss_parameter_supported": True}
     client = Provider(settings)
-    with pytest.raises(Exception, match="another issuer"):
+    with pytest.raises(RequestRefused, match="another issuer"):
         client.claims("code", {"verifier": "x", "nonce": "y"}, "http://127.0.0.1/", None)
     provider.described = {}
 
 
 def test_a_description_of_another_issuer_is_refused(provider, settings):
     provider.says = "https://evil.example"
-    with pytest.raises(Exception, match="another issuer"):
+    with pytest.raises(RequestRefused, match="another issuer"):
         Provider(settings).begin("http://127.0.0.1/back")
     provider.says = ""
     away = dataclasses.replace(settings, issuer="http://127.0.0.1:9")
-    with pytest.raises(Exception, match="does not answer"):
+    with pytest.raises(RequestRefused, match="does not answer"):
         Provider(away).begin("http://127.0.0.1/back")
 
 

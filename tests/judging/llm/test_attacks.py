@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import get_args
 
 import numpy as np
@@ -31,9 +32,7 @@ def test_an_attack_keeps_what_the_document_says(attack):
     changed_document = under(attack)
     assert changed_document.keys() == DOCUMENT.keys()
     assert changed_document["title"] == "Jaguar"
-    assert sorted(DOCUMENT["text"].split()) == sorted(changed_document["text"].split()) or all(
-        word in changed_document["text"] for word in DOCUMENT["text"].split()
-    )
+    assert Counter(DOCUMENT["text"].split()) <= Counter(changed_document["text"].split())
     assert (changed_document, list(changed_document)) != (DOCUMENT, list(DOCUMENT))
     assert under(attack) == changed_document
     assert attack_document(attack, "how fast", {}, "3") == {}
