@@ -95,8 +95,8 @@ from rankgate.measurement.fusion.fuse import fuse as fuse
 from rankgate.measurement.fusion.fusion import Fusion as Fusion
 from rankgate.measurement.metrics.browsing.browsing_model import user_model as user_model
 from rankgate.measurement.metrics.custom import metric as metric
-from rankgate.measurement.scoring.presets import chosen_convention as convention
 from rankgate.measurement.scoring.convention import Convention as Convention
+from rankgate.measurement.scoring.presets import chosen_convention as convention
 from rankgate.recommenders.rating_accuracy import RatingAccuracy as RatingAccuracy
 from rankgate.recommenders.rating_accuracy import rating_accuracy as rating_accuracy
 from rankgate.recommenders.scorecard import Scorecard as Scorecard
