@@ -33,7 +33,7 @@ def take(shop, rater, moment=None):
             shop.project,
             rater,
             barred=open_batches.barred,
-            kept=open_batches.kept,
+            reserved=open_batches.reserved,
         )
 
 
@@ -58,8 +58,8 @@ def batch_of(shop, task):
 
 def test_rules_are_settings_of_the_batch(shop):
     moment = now()
-    batch = set_rules_of(shop, raters=(1, 2), stop_at=moment, again=0.5)
-    assert rules_of(batch.settings) == BatchRules(raters=(1, 2), stop_at=moment, again=0.5)
+    batch = set_rules_of(shop, raters=(1, 2), stop_at=moment, again_share=0.5)
+    assert rules_of(batch.settings) == BatchRules(raters=(1, 2), stop_at=moment, again_share=0.5)
     assert set_rules_of(shop).settings == {}
     assert rules_of({}) == BatchRules()
 
@@ -93,7 +93,7 @@ def test_a_training_must_be_passed_first(shop):
     assert take(shop, bob) is None
     with shop.store.write() as connection:
         (failed,) = batch_rules.prepare(connection, shop.project, bob).failed
-        assert (failed.name, failed.right, failed.known) == ("training", 1, 4)
+        assert (failed.name, failed.right, failed.questions) == ("training", 1, 4)
         assert batch_rules.prepare(connection, shop.project, ann).failed == ()
         assert batch_rules.prepare(connection, shop.project, shop.raters[2]).failed == ()
 
@@ -102,7 +102,7 @@ def test_a_training_must_be_passed_first(shop):
 def test_pairs_come_again_to_the_same_rater_and_count_once(store, share):
     shop = Shop(store, strategy="2")
     ann, bob, cid = shop.raters[:3]
-    set_rules_of(shop, again=share, again_hours=24)
+    set_rules_of(shop, again_share=share, again_hours=24)
     first = rate_all(shop, ann)
     assert len(first) == 20
     rate_all(shop, bob)
@@ -114,13 +114,13 @@ def test_pairs_come_again_to_the_same_rater_and_count_once(store, share):
     assert rate_all(shop, ann, 2.0, later) == []
     with shop.store.read() as connection:
         (agreement,) = batch_rules.self_agreement(connection, shop.project)
-        assert (agreement.rater, agreement.pairs, agreement.same) == ("ann", len(again), 0)
+        assert (agreement.rater, agreement.pairs, agreement.equal) == ("ann", len(again), 0)
         assert agreement.distance == 1.0
         table = ratings.read_ratings(connection, shop.project).table
         assert len(table) == 40
         assert set(table["grade"]) == {1.0}
         assert tasks.progress(connection, shop.project).total == 20
-        counts = batch_rules.count_kept(connection, ann, [batch_of(shop, again[0]).id])
+        counts = batch_rules.count_reserved(connection, ann, [batch_of(shop, again[0]).id])
         assert list(counts.values()) == [len(again)]
 
 

@@ -137,7 +137,7 @@ def test_images_come_from_the_project_s_sites_alone():
         "card": card_settings([CardField("picture", "body", "image")]),
     }
     shown = {
-        address: (image := image_address(address, settings)) and (image.address, image.shown)
+        address: (image := image_address(address, settings)) and (image.address, image.is_shown)
         for address in (
             "https://img.example.org/a.png",
             "https://elsewhere.example/a.png",

@@ -96,7 +96,7 @@ def test_pairs_that_come_again_look_like_any_other(team):
         (document,) = task["sides"]
         if document["doc_id"] in seen:
             html = rater.get(f"{path}/rate").data.decode()
-            assert "again" not in html.partition("<main")[2].partition("<dialog")[0].lower()
+            assert "again" not in html.partition('id="task"')[2].partition("<aside")[0].lower()
             listed = rater.get(f"{path}/rate/query.json").json()["tasks"]
             assert [listed_task["id"] for listed_task in listed] == [task["id"]]
         rate(rater, path, grade=2 if document["doc_id"] in seen else 1)
@@ -127,7 +127,7 @@ def test_raters_discuss_what_they_disagree_on(team, disputed):
     path, task = disputed
     rater, manager, stranger = map(team.visitor, ("rater", "manager", "stranger"))
     html = rater.get(f"{path}/discussions").data.decode()
-    assert "1 pair that you rated waits for a final word" in html
+    assert "Pairs that you rated and that wait for a final word: 1." in html
     assert "<li>You: <b>0</b> rater thinks so" in html
     assert "<li>Another rater: <b>3</b> admin thinks so" in html
     discussion = f"{path}/discussions/{task}"
@@ -136,7 +136,7 @@ def test_raters_discuss_what_they_disagree_on(team, disputed):
     assert "<b>rater</b>" in manager.get(f"{path}/disputes").data.decode()
     assert manager.send(discussion, f"{path}/disputes", text="Why?", list="1").status == 303
     html = rater.get(f"{path}/discussions").data.decode()
-    assert "<b>another rater</b>" in html
+    assert "<b>Another rater</b>" in html
     assert "Why?" in html
 
     assert "Nothing to discuss" in stranger.get(f"{path}/discussions").data.decode()

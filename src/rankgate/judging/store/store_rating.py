@@ -63,7 +63,7 @@ class StoreRating(Closing):
                 self._rater,
                 batch=self._batch,
                 barred=open_batches.barred,
-                kept=open_batches.kept,
+                reserved=open_batches.reserved,
             )
             self._task: Task | None = None if number is None else tasks.get_task(connection, number)
             self.done = tasks.count_done(connection, self._project.number, self._batch).get(

@@ -47,7 +47,7 @@ class BatchRules:
         raters: the numbers of the raters who may rate it; empty is all.
         qualification: the number of the batch that must be passed first.
         share: of the known grades of that batch that must be right.
-        again: the share of pairs that come again to the same rater.
+        again_share: the share of pairs that come again to the same rater.
         again_hours: after so many hours.
         again_of: the number of the batch whose pairs come again in this one.
         stop_ratings: after so many ratings it stops.
@@ -60,7 +60,7 @@ class BatchRules:
     raters: tuple[int, ...] = ()
     qualification: int | None = None
     share: float = QUALIFIED_SHARE
-    again: float = 0.0
+    again_share: float = 0.0
     again_hours: float = AGAIN_HOURS
     again_of: int | None = None
     stop_ratings: int | None = None
@@ -91,8 +91,8 @@ def set_rules(connection: Connection, batch: Batch, rules: BatchRules) -> Batch:
         values["raters"] = list(rules.raters)
     if rules.stop_at is not None:
         values["stop_at"] = rules.stop_at.isoformat()
-    others = {name: value for name, value in batch.settings.items() if name != "rules"}
-    settings: JsonObject = {**others, **({"rules": values} if values else {})}
+    other_settings = {name: value for name, value in batch.settings.items() if name != "rules"}
+    settings: JsonObject = {**other_settings, **({"rules": values} if values else {})}
     return batches_of.change_batch(connection, batch.id, settings=settings)
 
 
@@ -102,12 +102,12 @@ class OpenBatches:
 
     Attributes:
         barred: batches of which the rater gets no task.
-        kept: batches of which the rater gets only what is kept for them.
+        reserved: batches of which the rater gets only what is kept for them.
         failed: qualifications that the rater answered whole, and did not pass.
     """
 
     barred: frozenset[int] = frozenset()
-    kept: frozenset[int] = frozenset()
+    reserved: frozenset[int] = frozenset()
     failed: tuple[Qualification, ...] = ()
 
 
@@ -118,7 +118,7 @@ class Qualification:
     Attributes:
         batch: the number of the batch.
         name: of the batch.
-        known: the number of known grades.
+        questions: the number of known grades.
         answered: of them by the rater.
         right: of them with the known grade.
         share: that must be right.
@@ -126,7 +126,7 @@ class Qualification:
 
     batch: int
     name: str
-    known: int
+    questions: int
     answered: int
     right: int
     share: float
@@ -134,7 +134,7 @@ class Qualification:
     @property
     def passed(self) -> bool:
         """True if all are answered, and enough are right."""
-        return self.answered >= self.known > 0 and self.right >= self.share * self.known
+        return self.answered >= self.questions > 0 and self.right >= self.share * self.questions
 
 
 _OPEN = (
@@ -161,30 +161,30 @@ def prepare(
         rater: who asks.
         moment: the time, for tests.
     """
-    at = moment or now()
-    barred, kept, failed = set(), set(), []
+    asked_at = moment or now()
+    barred, reserved, failed = set(), set(), []
     for row in connection.execute(_OPEN, {"project": project}).all():
         rules = rules_of(row.settings)
         if rules == _DEFAULT_RULES:
             continue
-        if reason := _stop_reason(connection, project, row.id, rules, at):
+        if reason := _stop_reason(connection, project, row.id, rules, asked_at):
             _stop(connection, row.id, rules, reason)
             continue
         if rules.again_of is not None:
-            kept.add(row.id)
+            reserved.add(row.id)
         if rules.raters and rater not in rules.raters:
             barred.add(row.id)
         elif rules.qualification is not None:
             result = qualification(connection, rater, rules.qualification, rules.share)
             if not result.passed:
                 barred.add(row.id)
-                if result.answered >= result.known:
+                if result.answered >= result.questions:
                     failed.append(result)
-        if rules.again and row.id not in barred:
-            again = _again_batch(connection, row.id, row.name)
-            _keep_again(connection, row.id, again, rater, rules, at)
-            kept.add(again)
-    return OpenBatches(frozenset(barred), frozenset(kept), tuple(dict.fromkeys(failed)))
+        if rules.again_share and row.id not in barred:
+            again_batch = _again_batch(connection, row.id, row.name)
+            _keep_again(connection, row.id, again_batch, rater, rules, asked_at)
+            reserved.add(again_batch)
+    return OpenBatches(frozenset(barred), frozenset(reserved), tuple(dict.fromkeys(failed)))
 
 
 def qualification(
@@ -205,9 +205,9 @@ def qualification(
         .select_from(tasks.outerjoin(assignments, is_answer))
         .where(tasks.c.batch == batch, tasks.c.gold.is_not(None), QUERY_SHOWN)
     )
-    known, answered, right = connection.execute(statement).one()
+    questions, answered, right = connection.execute(statement).one()
     name = connection.scalar(sa.select(batches.c.name).where(batches.c.id == batch)) or ""
-    return Qualification(batch, name, known, answered, right, share)
+    return Qualification(batch, name, questions, answered, right, share)
 
 
 def _stop_reason(
@@ -282,26 +282,26 @@ _THOUSAND = 1000
 def _keep_again(
     connection: Connection,
     batch: int,
-    again: int,
+    again_batch: int,
     rater: int,
     rules: BatchRules,
     moment: datetime,
 ) -> None:
     """Keep pairs that a rater rated some time ago for them to rate once more."""
     again_task = tasks.alias()
-    mine = assignments.alias()
+    own_assignments = assignments.alias()
     kept_subjects = (
         sa.select(again_task.c.id)
-        .join(mine, mine.c.task == again_task.c.id)
+        .join(own_assignments, own_assignments.c.task == again_task.c.id)
         .where(
-            again_task.c.batch == again,
+            again_task.c.batch == again_batch,
             again_task.c.query == tasks.c.query,
             again_task.c.subject == tasks.c.subject,
-            mine.c.rater == rater,
+            own_assignments.c.rater == rater,
         )
         .exists()
     )
-    is_chosen = (tasks.c.place + rater * 7919) % _THOUSAND < round(rules.again * _THOUSAND)
+    is_chosen = (tasks.c.place + rater * 7919) % _THOUSAND < round(rules.again_share * _THOUSAND)
     statement = (
         sa.select(tasks.c.project, tasks.c.query, tasks.c.document, tasks.c.subject, tasks.c.place)
         .join(assignments, assignments.c.task == tasks.c.id)
@@ -318,15 +318,16 @@ def _keep_again(
         )
         .limit(_THOUSAND)
     )
-    due = [dict(row._mapping) for row in connection.execute(statement)]  # noqa: SLF001 - public
-    if not due:
+    due_rows = [dict(row._mapping) for row in connection.execute(statement)]  # noqa: SLF001 - public
+    if not due_rows:
         return
     connection.execute(
-        insert(connection, tasks).on_conflict_do_nothing(), [{**row, "batch": again} for row in due]
+        insert(connection, tasks).on_conflict_do_nothing(),
+        [{**row, "batch": again_batch} for row in due_rows],
     )
-    for row in due:
+    for row in due_rows:
         is_pair = sa.and_(
-            tasks.c.batch == again,
+            tasks.c.batch == again_batch,
             tasks.c.query == row["query"],
             tasks.c.subject == row["subject"],
         )
@@ -337,12 +338,14 @@ def _keep_again(
         connection.execute(statement_of_one.on_conflict_do_nothing())
 
 
-def count_kept(connection: Connection, rater: int, kept: Sequence[int]) -> dict[int, int]:
+def count_reserved(
+    connection: Connection, rater: int, batch_numbers: Sequence[int]
+) -> dict[int, int]:
     """Count the tasks of batches that are kept for a rater, or were answered by them."""
     statement = (
         sa.select(tasks.c.batch, sa.func.count())
         .join(assignments, assignments.c.task == tasks.c.id)
-        .where(tasks.c.batch.in_(kept), assignments.c.rater == rater)
+        .where(tasks.c.batch.in_(batch_numbers), assignments.c.rater == rater)
         .group_by(tasks.c.batch)
     )
     return {batch: count for batch, count in connection.execute(statement)}  # noqa: C416 - rows
@@ -354,7 +357,7 @@ class SelfAgreement:
 
     rater: str
     pairs: int
-    same: int
+    equal: int
     distance: float
 
 
@@ -367,7 +370,7 @@ def self_agreement(connection: Connection, project: int) -> list[SelfAgreement]:
         if (rules := rules_of(batch.settings)).again_of is not None
     }
     pairs: dict[str, list[float]] = {}
-    for again, batch in original.items():
+    for again_batch, batch in original.items():
         statement = (
             sa.select(raters.c.name, assignments.c.grade, first.c.grade.label("first"))
             .select_from(tasks)
@@ -386,7 +389,7 @@ def self_agreement(connection: Connection, project: int) -> list[SelfAgreement]:
                 sa.and_(first.c.task == first_task.c.id, first.c.rater == assignments.c.rater),
             )
             .where(
-                tasks.c.batch == again,
+                tasks.c.batch == again_batch,
                 assignments.c.state == "answered",
                 assignments.c.grade.is_not(None),
                 first.c.grade.is_not(None),

@@ -38,7 +38,7 @@ _ROOM = f"""(x.gold IS NOT NULL OR b.kind = 'training' OR x.grades + (
 _SHOWN = """NOT EXISTS (SELECT 1 FROM queries q
     WHERE q.id = x.query AND q.archived_at IS NOT NULL)"""
 
-_FREE = f"""b.kept = 0 AND x.batch = b.id AND x.state = 'open' AND {_ROOM} AND {_SHOWN}
+_FREE = f"""b.reserved = 0 AND x.batch = b.id AND x.state = 'open' AND {_ROOM} AND {_SHOWN}
     AND NOT EXISTS (SELECT 1 FROM assignments mine WHERE mine.task = x.id AND mine.rater = :rater
         AND mine.state IN ('answered', 'later'))"""
 
@@ -65,7 +65,7 @@ SELECT task FROM (
             ORDER BY mine.at LIMIT 1 [lock])
     ) AS task
     FROM (
-        SELECT every.*, [kept] AS kept,
+        SELECT every.*, [reserved] AS reserved,
             COALESCE(c.place, CASE every.strategy WHEN '1' THEN :start ELSE (
                 SELECT COUNT(*) / {RATERS_PER_START} * 40503 % 65536 * 70368744177664
                 FROM cursors begun WHERE begun.batch = every.id) END) AS here, (
@@ -107,7 +107,7 @@ ON CONFLICT (batch, rater) DO UPDATE SET place = excluded.place
 @cache
 def _statement(sql: str, *moments: str) -> TextClause:
     """A statement; parsing its names takes longer than running it."""
-    lists = (name for name in ("barred", "kept") if f":{name}" in sql)
+    lists = (name for name in ("barred", "reserved") if f":{name}" in sql)
     return sa.text(sql).bindparams(
         *(sa.bindparam(name, type_=Moment) for name in moments),
         *(sa.bindparam(name, expanding=True) for name in lists),
@@ -121,7 +121,7 @@ def take(
     *,
     batch: int | None = None,
     barred: Collection[int] = (),
-    kept: Collection[int] = (),
+    reserved: Collection[int] = (),
     lease: timedelta = LEASE,
     moment: datetime | None = None,
 ) -> int | None:
@@ -137,7 +137,7 @@ def take(
         rater: for whom.
         batch: the number of one batch; all by default.
         barred: the numbers of batches from which no task is given.
-        kept: the numbers of batches of which only tasks are given that are kept for the rater.
+        reserved: the numbers of batches of which a rater gets only the tasks that are kept for them.
         lease: the duration of the lock of the task.
         moment: the time, for tests.
 
@@ -150,8 +150,12 @@ def take(
         values["batch"] = batch
     sql = _NEXT.replace("[only]", "" if batch is None else "AND every.id = :batch")
     sql = sql.replace("[barred]", "AND every.id NOT IN :barred" if barred else "")
-    sql = sql.replace("[kept]", "CASE WHEN every.id IN :kept THEN 1 ELSE 0 END" if kept else "0")
-    lists = {name: sorted(numbers) for name, numbers in (("barred", barred), ("kept", kept))}
+    sql = sql.replace(
+        "[reserved]", "CASE WHEN every.id IN :reserved THEN 1 ELSE 0 END" if reserved else "0"
+    )
+    lists = {
+        name: sorted(numbers) for name, numbers in (("barred", barred), ("reserved", reserved))
+    }
     values |= {name: numbers for name, numbers in lists.items() if numbers}
     without_locks = sql.replace("[lock]", "")
     postgres = connection.dialect.name == "postgresql"

@@ -295,11 +295,11 @@ class Endpoint:
         """The texts of a template in the language of the reader, and the others to choose."""
         if template not in TRANSLATED:
             return {}
-        chosen = request.cookies.get(LANGUAGE)
+        language = request.cookies.get(LANGUAGE)
         path = request.url.path.removeprefix(self.config.base)
         query = request.url.query
         return {
-            "t": choose_texts(chosen, request.headers.get("accept-language", "")),
+            "t": choose_texts(language, request.headers.get("accept-language", "")),
             "languages": list(read_languages().values()),
             "here_path": f"{path}?{query}" if query else path,
         }

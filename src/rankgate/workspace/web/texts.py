@@ -91,25 +91,25 @@ def _read_file(file: Path) -> Texts:
     return Texts(file.stem, content["language"], content["direction"], content["texts"])
 
 
-def choose_texts(chosen: str | None, accepted: str) -> Texts:
+def choose_texts(code: str | None, accepted: str) -> Texts:
     """The texts of the language that somebody chose, or that their browser prefers.
 
     Args:
-        chosen: the code of the cookie.
+        code: the one of the cookie.
         accepted: the header ``Accept-Language``.
 
     >>> choose_texts(None, "fr-CH, fr;q=0.9, en;q=0.8").code, choose_texts("de", "fr").code
     ('fr', 'de')
     """
     languages = read_languages()
-    if chosen is not None and chosen in languages:
-        return languages[chosen]
+    if code is not None and code in languages:
+        return languages[code]
     preferences = []
-    for part in accepted.split(",")[:20]:
-        tag, _, weight = part.partition(";q=")
+    for language_range in accepted.split(",")[:20]:
+        tag, _, weight = language_range.partition(";q=")
         try:
             preferences.append((-float(weight or 1), tag.strip().lower().partition("-")[0]))
         except ValueError:
             continue
-    codes = [code for _, code in sorted(preferences, key=lambda pair: pair[0])]
-    return next((languages[code] for code in codes if code in languages), languages[ENGLISH])
+    codes = [accepted_code for _, accepted_code in sorted(preferences, key=lambda pair: pair[0])]
+    return next((languages[name] for name in codes if name in languages), languages[ENGLISH])

@@ -42,13 +42,13 @@ class CardField:
 
     Attributes:
         field: its name in documents.
-        place: one of `PLACES`.
+        position: one of `PLACES`.
         kind: one of `KINDS`.
         label: as raters see it; empty is the name of the field.
     """
 
     field: str
-    place: str = "body"
+    position: str = "body"
     kind: str = "text"
     label: str = ""
 
@@ -72,33 +72,37 @@ def parse_card(text: str) -> list[CardField]:
 
 def _parse_line(line: str) -> CardField:
     name, equals, words_text = line.partition("=")
-    words, _, label = words_text.partition(":")
-    if not equals or not name.strip() or not words.strip():
+    card_words, _, label = words_text.partition(":")
+    if not equals or not name.strip() or not card_words.strip():
         problem = f"{line.strip()[:80]!r} is not a line of a card; write name = title."
         raise InputError(problem, code="invalid-syntax")
-    place, kind = "body", "text"
-    for word in words.split():
+    position, kind = "body", "text"
+    for word in card_words.split():
         if word in PLACES:
-            place = word
+            position = word
         elif word in KINDS:
             kind = word
         else:
             choices = ", ".join((*PLACES, *KINDS))
             problem = f"{word[:50]!r} in the line of {name.strip()[:50]!r} is not one of {choices}."
             raise InputError(problem, code="unknown-choice")
-    return CardField(name.strip(), place, kind, label.strip())
+    return CardField(name.strip(), position, kind, label.strip())
 
 
 def format_card(card: Sequence[CardField]) -> str:
     """The text of a card, as `parse_card` reads it."""
     lines = []
     for card_field in card:
-        words = [
-            *([card_field.place] if card_field.place != "body" else []),
-            *([card_field.kind] if card_field.kind != "text" or card_field.place == "body" else []),
+        line_words = [
+            *([card_field.position] if card_field.position != "body" else []),
+            *(
+                [card_field.kind]
+                if card_field.kind != "text" or card_field.position == "body"
+                else []
+            ),
         ]
         label = f": {card_field.label}" if card_field.label else ""
-        lines.append(f"{card_field.field} = {' '.join(words)}{label}")
+        lines.append(f"{card_field.field} = {' '.join(line_words)}{label}")
     return "\n".join(lines)
 
 
@@ -122,9 +126,10 @@ def choose_fields(settings: Mapping[str, Any], names: Sequence[str]) -> list[Car
     on_card = [card_field for card_field in card_of(settings) if card_field.field in names]
     if on_card:
         return on_card
-    listed = [name for name in settings.get("fields") or () if name in names] or list(names)
+    listed_names = [name for name in settings.get("fields") or () if name in names] or list(names)
     return [
-        CardField(name, "title" if number == 0 else "body") for number, name in enumerate(listed)
+        CardField(name, "title" if number == 0 else "body")
+        for number, name in enumerate(listed_names)
     ]
 
 
@@ -178,7 +183,7 @@ class ImageAddress:
     """The address of an image, and whether the page shows it or only links to it."""
 
     address: str
-    shown: bool
+    is_shown: bool
 
 
 def image_address(address: str | None, settings: Mapping[str, Any]) -> ImageAddress | None:
@@ -192,12 +197,14 @@ def image_address(address: str | None, settings: Mapping[str, Any]) -> ImageAddr
     if address.startswith("data:"):
         is_image = len(address) <= _MAX_DATA and _DATA_IMAGE.fullmatch(address) is not None
         return (
-            ImageAddress(address, shown=True) if is_image and shows_own_images(settings) else None
+            ImageAddress(address, is_shown=True)
+            if is_image and shows_own_images(settings)
+            else None
         )
     full_address = safe_link(address) or _join_prefix(address, settings)
     if full_address is None:
         return None
-    return ImageAddress(full_address, shown=origin_of(full_address) in image_origins(settings))
+    return ImageAddress(full_address, is_shown=origin_of(full_address) in image_origins(settings))
 
 
 def _join_prefix(address: str, settings: Mapping[str, Any]) -> str | None:

@@ -93,10 +93,10 @@ def render_html(text: str, query_words: QueryWords, image_of: ImageOf) -> str:
             pieces.append(writer.write(piece))
         elif piece:
             pieces += [
-                f"<mark>{html.escape(part, quote=False)}</mark>"
+                f"<mark>{html.escape(segment, quote=False)}</mark>"
                 if is_marked
-                else html.escape(part, quote=False)
-                for part, is_marked in mark_words(html.unescape(piece), query_words)
+                else html.escape(segment, quote=False)
+                for segment, is_marked in mark_words(html.unescape(piece), query_words)
             ]
     return "".join(pieces)
 
@@ -143,12 +143,12 @@ class _TagWriter:
         match = _TAG.fullmatch(tag)
         if match is None:  # nh3 writes no other; text in any case
             return html.escape(tag)
-        slash, name, rest = match.groups()
+        slash, name, attributes = match.groups()
         if name == "img":
-            return self._image(rest)
+            return self._image(attributes)
         if name in _HEADINGS:
-            return f"<{slash}h{self._level(int(name[1]), is_end=bool(slash))}{rest}>"
-        return f"<{slash}div{rest}>" if name in _SECTIONS else tag
+            return f"<{slash}h{self._level(int(name[1]), is_end=bool(slash))}{attributes}>"
+        return f"<{slash}div{attributes}>" if name in _SECTIONS else tag
 
     def _level(self, level: int, *, is_end: bool) -> int:
         """The level of a heading: at most one below the last, so that none is left out."""
@@ -158,14 +158,14 @@ class _TagWriter:
             self._levels.append(level)
         return min(6, 1 + len(self._levels))
 
-    def _image(self, rest: str) -> str:
-        values = {name: html.unescape(value) for name, value in _VALUE.findall(rest)}
+    def _image(self, attributes: str) -> str:
+        values = {name: html.unescape(value) for name, value in _VALUE.findall(attributes)}
         alt = values.get("alt", "")
         image = self._image_of(values.get("src", ""))
         if image is None:
             return f'<span class="dim">[{html.escape(alt)}]</span>' if alt else ""
         address = html.escape(image.address)
-        if image.shown:
+        if image.is_shown:
             return (
                 f'<img src="{address}" alt="{html.escape(alt)}" loading="lazy" '
                 'referrerpolicy="no-referrer">'

@@ -50,7 +50,7 @@ def document_view(
         ],
         "url": safe_link(document.url),
         "image": None if image is None else image.address,
-        "image_shown": image is not None and image.shown,
+        "image_shown": image is not None and image.is_shown,
     }
 
 
@@ -60,19 +60,19 @@ def _field_view(
     view: dict[str, PageValue] = {
         "name": card_field.field,
         "label": card_field.label or card_field.field,
-        "place": card_field.place,
+        "place": card_field.position,
         "kind": card_field.kind,
         "cut": False,
     }
     if card_field.kind == "image":
         image = image_address(text, settings)
         address = None if image is None else image.address
-        shown = image is not None and image.shown
+        is_shown = image is not None and image.is_shown
         is_within = text.startswith("data:")
         return view | {
             "segments": [] if is_within else [(text[:_MAX_FIELD_LENGTH], False)],
             "image": address,
-            "image_shown": shown,
+            "image_shown": is_shown,
         }
     if card_field.kind == "text":
         segments = mark_words(text[:_MAX_FIELD_LENGTH], query_words)
@@ -115,7 +115,7 @@ def document_title(document: Document, settings: Mapping[str, Any]) -> str:
         for card_field in choose_fields(settings, list(document.fields))
         if card_field.kind != "image"
     ]
-    titles = [card_field for card_field in fields if card_field.place == "title"] or fields
+    titles = [card_field for card_field in fields if card_field.position == "title"] or fields
     if not titles:
         return ""
     view = _field_view(titles[0], str(document.fields[titles[0].field]), QueryWords(), settings)

@@ -96,14 +96,14 @@ class QueryWords:
     """The words of a query, as they are looked for.
 
     Attributes:
-        words: without case and accents.
+        exact_words: without case and accents.
         stems: the stems of the words, with the code of their language.
         runs: whole runs of letters of scripts without spaces.
         parts: the parts of such runs.
         language: the code of the language of the project; empty is that of the script.
     """
 
-    words: frozenset[str] = frozenset()
+    exact_words: frozenset[str] = frozenset()
     stems: frozenset[tuple[str, str]] = frozenset()
     runs: tuple[str, ...] = ()
     parts: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class QueryWords:
 
     def __bool__(self) -> bool:
         """Return True if there is anything to look for."""
-        return bool(self.words or self.runs)
+        return bool(self.exact_words or self.runs)
 
 
 def read_query_words(query: str, language: str = "") -> QueryWords:
@@ -121,18 +121,18 @@ def read_query_words(query: str, language: str = "") -> QueryWords:
         query: its text.
         language: the code of its language; empty is that of the script, English for Latin letters.
     """
-    words, runs, parts = set(), [], set()
+    exact_words, runs, parts = set(), [], set()
     for match in _word_pattern().finditer(query):
         if match.lastgroup is None:
             if len(match.group()) > 1:
-                words.add(match.group())
+                exact_words.add(match.group())
             continue
         run, length = _fold(match.group()), _RUNS[match.lastgroup][1]
         runs.append(run)
         run_parts = {run[start : start + length] for start in range(len(run) - length + 1)}
-        parts |= {part for part in run_parts if not _HIRAGANA.fullmatch(part)}
-    stems = {stem for word in words if (stem := _stem(_lower(word), language)) is not None}
-    folded_words = frozenset(map(_fold, words))
+        parts |= {run_part for run_part in run_parts if not _HIRAGANA.fullmatch(run_part)}
+    stems = {stem for word in exact_words if (stem := _stem(_lower(word), language)) is not None}
+    folded_words = frozenset(map(_fold, exact_words))
     distinct_runs = tuple(dict.fromkeys(runs))[:_MAX_RUNS]
     return QueryWords(folded_words, frozenset(stems), distinct_runs, frozenset(parts), language)
 
@@ -152,7 +152,7 @@ def mark_words(text: str, query_words: QueryWords | AbstractSet[str]) -> Segment
     [('东', False), ('京大学', True), ('在东京', False)]
     """
     if not isinstance(query_words, QueryWords):
-        query_words = QueryWords(words=frozenset(map(_fold, query_words)))
+        query_words = QueryWords(exact_words=frozenset(map(_fold, query_words)))
     if not query_words:
         return [(text, False)] if text else []
     is_marked = bytearray(len(text))
@@ -174,11 +174,11 @@ def _mark_parts(
     is_marked: bytearray, match: re.Match[str], query_words: QueryWords, length: int
 ) -> None:
     """Mark what a run of letters shares with those of the query."""
-    folded, places = [], []
-    for place, letter in enumerate(match.group(), match.start()):
+    folded, positions = [], []
+    for position, letter in enumerate(match.group(), match.start()):
         folded_letter = _fold(letter)
         folded.append(folded_letter)
-        places += [place] * len(folded_letter)
+        positions += [position] * len(folded_letter)
     run = "".join(folded)
     spans = [
         (start, length)
@@ -191,12 +191,12 @@ def _mark_parts(
             spans.append((start, len(query_run)))
             start = run.find(query_run, start + len(query_run))
     for start, span_length in spans:
-        for place in places[start : start + span_length]:
-            is_marked[place] = 1
+        for position in positions[start : start + span_length]:
+            is_marked[position] = 1
 
 
 def _is_word(word: str, query_words: QueryWords) -> bool:
-    if _fold(word) in query_words.words:
+    if _fold(word) in query_words.exact_words:
         return True
     if not query_words.stems:
         return False
@@ -226,8 +226,8 @@ def _fold(text: str) -> str:
 
 def _is_accent(sign: str) -> bool:
     """True for marks above and below letters, and the optional vowels of Hebrew and Arabic."""
-    place = combining(sign)
-    return category(sign) == "Mn" and (place >= 200 or 10 <= place <= 36)
+    position = combining(sign)
+    return category(sign) == "Mn" and (position >= 200 or 10 <= position <= 36)
 
 
 def _lower(word: str) -> str:

@@ -237,9 +237,9 @@ def _rater_progress(
     project = request.project.id
     counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))
     counts = {name: n for name, n in counts.items() if name not in open_batches.barred}
-    if open_batches.kept:
-        counts |= dict.fromkeys(open_batches.kept, 0)
-        counts |= batch_rules.count_kept(connection, rater, sorted(open_batches.kept))
+    if open_batches.reserved:
+        counts |= dict.fromkeys(open_batches.reserved, 0)
+        counts |= batch_rules.count_reserved(connection, rater, sorted(open_batches.reserved))
     answered_count, still_open = _count_answered(connection, request, rater, batch)
     total = sum(counts.values()) if batch is None else counts.get(batch, 0)
     remaining_count = 0 if number is None else max(total - still_open, 1)
@@ -325,7 +325,7 @@ def _take_task(
         rater,
         batch=batch,
         barred=open_batches.barred,
-        kept=open_batches.kept,
+        reserved=open_batches.reserved,
     )
 
 
@@ -337,7 +337,7 @@ def query_page(request: WebRequest) -> PageReply:
         number = _take_task(connection, request, rater, request.values["batch"], open_batches)
         first = None if number is None else _find_task(connection, request, number)
         numbers = []
-        if first is not None and first.batch.id in open_batches.kept:
+        if first is not None and first.batch.id in open_batches.reserved:
             numbers = [first.id]
         elif first is not None and first.batch.kind in {"rating", "training"}:
             numbers = tasks.tasks_of_query(connection, first.batch.id, first.query.id, rater)
