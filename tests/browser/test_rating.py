@@ -131,7 +131,10 @@ def test_a_team_judges(chromium, screen, server, files):
         "batches/1",
         "work",
     ):
-        screen(name.partition("?")[0].replace("/", "-") or "overview", f"{address}/projects/docs/{name}".rstrip("/"))
+        screen(
+            name.partition("?")[0].replace("/", "-") or "overview",
+            f"{address}/projects/docs/{name}".rstrip("/"),
+        )
     for name in ("account", "users"):
         screen(name, f"{address}/{name}")
     chromium.open(f"{address}/projects/docs/disputes")

@@ -63,7 +63,7 @@ def test_columns_are_a_schema_and_can_be_joined():
     assert pl.DataFrame({"system": ["a"], "n": [1]}, schema=both).schema == dict(both)
     assert {**first, "n": pl.Int64} == both
     assert both.empty().schema == dict(both)
-    assert list(both.without("system")) == ["n"]
+    assert list(both.drop("system")) == ["n"]
 
 
 def test_a_column_is_documented_and_shown_as_declared():
@@ -73,7 +73,7 @@ def test_a_column_is_documented_and_shown_as_declared():
         Column("p", pl.Float64, "the p-value", "p", header="p\n(t)"),
         Column("n", pl.Int64, "queries | lists", ",", unit="queries"),
         Column("grades", pl.List(pl.Float64), "its grades"),
-        others="a tag",
+        further_columns="a tag",
     )
     table = pl.DataFrame(
         [("a", 1e-9, 1200, [1.0, 2.0]), (None, None, None, [])], columns, orient="row"

@@ -305,7 +305,7 @@ SERVED = Columns(
     "One row per user without judgments.",
     QUERY_ID,
     Column("doc_ids", pl.List(pl.String), "the first documents of the list, the best first"),
-    others="a tag of the user",
+    further_columns="a tag of the user",
 )
 
 QUERIES = Columns(
@@ -315,7 +315,7 @@ QUERIES = Columns(
     Column("latency_ms", pl.Float64, "its latency", unit="ms"),
     Column("retrieved", pl.Int64, "the number of its results"),
     Column("judged", pl.Float64, "the share of judged documents among the first ones"),
-    others="a tag of the query",
+    further_columns="a tag of the query",
 )
 
 

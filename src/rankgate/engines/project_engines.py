@@ -96,7 +96,7 @@ def read_project_engine(
     home = Path.cwd() if access is None else _project_folder(access, project)
     if access is not None:
         _refuse_secrets(definition, engine, access)
-    engine = _resolve_paths(engine, home, inside=access is not None)
+    engine = _resolve_paths(engine, home, is_restricted=access is not None)
     if access is not None:
         _refuse_addresses(engine, access)
     return Configuration(definition.name, engine, Pace())
@@ -140,21 +140,21 @@ def _secret_values(engine: Engine) -> Iterator[tuple[str, str]]:
         yield "dsn", dsn
 
 
-def _resolve_paths(engine: Engine, home: Path | None, *, inside: bool) -> Engine:
+def _resolve_paths(engine: Engine, home: Path | None, *, is_restricted: bool) -> Engine:
     """The engine with its paths resolved from a folder, which they may have to stay in."""
     paths: dict[str, Any] = {}
     for setting in fields(engine):
         value = getattr(engine, setting.name)
         if not setting.metadata.get("path") or not value:
             continue
-        if home is None or (inside and not home.is_dir()):
+        if home is None or (is_restricted and not home.is_dir()):
             raise UsageError(
                 f"{setting.name}: this server has no folder with files of the project; who runs it "
                 "names one with --jobs.",
                 code="missing-input",
             )
-        path = (home / value).resolve() if inside else home / value
-        if inside and not path.is_relative_to(home):
+        path = (home / value).resolve() if is_restricted else home / value
+        if is_restricted and not path.is_relative_to(home):
             problem = f"{setting.name} is not in the folder of the project's files."
             raise UsageError(problem, code="outside-folder")
         paths[setting.name] = str(path)

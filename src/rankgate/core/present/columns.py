@@ -110,9 +110,9 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     """The columns of a table in their order: a schema of Polars that also says what they mean.
 
     Args:
-        about: what a row is.
+        row_meaning: the meaning of a row.
         columns: a column, or all columns of another table.
-        others: what further columns hold whose names come from the data; empty if there are none.
+        further_columns: the meaning of columns that the data name; empty if there are none.
 
     >>> import polars as pl
     >>> table = Columns(
@@ -126,9 +126,11 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     Grid(head=('system', 'judged'), rows=(('a', '50%'),), left=frozenset({0}), keys=1)
     """
 
-    def __init__(self, about: str, *columns: Column | Columns, others: str = "") -> None:
-        self.about = about
-        self.others = others
+    def __init__(
+        self, row_meaning: str, *columns: Column | Columns, further_columns: str = ""
+    ) -> None:
+        self.row_meaning = row_meaning
+        self.further_columns = further_columns
         self.by_name: Mapping[str, Column] = {
             column.name: column
             for argument in columns
@@ -156,10 +158,10 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         """The names of the columns."""
         return f"Columns({', '.join(self)})"
 
-    def without(self, *names: str) -> Columns:
+    def drop(self, *names: str) -> Columns:
         """The same columns but some."""
         remaining = [column for column in self.columns if column.name not in names]
-        return Columns(self.about, *remaining, others=self.others)
+        return Columns(self.row_meaning, *remaining, further_columns=self.further_columns)
 
     def empty(self) -> pl.DataFrame:
         """A frame without rows."""
@@ -171,9 +173,9 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         """The JSON schema of the table as a list of rows."""
         properties = {column.name: column.json_schema() for column in self.columns}
         row: dict[str, Any] = {"type": "object", "properties": properties}
-        if self.others:
-            row["additionalProperties"] = {"description": self.others}
-        return {"type": "array", "description": self.about, "items": row}
+        if self.further_columns:
+            row["additionalProperties"] = {"description": self.further_columns}
+        return {"type": "array", "description": self.row_meaning, "items": row}
 
     def documentation(self) -> str:
         """What a row is, and a Markdown table of its columns."""
@@ -181,18 +183,18 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
             (f"`{column.name}`", type_name(column.type), column.description)
             for column in self.columns
         ]
-        if self.others:
-            rows.append(("…", "", self.others))
+        if self.further_columns:
+            rows.append(("…", "", self.further_columns))
         escaped = (tuple(cell.replace("|", "\\|") for cell in row) for row in rows)
         lines = [f"| {name} | {kind} | {text} |" for name, kind, text in escaped]
         return "\n".join(
-            [self.about, "", "| column | type | meaning |", "| :-- | :-- | :-- |", *lines]
+            [self.row_meaning, "", "| column | type | meaning |", "| :-- | :-- | :-- |", *lines]
         )
 
     def grid(
         self,
         table: pl.DataFrame,
-        *shown: str | tuple[str, str],
+        *column_names: str | tuple[str, str],
         headers: Mapping[str, str] = MappingProxyType({}),
         formats: Mapping[str, str] = MappingProxyType({}),
         keys: int = 1,
@@ -201,7 +203,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
 
         Args:
             table: with these columns.
-            shown: names of columns, or the two ends of an interval; without any, all columns.
+            column_names: names of columns, or the two ends of an interval; all by default.
             headers: by column those that differ from the declaration.
             formats: by column those that differ from the declaration.
             keys: how many first columns identify a row; they are flush left, as texts are.
@@ -213,7 +215,9 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         >>> interval.grid(table, ("low", "high"), headers={"low": "interval"})
         Grid(head=('interval',), rows=(('[+0.1000, +0.2000]',),), left=frozenset({0}), keys=1)
         """
-        names_of_cells = [(names,) if isinstance(names, str) else names for names in shown or self]
+        names_of_cells = [
+            (names,) if isinstance(names, str) else names for names in column_names or self
+        ]
         columns = [self.by_name[names[0]] for names in names_of_cells]
         texts = {
             name: [

@@ -170,7 +170,7 @@ QUERIES = Columns(
         ".2f",
     ),
     Column("overlap", pl.Float64, "the share of the first documents that both have", ".2f"),
-    others="a tag of the queries",
+    further_columns="a tag of the queries",
 )
 
 LISTS = Columns(

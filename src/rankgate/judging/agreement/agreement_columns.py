@@ -54,8 +54,8 @@ RATERS = Columns(
     Column("median_seconds", pl.Float64, "the median time of a rating", unit="s"),
     Column("lowest", pl.Float64, "the lowest grade"),
     Column("highest", pl.Float64, "the highest grade"),
-    BIASES.without("rater"),
-    KAPPAS.without("rater"),
+    BIASES.drop("rater"),
+    KAPPAS.drop("rater"),
 )
 
 PAIRS = Columns(

@@ -222,8 +222,8 @@ class LLMRating(Closing):
             self._template,
             [(row["grade"], row["reason"]) for row in self._answered()],
             pairs=len(self._asks),
-            known=len(self._asks) - len(self._left),
-            left=len(self._left) - len(outcomes),
+            answered_before=len(self._asks) - len(self._left),
+            unasked=len(self._left) - len(outcomes),
             spent=self._saved.spent(prices),
             stopped=LIMITS[work.poor] if work.poor else "",
         )
@@ -236,8 +236,8 @@ def model_ratings(
     answers: Iterable[tuple[float | None, str | None]],
     *,
     pairs: int,
-    known: int,
-    left: int,
+    answered_before: int,
+    unasked: int,
     spent: float,
     stopped: str,
 ) -> ModelRatings:
@@ -249,10 +249,10 @@ def model_ratings(
         template: the prompt.
         answers: the grade of each answered pair, or the reason why there is none.
         pairs: in the pool.
-        known: pairs whose answer was there before.
-        left: pairs that were not asked.
+        answered_before: the number of pairs with an answer before this work.
+        unasked: the number of pairs that were not asked.
         spent: in all; it counts where there are prices.
-        stopped: why pairs are left.
+        stopped: the reason why pairs were not asked.
     """
     judge, outcomes = work.judge, work.outcomes
     answer_list = list(answers)
@@ -266,11 +266,11 @@ def model_ratings(
         template=InputHash(template.name, template.sha256),
         pairs=pairs,
         graded=sum(grade is not None for grade, _ in answer_list),
-        known=known,
+        known=answered_before,
         asked=len(outcomes),
         reasons=dict(Counter(reason.partition(":")[0] for reason in reasons).most_common()),
         unanswered=len(failed),
-        left=left,
+        left=unasked,
         input_tokens=sum(outcome.input_tokens for outcome in outcomes),
         output_tokens=sum(outcome.output_tokens for outcome in outcomes),
         cost=sum(outcome.cost or 0.0 for outcome in outcomes) if is_priced else None,

@@ -192,11 +192,13 @@ class JobRun:
 
     def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
         """The outcome of a request that was answered before this work."""
-        known = self._known.get(ask.request)
-        if known is None:
+        saved_answer = self._known.get(ask.request)
+        if saved_answer is None:
             return None
-        answer = Answer(known.grade, known.reason, known.comment, known.confidence)
-        return unasked_outcome(answer, known.answer)
+        answer = Answer(
+            saved_answer.grade, saved_answer.reason, saved_answer.comment, saved_answer.confidence
+        )
+        return unasked_outcome(answer, saved_answer.answer)
 
     def last_request(self, ask: JudgeRequest) -> str | None:
         """The request of the model's last answer to the task before this work."""
@@ -272,8 +274,8 @@ class JobRun:
             self._template,
             last,
             pairs=len(self._numbers),
-            known=progress.done - answered,
-            left=len(self._numbers) - progress.done - failed,
+            answered_before=progress.done - answered,
+            unasked=len(self._numbers) - progress.done - failed,
             spent=progress.cost,
             stopped=stopped,
         )

@@ -223,7 +223,7 @@ POOL = Columns(
 )
 
 
-REST = Columns(
+UNSAMPLED_PAIRS = Columns(
     "One row per document of the pool that was not drawn into the sample.",
     QUERY_ID,
     DOC_ID,
@@ -239,7 +239,7 @@ class Pool(Result):
         counts: pool (documents of all lists), judged (of them, left out), sampled, queries.
         made_by: depth, order, strata, seed and anything else that made it.
         table: the columns of `POOL`.
-        rest: the columns of `REST`.
+        rest: the columns of `UNSAMPLED_PAIRS`.
     """
 
     kind: ClassVar[str] = "pool"
@@ -247,7 +247,7 @@ class Pool(Result):
     document_from: ClassVar[str] = "rankgate.judging.pooling.pooling_documents:pool_document"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "table": POOL,
-        "rest": REST,
+        "rest": UNSAMPLED_PAIRS,
     }
 
     KEYS: ClassVar[Mapping[str, str]] = {"table": "documents"}

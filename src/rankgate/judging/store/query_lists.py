@@ -219,16 +219,18 @@ def draw_from_log(
         raise InputError("the log has no searches.", source=path.name, code="no-queries")
     sizes = {text: float(number) for text, number in counts.items()}
     try:
-        drawn = sample_queries(list(counts), min(count, len(counts)), sampling, sizes, seed)
+        sampled_queries = sample_queries(
+            list(counts), min(count, len(counts)), sampling, sizes, seed
+        )
     except UsageError as error:
         raise InputError(error.problem, source=path.name, code=error.code) from None
-    frequencies = [sizes[text] for text in drawn["query_id"]]
+    frequencies = [sizes[text] for text in sampled_queries["query_id"]]
     table = pl.DataFrame(
         {
-            "text": drawn["query_id"],
+            "text": sampled_queries["query_id"],
             "frequency": frequencies,
-            "query_inclusion": drawn["query_inclusion"].cast(pl.String),
-            "query_stratum": drawn["query_stratum"],
+            "query_inclusion": sampled_queries["query_inclusion"].cast(pl.String),
+            "query_stratum": sampled_queries["query_stratum"],
         }
     ).sort("frequency", descending=True, maintain_order=True)
     return QueryList(table, {}, sum(counts.values()) - len(counts))

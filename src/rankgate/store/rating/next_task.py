@@ -137,7 +137,7 @@ def take(
         rater: for whom.
         batch: the number of one batch; all by default.
         barred: the numbers of batches from which no task is given.
-        reserved: the numbers of batches of which a rater gets only the tasks that are kept for them.
+        reserved: the numbers of batches; of them a rater gets only the tasks kept for them.
         lease: the duration of the lock of the task.
         moment: the time, for tests.
 

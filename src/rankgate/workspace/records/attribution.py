@@ -145,18 +145,18 @@ def attribute(
         return attribute_points(storage, before, after)
 
 
-def attribute_points(storage: RecordStorage, before: Point, after: Point) -> Attribution:
+def attribute_points(storage: RecordStorage, earlier: Point, later: Point) -> Attribution:
     """Say what the difference between two figures of one metric came from, as `attribute`."""
-    rows, warnings = _attribute_rows(storage, before, after)
-    assert before.value is not None
-    assert after.value is not None
+    rows, warnings = _attribute_rows(storage, earlier, later)
+    assert earlier.value is not None
+    assert later.value is not None
     return Attribution(
-        before.metric,
-        after.system,
-        before.sha256,
-        after.sha256,
-        before.value,
-        after.value,
+        earlier.metric,
+        later.system,
+        earlier.sha256,
+        later.sha256,
+        earlier.value,
+        later.value,
         make_frame(rows, PARTS_SCHEMA),
         warnings,
     )

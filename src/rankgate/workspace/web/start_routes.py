@@ -19,7 +19,7 @@ _PROJECT = "/projects/{project}"
 _ENGINES_PATH = f"{_PROJECT}/engines"
 _STEPS_PATH = f"{_PROJECT}/steps"
 
-_SEEN = Field(
+_STATE_FIELD = Field(
     "seen", kind="whole", help="The last run of the step that the sender saw; left out: none."
 )
 _METRICS = Field(
@@ -169,7 +169,7 @@ START_ROUTES = (
             _METRICS,
             Field("depth", "Documents of each list", "whole", least=1, largest=10_000),
             Field("rate", "Queries a second, at most", "number", least=0.01),
-            _SEEN,
+            _STATE_FIELD,
         ),
         scope="manage",
     ),
@@ -191,7 +191,7 @@ START_ROUTES = (
                 most=200,
                 options=web_request.list_judgment_names,
             ),
-            _SEEN,
+            _STATE_FIELD,
         ),
         scope="manage",
     ),
@@ -214,7 +214,7 @@ START_ROUTES = (
                     ),
                 },
             ),
-            _SEEN,
+            _STATE_FIELD,
         ),
         scope="manage",
     ),
@@ -225,7 +225,7 @@ START_ROUTES = (
         MANAGING_ROLES,
         step_pages.start_evaluation,
         "Evaluate",
-        (_judgments(required=True), _run("run", "Run"), _METRICS, _SEEN),
+        (_judgments(required=True), _run("run", "Run"), _METRICS, _STATE_FIELD),
         scope="manage",
     ),
     Route(
@@ -235,7 +235,7 @@ START_ROUTES = (
         MANAGING_ROLES,
         step_pages.start_comparison,
         "Compare",
-        (*_PAIR_FIELDS, _METRICS, _SEEN),
+        (*_PAIR_FIELDS, _METRICS, _STATE_FIELD),
         scope="manage",
     ),
     Route(
@@ -245,7 +245,7 @@ START_ROUTES = (
         MANAGING_ROLES,
         step_pages.start_gate,
         "Get a verdict",
-        (*_PAIR_FIELDS, _SEEN),
+        (*_PAIR_FIELDS, _STATE_FIELD),
         scope="manage",
     ),
     Route(

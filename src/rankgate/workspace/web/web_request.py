@@ -441,15 +441,17 @@ def write_lines(value: Mapping[str, Any] | Sequence[Any]) -> str:
     """An object or an array as lines that are read again; as JSON where it is nested."""
     values = list(value.values()) if isinstance(value, Mapping) else list(value)
     texts = list(value) if isinstance(value, Mapping) else []
-    if any(isinstance(part, dict | list) for part in values) or any(
+    if any(isinstance(element, dict | list) for element in values) or any(
         "=" in text or text != text.strip() for text in texts
     ):
         return json.dumps(value, ensure_ascii=False, indent=2)
     lines = [
-        part
-        if isinstance(part, str) and part == part.strip() and _read_line_value(part) == part
-        else json.dumps(part, ensure_ascii=False)
-        for part in values
+        element
+        if isinstance(element, str)
+        and element == element.strip()
+        and _read_line_value(element) == element
+        else json.dumps(element, ensure_ascii=False)
+        for element in values
     ]
     if isinstance(value, Mapping):
         lines = [f"{name} = {line}" for name, line in zip(value, lines, strict=True)]
@@ -459,7 +461,7 @@ def write_lines(value: Mapping[str, Any] | Sequence[Any]) -> str:
 def _has_nul(value: Any) -> bool:
     """True if a text in a value of JSON has the character that no database takes."""
     if isinstance(value, dict):
-        return any(_has_nul(part) for pair in value.items() for part in pair)
+        return any(_has_nul(element) for pair in value.items() for element in pair)
     if isinstance(value, list):
         return any(map(_has_nul, value))
     return isinstance(value, str) and "\0" in value

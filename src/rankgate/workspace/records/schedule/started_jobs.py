@@ -59,7 +59,7 @@ def start_step(
     kind: str,
     values: Mapping[str, Any],
     *,
-    seen: int | None,
+    last_run_seen: int | None,
     user: int | None = None,
 ) -> StartedRun:
     """Start a step, unless it is under way, or somebody else started it since it was looked at.
@@ -70,7 +70,7 @@ def start_step(
         step: its name.
         kind: of its job.
         values: of the kind's parameters; None is left out.
-        seen: the number of the last run that the sender saw; None is without any.
+        last_run_seen: the number of the last run that the sender saw; None is without any.
         user: who starts it.
 
     Raises:
@@ -89,7 +89,7 @@ def start_step(
     projects.lock(connection, project)
     job = find_step_job(connection, project, step)
     last = None if job is None else scheduled_jobs.last_run(connection, job.id)
-    if last is not None and (last.under_way or last.id != seen):
+    if last is not None and (last.under_way or last.id != last_run_seen):
         return StartedRun(last, new=False)
     job = scheduled_jobs.save_job(
         connection,

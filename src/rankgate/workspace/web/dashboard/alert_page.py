@@ -48,17 +48,17 @@ def _find_cause(
     pair = find_alert_pair(connection, request, alert)
     if pair is None:
         return None
-    before, after = pair
+    earlier, later = pair
     figures = {
         name: {"record": point.sha256, "evaluated_at": point.evaluated_at, "value": point.value}
-        for name, point in (("before", before), ("after", after))
+        for name, point in (("before", earlier), ("after", later))
     }
-    series = {"metric": after.metric, "system": after.system, "slice": after.slice}
+    series = {"metric": later.metric, "system": later.system, "slice": later.slice}
     query_string = urlencode({name: value for name, value in series.items() if value})
     return figures | {
         "changes": pair_address(
-            request, before.sha256, after.sha256, metric=after.metric, system=after.system
+            request, earlier.sha256, later.sha256, metric=later.metric, system=later.system
         ),
         "trend": f"{request.config.base}{request.project_path('trends')}?{query_string}"
-        f"#change-{after.record}",
+        f"#change-{later.record}",
     }

@@ -60,9 +60,11 @@ def change_page(request: WebRequest) -> PageReply:
     start = max(request.values["start"] or 0, 0)
     with request.store.read() as connection:
         pair = read_pair(connection, request)
-        changes = query_changes(request, *pair.chosen)
-        ordered = None if changes is None else _worst_first(changes, pair.chosen[1])
-        page_rows = [] if ordered is None else ordered.slice(start, _PAGE_SIZE).to_dicts()
+        changes = query_changes(request, *pair.metric_points)
+        sorted_changes = None if changes is None else _worst_first(changes, pair.metric_points[1])
+        page_rows = (
+            [] if sorted_changes is None else sorted_changes.slice(start, _PAGE_SIZE).to_dicts()
+        )
         query_ids = [row["query_id"] for row in page_rows]
         texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
         fallen = fallen_queries(request, pair)
@@ -77,17 +79,17 @@ def change_page(request: WebRequest) -> PageReply:
             "before": row["baseline"],
             "after": row["candidate"],
             "change": row["delta"],
-            "better": (row["delta"] > 0) == pair.chosen[1].higher_is_better,
+            "better": (row["delta"] > 0) == pair.metric_points[1].higher_is_better,
             "judged_before": shares[0].get(row["query_id"]),
             "judged_after": shares[1].get(row["query_id"]),
         }
         for row in page_rows
     ]
-    total = 0 if ordered is None else len(ordered)
+    total = 0 if sorted_changes is None else len(sorted_changes)
     data = {
         "project": request.project.name,
-        "before": _side_view(request, pair.before, pair.chosen[0]),
-        "after": _side_view(request, pair.after, pair.chosen[1]),
+        "before": _side_view(request, pair.earlier, pair.metric_points[0]),
+        "after": _side_view(request, pair.later, pair.metric_points[1]),
         "metric": pair.metric,
         "metrics": [vars(change) for change in metric_changes(request, pair)],
         "causes": asdict(find_causes(request, pair)),
@@ -121,7 +123,7 @@ def query_change_page(request: WebRequest) -> PageReply:
         pair = read_pair(connection, request)
         ranked, missing_text, explained = _ranked_lists(connection, request, pair, query_id)
         doc_ids = {doc_id for side in ranked for doc_id, _ in side.values()}
-        values = _query_values(query_changes(request, *pair.chosen), query_id)
+        values = _query_values(query_changes(request, *pair.metric_points), query_id)
         texts = queries_documents.read_query_texts(connection, request.project.id, [query_id])
         if not doc_ids and values["change"] is None and query_id not in texts:
             raise not_found("query")
@@ -140,18 +142,18 @@ def query_change_page(request: WebRequest) -> PageReply:
     data = {
         "project": request.project.name,
         "query": {"query_id": query_id, "text": text},
-        "before": _side_view(request, pair.before, pair.chosen[0]),
-        "after": _side_view(request, pair.after, pair.chosen[1]),
+        "before": _side_view(request, pair.earlier, pair.metric_points[0]),
+        "after": _side_view(request, pair.later, pair.metric_points[1]),
         "metric": pair.metric,
         "values": values,
         "lists": {"before": side_lists.first, "after": side_lists.second},
         "missing": missing,
         "comments": comments,
     }
-    higher = pair.chosen[1].higher_is_better
+    higher = pair.metric_points[1].higher_is_better
     neighbours = {
-        name: _query_page_address(request, pair, other)
-        for name, other in _neighbours(fallen, query_id).items()
+        name: _query_page_address(request, pair, neighbour)
+        for name, neighbour in _neighbours(fallen, query_id).items()
     }
     extra = {
         "heading": text or f"Query {query_id}",
@@ -159,7 +161,7 @@ def query_change_page(request: WebRequest) -> PageReply:
         "lacking": missing_text,
         "explanations": explained,
         "pair_address": _pair_page_address(request, pair),
-        "query_address": query_address(request, query_id, pair.after, pair.metric),
+        "query_address": query_address(request, query_id, pair.later, pair.metric),
         "position": fallen.index(query_id) + 1 if query_id in fallen else 0,
         "fallen": len(fallen),
         "neighbours": neighbours,
@@ -218,7 +220,7 @@ def _ranked_lists(
     sides: list[RankedDocuments] = []
     missing_texts, explained = [], {}
     for name, record, point in zip(
-        ("before", "after"), (pair.before, pair.after), pair.chosen, strict=True
+        ("before", "after"), (pair.earlier, pair.later), pair.metric_points, strict=True
     ):
         query_lists = lists.find_query_lists(connection, request, record, query_id)
         by_system = dict(zip(query_lists.systems, query_lists.ranked, strict=False))
@@ -240,18 +242,18 @@ def _query_values(changes: pl.DataFrame | None, query_id: str) -> dict[str, floa
 
 def _neighbours(fallen: list[str], query_id: str) -> dict[str, str]:
     """The query before and after this one among those that fell."""
-    after = dict(pairwise(fallen))
-    before = {second: first for first, second in after.items()}
-    both = {"previous": before.get(query_id), "next": after.get(query_id)}
-    return {name: other for name, other in both.items() if other is not None}
+    next_queries = dict(pairwise(fallen))
+    previous_queries = {second: first for first, second in next_queries.items()}
+    neighbours = {"previous": previous_queries.get(query_id), "next": next_queries.get(query_id)}
+    return {name: neighbour for name, neighbour in neighbours.items() if neighbour is not None}
 
 
 def _hidden_fields(request: WebRequest, pair: EvaluationPair) -> dict[str, str]:
     """The fields of the form that asks for missing documents."""
     return {
         "project": request.project.name,
-        "before": pair.before.sha256,
-        "after": pair.after.sha256,
+        "before": pair.earlier.sha256,
+        "after": pair.later.sha256,
         "metric": pair.metric,
         "system": request.values["system"] or "",
         "query": "",
@@ -261,8 +263,8 @@ def _hidden_fields(request: WebRequest, pair: EvaluationPair) -> dict[str, str]:
 def _pair_page_address(request: WebRequest, pair: EvaluationPair, metric: str = "") -> str:
     return pair_address(
         request,
-        pair.before.sha256,
-        pair.after.sha256,
+        pair.earlier.sha256,
+        pair.later.sha256,
         metric=metric or pair.metric,
         system=request.values["system"] or "",
     )
@@ -271,8 +273,8 @@ def _pair_page_address(request: WebRequest, pair: EvaluationPair, metric: str = 
 def _query_page_address(request: WebRequest, pair: EvaluationPair, query_id: str) -> str:
     return pair_address(
         request,
-        pair.before.sha256,
-        pair.after.sha256,
+        pair.earlier.sha256,
+        pair.later.sha256,
         metric=pair.metric,
         system=request.values["system"] or "",
         query=query_id,

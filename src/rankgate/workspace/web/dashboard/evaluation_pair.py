@@ -42,28 +42,28 @@ class EvaluationPair:
     """Two recorded evaluations, and the figures that both have.
 
     Attributes:
-        before, after: the records.
-        points: the figures of both, by metric, the chosen one first.
+        earlier, later: the records.
+        points: the figures of both, by metric, the requested one first.
     """
 
-    before: Record
-    after: Record
+    earlier: Record
+    later: Record
     points: Mapping[str, tuple[Point, Point]]
 
     @property
     def metric(self) -> str:
-        """The chosen metric."""
+        """The requested metric."""
         return next(iter(self.points))
 
     @property
-    def chosen(self) -> tuple[Point, Point]:
-        """The figures of the chosen metric."""
+    def metric_points(self) -> tuple[Point, Point]:
+        """The figures of the requested metric."""
         return self.points[self.metric]
 
     @property
     def subject(self) -> str:
         """The pair as the subject of comments."""
-        return f"{self.before.sha256}..{self.after.sha256}"
+        return f"{self.earlier.sha256}..{self.later.sha256}"
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,21 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
         UsageError: the two share no metric.
     """
     fields = request.values
-    before, after = (find_record(connection, request, fields[name]) for name in ("before", "after"))
+    earlier, later = (
+        find_record(connection, request, fields[name]) for name in ("before", "after")
+    )
     sides = [
         [
             point
             for point in series.list_points(connection, request.project.id, record=record.id)
             if point.value is not None
         ]
-        for record in (before, after)
+        for record in (earlier, later)
     ]
-    systems = [_choose_system(points, other, fields["system"]) for points, other in _both(sides)]
+    systems = [
+        _choose_system(points, other_points, fields["system"])
+        for points, other_points in zip(sides, sides[::-1], strict=True)
+    ]
     by_metric = [
         {point.metric: point for point in points if point.system == system}
         for points, system in zip(sides, systems, strict=True)
@@ -127,20 +132,18 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
     metric = next(name for name in wanted_metrics if name in shared_metrics)
     order = dict.fromkeys((metric, *shared_metrics))
     points = {name: (by_metric[0][name], by_metric[1][name]) for name in order}
-    return EvaluationPair(before, after, points)
+    return EvaluationPair(earlier, later, points)
 
 
-def _both(sides: Sequence[list[Point]]) -> list[tuple[list[Point], list[Point]]]:
-    return [(sides[0], sides[1]), (sides[1], sides[0])]
-
-
-def _choose_system(points: Sequence[Point], other: Sequence[Point], wanted: str | None) -> str:
-    """The wanted system; else the last one that both have, or the last one."""
+def _choose_system(
+    points: Sequence[Point], other_points: Sequence[Point], system_name: str | None
+) -> str:
+    """The named system; else the last one that both have, or the last one."""
     systems = list(dict.fromkeys(point.system for point in points))
-    other_systems = {point.system for point in other}
+    other_systems = {point.system for point in other_points}
     shared_systems = [system for system in systems if system in other_systems]
-    if wanted in systems:
-        return str(wanted)
+    if system_name in systems:
+        return str(system_name)
     return next(reversed(shared_systems or systems), "")
 
 
@@ -174,15 +177,15 @@ def find_alert_pair(
     comparable = [point for point in earlier_points if not find_differences(point, last)]
     if not earlier_points:
         return None
-    after = next(point for point in points if point.evaluated_at >= begin)
-    return (comparable or earlier_points)[-1], after
+    later = next(point for point in points if point.evaluated_at >= begin)
+    return (comparable or earlier_points)[-1], later
 
 
 def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime:
     """The first evaluation of the fall that a rule of a kind reports at the last point."""
     level = find_level(points)
     changes = read_history(request, points).changes.filter(pl.col("gain") < 0)
-    moments = [datetime.fromisoformat(at) for at in changes["at"].to_list()]
+    moments = [datetime.fromisoformat(time) for time in changes["at"].to_list()]
     if level is not None and level.clear and kind != "change":
         moments = [moment for moment in moments if moment >= level.since] or [level.since]
     elif kind == "relative":  # it compares with evaluations just before
@@ -195,33 +198,33 @@ def metric_changes(request: WebRequest, pair: EvaluationPair) -> list[MetricChan
     return [_metric_change(request, *points) for points in pair.points.values()]
 
 
-def _metric_change(request: WebRequest, before: Point, after: Point) -> MetricChange:
-    assert before.value is not None
-    assert after.value is not None
-    table = query_changes(request, before, after)
+def _metric_change(request: WebRequest, earlier: Point, later: Point) -> MetricChange:
+    assert earlier.value is not None
+    assert later.value is not None
+    table = query_changes(request, earlier, later)
     if table is None or table.is_empty():
-        change = after.value - before.value
-        return MetricChange(after.metric, before.value, after.value, change, None, None, 0, None)
+        change = later.value - earlier.value
+        return MetricChange(later.metric, earlier.value, later.value, change, None, None, 0, None)
     deltas = table["delta"].to_numpy().astype(np.float64)
     mean, low, high = mean_with_interval(deltas)
     assert mean is not None
     is_clear = low is not None and high is not None and not low <= 0 <= high
     return MetricChange(
-        after.metric,
-        before.value,
-        after.value,
+        later.metric,
+        earlier.value,
+        later.value,
         mean,
         low,
         high,
         len(table),
-        (mean > 0) == after.higher_is_better if is_clear else None,
+        (mean > 0) == later.higher_is_better if is_clear else None,
     )
 
 
-def query_changes(request: WebRequest, before: Point, after: Point) -> pl.DataFrame | None:
+def query_changes(request: WebRequest, earlier: Point, later: Point) -> pl.DataFrame | None:
     """``baseline``, ``candidate`` and ``delta`` of each query of both; None without values."""
     sides = [
-        read_side_values(request, point, point.system, point.metric) for point in (before, after)
+        read_side_values(request, point, point.system, point.metric) for point in (earlier, later)
     ]
     if sides[0] is None or sides[1] is None:
         return None
@@ -256,13 +259,13 @@ class Causes:
 
 def find_causes(request: WebRequest, pair: EvaluationPair) -> Causes:
     """The parts of a change that come from system, judge, judgments and queries."""
-    before, after = pair.chosen
-    key = f"causes {before.sha256} {after.sha256} {after.metric} {before.system} {after.system}"
+    earlier, later = pair.metric_points
+    key = f"causes {earlier.sha256} {later.sha256} {later.metric} {earlier.system} {later.system}"
 
     def make_value() -> Causes:
         storage = StoreStorage(request.stored_project)
         try:
-            return _describe_causes(attribute_points(storage, before, after))
+            return _describe_causes(attribute_points(storage, earlier, later))
         except RankgateError as error:
             return Causes("The cause is not known.", problem=str(error))
 
@@ -291,12 +294,12 @@ def _describe_causes(attribution: Attribution) -> Causes:
     return Causes(sentence, rows, " ".join(attribution.warnings))
 
 
-def _cause_sentence(cause: str, changed: str, part: float | None, evidence: str) -> str:
+def _cause_sentence(cause: str, changed: str, share: float | None, evidence: str) -> str:
     name = _CAUSES[cause].capitalize()
     verb = "is" if cause in {"system", "corpus", "judge", "convention"} else "are"
     if changed == "no":
         return f"{name} {verb} the same."
     reason = f" ({evidence})" if evidence else ""
-    if part is None:
+    if share is None:
         return f"{name} may have changed{reason}; the part is not known."
-    return f"{name} changed{reason}: {part:+.4f}."
+    return f"{name} changed{reason}: {share:+.4f}."

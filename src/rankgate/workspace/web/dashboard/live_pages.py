@@ -70,19 +70,19 @@ class _TypedQuery:
         query_id: of the project's query with this text, or made of the text.
         stored: True if the project has it.
         judged: grades by the latest judgments.
-        rated: grades that people gave, the sender's own where there is one.
-        own: grades of the sender.
+        people_grades: the latest grade by people, the sender's if there is one.
+        own_grades: grades of the sender.
     """
 
     query_id: str
     stored: bool
     judged: Mapping[str, float]
-    rated: Mapping[str, float]
-    own: Mapping[str, float]
+    people_grades: Mapping[str, float]
+    own_grades: Mapping[str, float]
 
     def grade(self, doc_id: str) -> float | None:
         """The grade of a document: judged, else rated; None without one."""
-        return self.judged.get(doc_id, self.rated.get(doc_id))
+        return self.judged.get(doc_id, self.people_grades.get(doc_id))
 
 
 def live_page(request: WebRequest) -> PageReply:
@@ -93,8 +93,8 @@ def live_page(request: WebRequest) -> PageReply:
         engines = project_engines.list_engines(connection, request.project.id)
         scale = request.cached("scale", lambda: scale_view(connection, request.project.id))
     names = [engine.name for engine in engines]
-    chosen = _choose_engines(request, names)
-    answers = _ask_engines(request, chosen, text) if text and names else {}
+    engine_by_side = _choose_engines(request, names)
+    answers = _ask_engines(request, engine_by_side, text) if text and names else {}
     lists: SideLists | None = None
     query: _TypedQuery | None = None
     if answers:
@@ -105,7 +105,7 @@ def live_page(request: WebRequest) -> PageReply:
         "project": request.project.name,
         "text": text,
         "engines": names,
-        "chosen": chosen,
+        "chosen": engine_by_side,
         "parameters": {side: fields[f"{side}_parameters"] or "" for side in SIDES},
         "answers": {
             side: {
@@ -121,7 +121,7 @@ def live_page(request: WebRequest) -> PageReply:
     }
     extra = {
         "scale": scale,
-        "own": {} if query is None else query.own,
+        "own": {} if query is None else query.own_grades,
         "known_parameters": {
             engine.name: dict(engine.settings.get("parameters") or {}) for engine in engines
         },
@@ -139,13 +139,17 @@ def _choose_engines(request: WebRequest, names: list[str]) -> dict[str, str]:
 
 
 def _ask_engines(
-    request: WebRequest, chosen: Mapping[str, str], text: str
+    request: WebRequest, engine_by_side: Mapping[str, str], text: str
 ) -> dict[str, LiveAnswer]:
     """The answers of both sides, which are asked at the same time."""
     with ThreadPoolExecutor(len(SIDES)) as pool:
         futures = {
             side: pool.submit(
-                _read_answer, request, chosen[side], request.values[f"{side}_parameters"], text
+                _read_answer,
+                request,
+                engine_by_side[side],
+                request.values[f"{side}_parameters"],
+                text,
             )
             for side in SIDES
         }
@@ -193,15 +197,17 @@ def _read_query(connection: Connection, request: WebRequest, text: str) -> _Type
         judged = dict(rows.select("doc_id", "grade").iter_rows())
     task_filter = rating_answers.TaskFilter(query=query_id)
     pairs = rating_answers.list_pairs(connection, project, task_filter, most=_MAX_TASKS)
-    rated, own = {}, {}
+    people_grades, own_grades = {}, {}
     for pair in pairs:
         for answer in pair.answers:
             if pair.query_id != query_id or pair.gold is not None or answer["grade"] is None:
                 continue
             if answer["rater"] == request.user.name:
-                own[pair.doc_id] = answer["grade"]
-            rated[pair.doc_id] = answer["grade"]
-    return _TypedQuery(query_id, stored_id is not None, judged, {**rated, **own}, own)
+                own_grades[pair.doc_id] = answer["grade"]
+            people_grades[pair.doc_id] = answer["grade"]
+    return _TypedQuery(
+        query_id, stored_id is not None, judged, {**people_grades, **own_grades}, own_grades
+    )
 
 
 def _make_lists(
@@ -253,8 +259,8 @@ def rate_live(request: WebRequest) -> ActionReply:
     text = fields["text"].strip()
     if not text:
         raise invalid_value("text", "is missing")
-    chosen = {side: fields[side] for side in SIDES}
-    answers = _ask_engines(request, chosen, text)
+    engine_by_side = {side: fields[side] for side in SIDES}
+    answers = _ask_engines(request, engine_by_side, text)
     document = next(
         (
             document
@@ -292,8 +298,12 @@ def _make_task(
     """The task of a pair in the batch of live ratings, which is made where it is missing."""
     project = request.project.id
     fields = {name: text for name, text in document.fields.items() if name != EXPLANATION}
-    known = queries_documents.documents_of_query(connection, project, query_id, [document.doc_id])
-    if fields and (document.doc_id not in known or not known[document.doc_id].fields):
+    stored_documents = queries_documents.documents_of_query(
+        connection, project, query_id, [document.doc_id]
+    )
+    if fields and (
+        document.doc_id not in stored_documents or not stored_documents[document.doc_id].fields
+    ):
         row = {name: [text] for name, text in {**fields, "doc_id": document.doc_id}.items()}
         queries_documents.add_documents(connection, project, pl.DataFrame(row))
     batch = _find_batch(connection, request)

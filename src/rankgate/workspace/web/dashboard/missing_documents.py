@@ -37,7 +37,7 @@ def first_documents(
     A run that the store does not have is left out.
     """
     tables = []
-    for record, point in zip((pair.before, pair.after), pair.chosen, strict=True):
+    for record, point in zip((pair.earlier, pair.later), pair.metric_points, strict=True):
         run = lists.read_run(connection, request, record, point.system)
         if run is None:
             tables.append(pl.DataFrame(schema=dict.fromkeys(_PAIR, pl.String)))
@@ -82,10 +82,10 @@ def missing_pairs(
 
 def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
     """The queries whose value of the chosen metric is worse in the later evaluation."""
-    table = query_changes(request, *pair.chosen)
+    table = query_changes(request, *pair.metric_points)
     if table is None:
         return []
-    sign = 1 if pair.chosen[1].higher_is_better else -1
+    sign = 1 if pair.metric_points[1].higher_is_better else -1
     worse = table.filter(pl.col("delta") * sign < 0)
     return worse.sort(pl.col("delta") * sign, "query_id")["query_id"].to_list()
 
@@ -141,8 +141,8 @@ def find_batch(connection: Connection, request: WebRequest, pair: EvaluationPair
 
 
 def _batch_name(pair: EvaluationPair) -> str:
-    days = [f"{record.evaluated_at:%Y-%m-%d}" for record in (pair.before, pair.after)]
-    hashes = [record.sha256[:_HASH_LENGTH] for record in (pair.before, pair.after)]
+    days = [f"{record.evaluated_at:%Y-%m-%d}" for record in (pair.earlier, pair.later)]
+    hashes = [record.sha256[:_HASH_LENGTH] for record in (pair.earlier, pair.later)]
     return f"Missing grades of {' and '.join(days)} ({' '.join(hashes)})"
 
 

@@ -169,8 +169,8 @@ def query_address(
 
 def pair_address(
     request: WebRequest,
-    before: str,
-    after: str,
+    earlier: str,
+    later: str,
     *,
     metric: str = "",
     system: str = "",
@@ -180,14 +180,14 @@ def pair_address(
 
     Args:
         request: the request.
-        before: the hash of the earlier record.
-        after: the hash of the later record.
+        earlier: the hash of the earlier record.
+        later: the hash of the later record.
         metric: the chosen metric.
         system: the chosen system.
         query: the query; empty for all queries.
     """
     path = request.project_path("changes", "query") if query else request.project_path("changes")
-    parameters = {"query": query, "before": before, "after": after}
+    parameters = {"query": query, "before": earlier, "after": later}
     parameters |= {"metric": metric, "system": system}
     filled = {name: value for name, value in parameters.items() if value}
     return f"{request.config.base}{path}?{urlencode(filled)}"

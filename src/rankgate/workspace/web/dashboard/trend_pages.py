@@ -94,16 +94,16 @@ def find_level(points: Sequence[Point]) -> Level | None:
         earlier_count = len(earlier_values)
         while earlier_count and last.low <= earlier_values[earlier_count - 1][1] <= last.high:
             earlier_count -= 1
-        before = [value for _, value in earlier_values[:earlier_count][-MAX_EVALUATIONS:]]
-        if before and not last.low <= median(before) <= last.high:
+        level_values = [value for _, value in earlier_values[:earlier_count][-MAX_EVALUATIONS:]]
+        if level_values and not last.low <= median(level_values) <= last.high:
             since = (
                 earlier_values[earlier_count][0]
                 if earlier_count < len(earlier_values)
                 else last.evaluated_at
             )
-            return Level(median(before), len(before), clear=True, since=since)
-    before = [value for _, value in earlier_values[-MAX_EVALUATIONS:]]
-    return Level(median(before), len(before), clear=False, since=last.evaluated_at)
+            return Level(median(level_values), len(level_values), clear=True, since=since)
+    level_values = [value for _, value in earlier_values[-MAX_EVALUATIONS:]]
+    return Level(median(level_values), len(level_values), clear=False, since=last.evaluated_at)
 
 
 WIDE, HIGH = 160, 36
@@ -442,9 +442,9 @@ def _list_steps(request: WebRequest, history: History) -> list[dict[str, Any]]:
     ]
     rows = history.series.select("system", "record", "sha256").rows()
     before_of = {
-        (system, record): (before, after)
-        for (before_system, _, before), (system, record, after) in pairwise(rows)
-        if before_system == system
+        (system, record): (previous_value, value)
+        for (previous_system, _, previous_value), (system, record, value) in pairwise(rows)
+        if previous_system == system
     }
     order = {record: number for number, (*_, record) in reversed([*enumerate(sorted(steps))])}
     return [

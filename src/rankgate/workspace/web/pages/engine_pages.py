@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_QUERY = "test"
 """The query with which an engine is tried."""
 
-_OWN_FIELDS = frozenset({"name", "query", "seen", "preview"})
+_PAGE_FIELDS = frozenset({"name", "query", "seen", "preview"})
 """Fields of the form that are no settings of the engine."""
 
 _OPEN_FIELDS = frozenset({"search", "table", "sql", "fields", "id", "score", "params"})
@@ -60,7 +60,7 @@ def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
 def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field:
     if parameter.kind in {"list", "table"}:
         is_list = parameter.kind == "list"
-        how = "One a line." if is_list else "Lines such as name = value, or JSON."
+        format_hint = "One a line." if is_list else "Lines such as name = value, or JSON."
         return declared_field(
             parameter,
             kind="lines",
@@ -68,12 +68,12 @@ def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field
             default="",
             unset=None,
             required=parameter.required,
-            help=f"{parameter.sentence} {how}",
+            help=f"{parameter.sentence} {format_hint}",
             schema={"type": "array" if is_list else "object"},
         )
     if metadata.get("path"):
-        where = "It is in the project's folder on the server."
-        return declared_field(parameter, most=2_000, help=f"{parameter.sentence} {where}")
+        location_hint = "It is in the project's folder on the server."
+        return declared_field(parameter, most=2_000, help=f"{parameter.sentence} {location_hint}")
     if metadata.get("secret"):
         return declared_field(
             parameter,
@@ -128,21 +128,21 @@ def _form_values(
     request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None
 ) -> dict[str, Any]:
     """What the form of an engine shows at first."""
-    given: dict[str, Any] = {}
+    form_values: dict[str, Any] = {}
     if edited_engine is not None:
-        given = {
+        form_values = {
             name: write_lines(value) if isinstance(value, dict | list) else value
             for name, value in edited_engine.settings.items()
         }
-        given |= {"name": edited_engine.name}
+        form_values |= {"name": edited_engine.name}
     options = {
         field.name: field.options(request)
         for field in engine_fields(kind)
         if field.options is not None
     }
     return {
-        "given": given,
-        "folded": [name for name in folded_settings(kind) if name not in given],
+        "given": form_values,
+        "folded": [name for name in folded_settings(kind) if name not in form_values],
         "options": options,
         "seen": "" if edited_engine is None else _digest(edited_engine),
     }
@@ -228,7 +228,7 @@ def _check_definition(request: WebRequest, definition: ProjectEngine) -> Configu
 def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
     """The field beside which an error is shown: the first setting that it names."""
     names = ENGINES.find(definition.kind).parameters
-    words = [word.strip(".,:;") for word in error.problem.split()]
+    tokens = [word.strip(".,:;") for word in error.problem.split()]
     if error.code == "host-not-allowed":
         return next((name for name in ("url", "dsn") if name in names), "")
     if error.code == "secret-not-allowed":
@@ -236,26 +236,32 @@ def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
             (
                 name
                 for name, value in definition.settings.items()
-                if any(f"${{{word}}}" in json.dumps(value) for word in words)
+                if any(f"${{{word}}}" in json.dumps(value) for word in tokens)
             ),
             "",
         )
-    return next((word for word in words if word in names and word not in _OWN_FIELDS), "")
+    return next((word for word in tokens if word in names and word not in _PAGE_FIELDS), "")
 
 
-def _refuse_overwriting(engines: list[ProjectEngine], definition: ProjectEngine, seen: str) -> None:
+def _refuse_overwriting(
+    engines: list[ProjectEngine], definition: ProjectEngine, state_digest: str
+) -> None:
     """Refuse to replace an engine that the sender has not seen in this state.
 
     Raises:
         Refused: the name is taken; somebody changed the engine meanwhile (409).
     """
     stored_engine = next((engine for engine in engines if engine.name == definition.name), None)
-    if stored_engine is None or stored_engine == definition or _digest(stored_engine) == seen:
+    if (
+        stored_engine is None
+        or stored_engine == definition
+        or _digest(stored_engine) == state_digest
+    ):
         return
     problem = (
         f"somebody changed the engine {definition.name} meanwhile; look at it again, or choose "
         "another name."
-        if seen
+        if state_digest
         else f"there is an engine {definition.name} already; choose another name."
     )
     raise RequestRefused(409, "name-taken", problem, field="name")

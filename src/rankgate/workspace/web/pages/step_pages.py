@@ -53,7 +53,7 @@ class ProjectState:
         runs: the runs, the oldest first.
         raters: people who may rate.
         batches: the number of batches.
-        open, done, disputed: tasks of the batches.
+        open, done_tasks, disputed: the numbers of tasks of the batches by state.
         judgments: resolved judgments, the oldest first.
         evaluations, comparisons, verdicts: the number of records of each kind, up to three.
         scheduled: jobs that run by the clock.
@@ -66,7 +66,7 @@ class ProjectState:
     raters: int
     batches: int
     open: int
-    done: int
+    done_tasks: int
     disputed: int
     judgments: Sequence[StoredJudgments]
     evaluations: int
@@ -110,28 +110,28 @@ class StepView:
 
     Attributes:
         name: of the step, and of its job.
-        title: what is done.
-        done: True if the project has what it makes.
-        ready: True if what it needs is there.
-        text: what there is, or what is missing.
-        path: of the page where it is done or looked at; empty without one.
-        label: of the link to that page.
-        route: that its button sends; empty where people do it on the page.
-        given: what the form of the button shows at first.
-        shown: the settings that are not folded.
-        warning: what could go wrong.
+        title: the action.
+        is_done: True if the project has its output.
+        is_ready: True if the project has its inputs.
+        text: the output of the project, or the missing input.
+        path: the path of the page of the step; empty without one.
+        label: the label of the link to that page.
+        route: the route of its button; empty where people work on the page.
+        form_values: the first values of the form of the button.
+        open_settings: the settings that are not folded.
+        warning: a warning about the step.
     """
 
     name: str
     title: str
-    done: bool
-    ready: bool
+    is_done: bool
+    is_ready: bool
     text: str
     path: str = ""
     label: str = ""
     route: str = ""
-    given: Mapping[str, Any] | None = None
-    shown: tuple[str, ...] = ()
+    form_values: Mapping[str, Any] | None = None
+    open_settings: tuple[str, ...] = ()
     warning: str = ""
 
 
@@ -141,13 +141,13 @@ def steps_page(request: WebRequest) -> PageReply:
         state = ProjectState.read(connection, request)
         views = _list_steps(request, state)
         runs = {view.name: _last_run(connection, request, view.name) for view in views}
-    following = next((view.name for view in views if view.ready and not view.done), None)
+    following = next((view.name for view in views if view.is_ready and not view.is_done), None)
     steps = [
         {
             "name": view.name,
             "title": view.title,
-            "state": "done" if view.done else "next" if view.name == following else "later",
-            "ready": view.ready,
+            "state": "done" if view.is_done else "next" if view.name == following else "later",
+            "ready": view.is_ready,
             "text": view.text,
             "warning": view.warning,
             "run": _run_view(runs[view.name]),
@@ -209,7 +209,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "queries",
             "Queries",
             state.queries > 0,
-            ready=True,
+            is_ready=True,
             text=_count(state.queries, "query", "queries")
             if state.queries
             else "Type or paste them, send a file, or draw them from a log of searches.",
@@ -220,7 +220,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "engine",
             "What answers them",
             has_answers,
-            ready=True,
+            is_ready=True,
             text=f"{', '.join(engine_names)}"
             if engine_names
             else f"{_count(len(state.runs), 'uploaded run')}"
@@ -233,7 +233,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "raters",
             "Who rates",
             state.raters > 0,
-            ready=True,
+            is_ready=True,
             text=_count(state.raters, "rater")
             if state.raters
             else "Invite raters by a link. Managers can rate, too.",
@@ -244,34 +244,34 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "snapshot",
             "Snapshot",
             bool(state.runs),
-            ready=bool(state.queries and engine_names),
+            is_ready=bool(state.queries and engine_names),
             text=f"{_count(len(state.runs), 'run')}, the last one {state.runs[-1].name}"
             if state.runs
             else "Sends every query to the engine, and keeps its lists as a run.",
             route="step-snapshot" if engine_names else "",
-            given={
+            form_values={
                 "engine": engine_names[-1] if engine_names else "",
                 "judgments": latest_judgments,
             },
-            shown=("engine",) if len(engine_names) > 1 else (),
+            open_settings=("engine",) if len(engine_names) > 1 else (),
         ),
     ]
 
 
 def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
-    has_rated = bool(state.batches and state.done and not state.open and not state.disputed)
+    has_rated = bool(state.batches and state.done_tasks and not state.open and not state.disputed)
     run_names = [run.name for run in state.runs]
     return [
         StepView(
             "batch",
             "Pool and batch",
             state.batches > 0,
-            ready=bool(run_names),
+            is_ready=bool(run_names),
             text=_count(state.batches, "batch", "batches")
             if state.batches
             else "The first documents of each run, without repeats, become tasks of raters.",
             route="step-batch",
-            given={
+            form_values={
                 "runs": ", ".join(run_names[-_TWO:]),
                 "batch": f"batch-{state.batches + 1}",
                 "strategy": "2" if state.raters > 1 else "1",
@@ -285,7 +285,7 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "rating",
             "Rate",
             has_rated,
-            ready=state.batches > 0,
+            is_ready=state.batches > 0,
             text=_rating_text(state),
             path=request.project_path("disputes" if state.disputed and not state.open else "rate"),
             label="Disagreements" if state.disputed and not state.open else "Rate",
@@ -294,14 +294,14 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "judgments",
             "Judgments",
             bool(state.judgments),
-            ready=state.done > 0,
+            is_ready=state.done_tasks > 0,
             text=f"{_count(len(state.judgments), 'set')}, the last one {state.judgments[-1].name}"
             if state.judgments
             else "A rule makes one judgment of the ratings of a document.",
             route="step-judgments",
-            given={"judgments": f"judgments-{len(state.judgments) + 1}"},
+            form_values={"judgments": f"judgments-{len(state.judgments) + 1}"},
             warning=f"{_count(state.open, 'task')} of raters are still open."
-            if state.open and state.done
+            if state.open and state.done_tasks
             else "",
         ),
     ]
@@ -310,9 +310,9 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
 def _rating_text(state: ProjectState) -> str:
     if not state.batches:
         return "Raters grade documents by keyboard, without seeing the systems."
-    total = state.done + state.open
+    total = state.done_tasks + state.open
     disputed = f", {_count(state.disputed, 'pair')} wait for a final word" if state.disputed else ""
-    return f"{state.done:,} of {total:,} tasks are done{disputed}"
+    return f"{state.done_tasks:,} of {total:,} tasks are done{disputed}"
 
 
 def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
@@ -330,42 +330,42 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "evaluation",
             "Evaluation",
             state.evaluations > 0,
-            ready=bool(judgments and run_names),
+            is_ready=bool(judgments and run_names),
             text="A run is scored by the judgments, and recorded for the history.",
             path=request.project_path("records") if state.evaluations else "",
             label="Records",
             route="step-evaluation",
-            given={"judgments": judgments, "run": latest},
+            form_values={"judgments": judgments, "run": latest},
         ),
         StepView(
             "comparison",
             "Comparison",
             state.comparisons > 0,
-            ready=has_pair,
+            is_ready=has_pair,
             text="Two runs are compared: what changed, and whether it is more than chance."
             if has_pair
             else "It takes two runs: take another snapshot when the engine has changed.",
             path=f"{request.project_path('records')}?kind=comparisons" if state.comparisons else "",
             label="Comparisons",
             route="step-comparison",
-            given=two_runs,
+            form_values=two_runs,
         ),
         StepView(
             "gate",
             "Gate verdict",
             state.verdicts > 0,
-            ready=has_pair,
+            is_ready=has_pair,
             text="Whether the candidate may replace the baseline: pass, fail or inconclusive.",
             path=f"{request.project_path('records')}?kind=gates" if state.verdicts else "",
             label="Verdicts",
             route="step-gate",
-            given=two_runs,
+            form_values=two_runs,
         ),
         StepView(
             "history",
             "History",
             state.evaluations >= _TWO,
-            ready=state.evaluations > 0,
+            is_ready=state.evaluations > 0,
             text="Every evaluation over time, with what changed.",
             path=request.project_path("trends"),
             label="Trends",
@@ -374,7 +374,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "schedule",
             "Schedule",
             state.scheduled > 0,
-            ready=bool(state.engines and state.queries),
+            is_ready=bool(state.engines and state.queries),
             text=_count(state.scheduled, "job")
             if state.scheduled
             else "The engine is asked again every day or week, and the run is evaluated.",
@@ -393,7 +393,7 @@ def _start(request: WebRequest, step: str, kind: str, values: Mapping[str, Any])
             step,
             kind,
             values,
-            seen=request.values["seen"],
+            last_run_seen=request.values["seen"],
             user=request.user.id,
         )
         if started_run.new:
@@ -566,12 +566,12 @@ def _read_schedule(request: WebRequest) -> str:
     Raises:
         Refused: a time that is none, beside its field.
     """
-    every, time = request.values["every"], request.values["time"] or "06:00"
-    if every == "cron":
+    interval, time = request.values["every"], request.values["time"] or "06:00"
+    if interval == "cron":
         if request.values["cron"] is None:
             raise invalid_value("cron", "is missing: minute, hour, day, month, day of the week")
         return str(request.values["cron"])
     hour, _, minute = time.partition(":")
     if not (hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60):
         raise invalid_value("time", "is a time such as 06:00")
-    return _CRON[every].format(hour=int(hour), minute=int(minute))
+    return _CRON[interval].format(hour=int(hour), minute=int(minute))
