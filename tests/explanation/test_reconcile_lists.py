@@ -51,7 +51,7 @@ def test_a_reported_number_is_found():
 def test_what_cannot_be_had_is_a_refusal():
     result = reconcile_metrics(SHOP, RUN, "Coverage@3")
     assert {refusal.convention for refusal in result.refusals} == {"recommenders", "evidently"}
-    assert all("seen before" in refusal.reason for refusal in result.refusals)
+    assert all("items in training" in refusal.reason for refusal in result.refusals)
 
 
 def test_values_of_single_lists_move():

@@ -20,9 +20,9 @@ from rankgate.store.records import alerts
 from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.records.alerts.alert_channels import Message, Networks
 from rankgate.workspace.records.alerts.alert_check import check_alerts
+from rankgate.workspace.records.alerts.alert_queue import RETRY_DELAYS, DeliveryCounts, deliver
+from rankgate.workspace.records.alerts.alert_queue import test_channel as try_channel
 from rankgate.workspace.records.alerts.alert_rules import Channel
-from rankgate.workspace.records.alerts.delivery import RETRY_DELAYS, DeliveryCounts, deliver
-from rankgate.workspace.records.alerts.delivery import test_channel as try_channel
 from support.mailbox import mailbox
 from support.wording import raises
 

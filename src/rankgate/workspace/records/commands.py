@@ -212,7 +212,7 @@ def check(store: str | None, project: str, send: bool, allow_http: bool, form: s
     """
     from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.alert_check import check_alerts
-    from rankgate.workspace.records.alerts.delivery import deliver
+    from rankgate.workspace.records.alerts.alert_queue import deliver
 
     with Store.open(store) as open_store:
         result = check_alerts(open_store, project)
@@ -263,7 +263,7 @@ def acknowledge(alert: int, store: str | None, project: str) -> None:
 def test(channel: str, store: str | None, project: str, allow_http: bool) -> None:
     """Send a test message to a channel of the project's rules."""
     from rankgate.store.store import Store
-    from rankgate.workspace.records.alerts.delivery import test_channel
+    from rankgate.workspace.records.alerts.alert_queue import test_channel
 
     with Store.open(store) as open_store:
         test_channel(open_store, project, channel, allow_http=allow_http)

@@ -92,7 +92,7 @@ class AlertCheck(Result):
 def check_alerts(store: Store, project: str, moment: datetime | None = None) -> AlertCheck:
     """Check the rules of a project; store fired and resolved alerts with their messages.
 
-    Messages wait in the store; `rankgate.workspace.records.alerts.delivery` sends them.
+    Messages wait in the store; `rankgate.workspace.records.alerts.alert_queue` sends them.
 
     Args:
         store: an open store.

@@ -31,7 +31,7 @@ from rankgate.store.models.model_jobs_table import this_process
 from rankgate.store.records import records, scheduled_jobs
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts.alert_check import check_alerts
-from rankgate.workspace.records.alerts.delivery import deliver
+from rankgate.workspace.records.alerts.alert_queue import deliver
 from rankgate.workspace.records.cron_times import last_due
 from rankgate.workspace.records.record import LABELS_VARIABLE, SYSTEM_VARIABLE
 from rankgate.workspace.records.schedule.job_kinds import JOBS
