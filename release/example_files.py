@@ -16,6 +16,7 @@ import shlex
 import shutil
 import sqlite3
 import sys
+import tomllib
 from collections.abc import Iterable, Sequence
 from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
@@ -276,8 +277,22 @@ def write(folder: Path) -> None:
     _copy(folder, "runs.db", "judging.db")
     for command in STORED:
         _rankgate(folder, command)
+    _keep_engine(folder / "judging.db")
     _copy(folder, "judging.db", "quality.db")
     _from_made(folder, rng)
+
+
+def _keep_engine(store_file: Path) -> None:
+    """Keep the engine of ``engine.toml`` in the project of a store, as the page of engines does."""
+    from rankgate.store.material import project_engines, projects  # needs an extra
+    from rankgate.store.store import Store
+
+    engine = dict(tomllib.loads(TEXTS["engine.toml"])["engine"])
+    store = Store.open(f"sqlite:///{store_file}")
+    with closing(store), store.write() as connection:
+        number = projects.get_by_name(connection, "shop").id
+        definition = project_engines.ProjectEngine("shop", engine.pop("kind"), engine)
+        project_engines.save_engine(connection, number, definition)
 
 
 def _copy(folder: Path, source: str, target: str) -> None:
