@@ -14,7 +14,7 @@ from rankgate.store.people import users
 from rankgate.store.people.audit import Actor
 from rankgate.store.records import alerts, scheduled_jobs
 from rankgate.store.rows import now
-from rankgate.workspace.records.alerts import alert_check, delivery
+from rankgate.workspace.records.alerts import alert_check, alert_queue
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.records.cron_times import next_due
@@ -85,7 +85,7 @@ def check_now(request: WebRequest) -> ActionReply:
 
 def send_test(request: WebRequest) -> ActionReply:
     """Send a test by a channel."""
-    delivery.test_channel(
+    alert_queue.test_channel(
         request.store,
         request.project.name,
         request.values["channel"],
