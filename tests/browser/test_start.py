@@ -91,7 +91,8 @@ def submit(page, action, button="", **values):
     """Fill in the form of an action and press one of its buttons."""
     page.ask(
         f"""(() => {{
-          const form = [...document.forms].find((one) => one.action.endsWith({json.dumps(action)}));
+          const form = [...document.forms].find(
+            (one) => one.method === "post" && one.action.endsWith({json.dumps(action)}));
           for (const [name, value] of Object.entries({json.dumps(values)}))
             form.elements[name].value = value;
           const press = {json.dumps(button)};
