@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-import polars as pl
-
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.measurement.metrics.metric_catalogue import by_name
@@ -21,6 +19,8 @@ from rankgate.measurement.scoring.convention_overrides import value_text
 from rankgate.measurement.scoring.presets import of_plugins
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -103,6 +103,8 @@ class ConventionDetails(Result):
 
     def _table(self) -> pl.DataFrame:
         """Every choice: ``axis``, ``value``, ``usual``, ``about``."""
+        import polars as pl
+
         all_choices = (*self.choices, *self.parameters, *self.special)
         return pl.DataFrame([vars(choice) for choice in all_choices])
 
@@ -201,6 +203,8 @@ class Conventions(Result):
 
     def _table(self) -> pl.DataFrame:
         """One row a convention: ``name``, ``title``, ``source``, ``hash``."""
+        import polars as pl
+
         rows = [
             (details.name, details.title, details.source, details.hash)
             for details in self.conventions
@@ -259,6 +263,8 @@ class Axes(Result):
 
     def _table(self) -> pl.DataFrame:
         """A row for each choice: ``axis``, ``choice``, ``conventions``."""
+        import polars as pl
+
         rows = [
             (axis.name, choice, list(names))
             for axis in self.axes
