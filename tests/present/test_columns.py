@@ -43,7 +43,7 @@ def test_every_table_of_a_class_has_declared_columns(kind):
         assert result_tables.frame_fields(cls) == set(declared), cls
         for columns in declared.values():
             assert isinstance(columns, Columns), cls
-            assert columns.about.endswith(".")
+            assert columns.row_meaning.endswith(".")
             assert all(column.help and not column.help.endswith(".") for column in columns.columns)
 
 
@@ -51,7 +51,7 @@ def test_a_frame_has_the_declared_columns(result):
     for holder, name, table in _frames(result):
         columns = type(holder).SCHEMAS[name]
         assert table.columns[: len(columns)] == list(columns), (type(holder), name)
-        assert columns.others or len(table.columns) == len(columns), (type(holder), name)
+        assert columns.further_columns or len(table.columns) == len(columns), (type(holder), name)
         for column in columns.columns:
             assert table.schema[column.name] in (column.type, pl.Null), (holder, column.name)
 
