@@ -165,7 +165,7 @@ def _find_rater(connection: Connection, request: WebRequest, name: str) -> int:
 
 def _back_path(request: WebRequest) -> str:
     fields = request.values
-    names = ("before", "after", "metric", "system")
-    values = {name: fields[name] or "" for name in names}
-    address = pair_address(request, query=fields["query"] or "", **values)
+    earlier, later = fields["before"] or "", fields["after"] or ""
+    values = {name: fields[name] or "" for name in ("metric", "system", "query")}
+    address = pair_address(request, earlier, later, **values)
     return address.removeprefix(request.config.base)
