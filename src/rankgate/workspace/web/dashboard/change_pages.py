@@ -18,6 +18,7 @@ from rankgate.workspace.web.dashboard.evaluation_pair import (
     metric_changes,
     query_changes,
     read_pair,
+    sort_worst_first,
 )
 from rankgate.workspace.web.dashboard.missing_documents import (
     fallen_queries,
@@ -61,7 +62,9 @@ def change_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         pair = read_pair(connection, request)
         changes = query_changes(request, *pair.metric_points)
-        sorted_changes = None if changes is None else _worst_first(changes, pair.metric_points[1])
+        sorted_changes = (
+            None if changes is None else sort_worst_first(changes, pair.metric_points[1])
+        )
         page_rows = (
             [] if sorted_changes is None else sorted_changes.slice(start, _PAGE_SIZE).to_dicts()
         )
@@ -172,11 +175,6 @@ def query_change_page(request: WebRequest) -> PageReply:
         "raters": list_rater_names(request) if _can_manage(request) else [],
     }
     return PageReply("query_change.html", data, extra)
-
-
-def _worst_first(changes: pl.DataFrame, point: Point) -> pl.DataFrame:
-    sign = 1 if point.higher_is_better else -1
-    return changes.filter(pl.col("delta") != 0).sort(pl.col("delta") * sign, "query_id")
 
 
 def _side_view(request: WebRequest, record: Record, point: Point) -> dict[str, Any]:

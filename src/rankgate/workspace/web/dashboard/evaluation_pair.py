@@ -231,6 +231,12 @@ def query_changes(request: WebRequest, earlier: Point, later: Point) -> pl.DataF
     return join_sides(sides[0], sides[1])
 
 
+def sort_worst_first(changes: pl.DataFrame, point: Point) -> pl.DataFrame:
+    """The queries of `query_changes` whose value changed, the largest loss first."""
+    sign = 1 if point.higher_is_better else -1
+    return changes.filter(pl.col("delta") != 0).sort(pl.col("delta") * sign, "query_id")
+
+
 _CAUSES = {
     "system": "the system",
     "ids": "the ids of documents",

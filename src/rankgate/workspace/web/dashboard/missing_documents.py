@@ -10,7 +10,11 @@ import polars as pl
 from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, tasks
 from rankgate.workspace.web.dashboard import query_lists as lists
-from rankgate.workspace.web.dashboard.evaluation_pair import query_changes, read_pair
+from rankgate.workspace.web.dashboard.evaluation_pair import (
+    query_changes,
+    read_pair,
+    sort_worst_first,
+)
 from rankgate.workspace.web.dashboard.recorded_results import pair_address
 from rankgate.workspace.web.pages.coverage_pages import read_graded_pairs
 from rankgate.workspace.web.replies import ActionReply
@@ -85,9 +89,9 @@ def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
     table = query_changes(request, *pair.metric_points)
     if table is None:
         return []
-    sign = 1 if pair.metric_points[1].higher_is_better else -1
-    worse = table.filter(pl.col("delta") * sign < 0)
-    return worse.sort(pl.col("delta") * sign, "query_id")["query_id"].to_list()
+    later = pair.metric_points[1]
+    is_loss = pl.col("delta") < 0 if later.higher_is_better else pl.col("delta") > 0
+    return sort_worst_first(table, later).filter(is_loss)["query_id"].to_list()
 
 
 def add_missing_batch(request: WebRequest) -> ActionReply:
