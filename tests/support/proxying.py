@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import subprocess
-import threading
 from contextlib import contextmanager
 
 import urllib3
-import uvicorn
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from rankgate.workspace.web.server import open_listener
-from support.waiting import PATIENCE, until
+from support.serving import running
+from support.waiting import until
 
 HOP_HEADERS = {"connection", "transfer-encoding", "content-length", "date", "server"}
 
@@ -77,21 +76,7 @@ def proxied(upstream, hidden, certificate, key):
 
     app = Starlette(routes=[Route("/{path:path}", forward, methods=["GET", "POST"])])
     listener = open_listener("127.0.0.1", 0)
-    config = uvicorn.Config(
-        app,
-        log_level="error",
-        lifespan="off",
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
-        proxy_headers=False,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    until(lambda: server.started)
-    try:
+    tls = {"ssl_certfile": certificate, "ssl_keyfile": key}
+    with running(app, listener, proxy_headers=False, **tls) as server:
+        until(lambda: server.started)
         yield listener.getsockname()[1]
-    finally:
-        server.should_exit = server.force_exit = True
-        thread.join(PATIENCE)
-        listener.close()

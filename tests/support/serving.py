@@ -1,5 +1,6 @@
 """A server of a store in a thread, or as the command, and visitors with cookies."""
 
+import asyncio
 import os
 import re
 import subprocess
@@ -73,28 +74,44 @@ class Visitor:
 
 
 @contextmanager
-def served(store, *, http="h11", **settings):
-    """A server in a thread; its address."""
+def running(app, listener, **settings):
+    """Uvicorn in a thread, until the end of the block."""
     import uvicorn
 
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets=None):
+            await super().shutdown(sockets)
+            # a request that still runs would leave its socket open, which a later test would see
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
+            await asyncio.sleep(0)
+
+    server = Server(uvicorn.Config(app, log_level="error", lifespan="off", **settings))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(PATIENCE)
+        listener.close()
+
+
+@contextmanager
+def served(store, *, http="h11", **settings):
+    """A server of a store in a thread; its address."""
     from rankgate.workspace.web.app import create_application
     from rankgate.workspace.web.server import open_listener
     from rankgate.workspace.web.server_config import ServerConfig
 
     listener = open_listener("127.0.0.1", 0)
     app = create_application(ServerConfig(store, **settings))
-    config = uvicorn.Config(app, http=http, log_level="error", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        if settings.get("models"):
-            app.state.models.stop()
-        server.should_exit = server.force_exit = True
-        thread.join(PATIENCE)
-        listener.close()
+    with running(app, listener, http=http):
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            if settings.get("models"):
+                app.state.models.stop()
 
 
 @contextmanager
