@@ -262,10 +262,14 @@ def _session(master: str | None, settings: dict[str, str] | None, name: str) -> 
 
 
 def _local(master: str) -> dict[str, str]:
-    """The settings of a session on this machine: no other host."""
+    """The settings of a session on this machine: no other host, and workers that start quickly."""
     if not master.startswith("local"):
         return {}
-    return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.python.daemon.module": "rankgate.spark.worker_daemon",
+    }
 
 
 def check_java() -> None:
