@@ -11,7 +11,7 @@ from __future__ import annotations
 import zipimport
 
 
-def _keep_index(importer: zipimport.zipimporter) -> None:
+def _keep_index(self: zipimport.zipimporter) -> None:
     """Do nothing in place of reading the index of an archive again."""
 
 
