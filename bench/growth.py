@@ -1,0 +1,271 @@
+"""How processor time grows with the data, for verbs that once grew faster than it.
+
+    python bench/growth.py                  all rows, about 20 minutes
+    python bench/growth.py gate agree       these verbs
+
+Every verb is a process on three sizes, each twice as large as the one before; a plain program with
+NumPy and Polars reads the same files (`bench/plain_programs.py`). Printed are processor seconds of
+the whole process, the least of some executions; the exponent, log2 of the growth from the second
+size to the third, without the start of Python, NumPy and Polars; the ratio to the plain program on
+the third size; and the most resident memory there. Other programs may be busy.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rankgate.decisions.gating.policy import DEFAULT_POLICY
+
+PLAIN = Path(__file__).parent / "plain_programs.py"
+TIMES = 3
+_EXIT_CODES = (0, 1, 3)  # done; a gate that fails; one that cannot tell
+QUERIES, RANKED, JUDGED, POOL = 1_000, 100, 50, 160
+METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A verb and what grows.
+
+    Attributes:
+        verb: the command; the name of the row.
+        axis: the name of what grows.
+        sizes: three sizes of it.
+        commands: the command of rankgate and the plain program for a folder and a size.
+        note: what is special about the command.
+    """
+
+    verb: str
+    axis: str
+    sizes: tuple[int, int, int]
+    commands: Callable[[Path, int], tuple[list[str], list[str]]]
+    note: str = ""
+
+
+def collection(
+    folder: Path, queries: int, ranked: int, systems: int, judged: int = JUDGED
+) -> tuple[str, list[str]]:
+    """Judgments and runs, with noise on the same true values; the names of the files."""
+    home = folder / f"{queries}-{ranked}-{systems}-{judged}"
+    paths = [str(home / f"system{system:04}.run") for system in range(systems)]
+    if home.exists():
+        return str(home / "qrels"), paths
+    home.mkdir()
+    rng = np.random.default_rng(0)
+    pool = max(POOL, ranked * 8 // 5)
+    worth = rng.normal(size=(queries, pool))
+    grades = np.clip(np.floor(worth + 1), 0, 3).astype(int)
+    seen = np.argsort(-(worth + rng.normal(size=worth.shape)), axis=1)[:, :judged]
+    owner = np.repeat(np.arange(queries), judged)
+    table = {
+        "query_id": owner,
+        "zero": 0,
+        "doc_id": seen.ravel(),
+        "grade": grades[owner, seen.ravel()],
+    }
+    _write(table, home / "qrels")
+    for system, path in enumerate(paths):
+        noise = rng.normal(size=worth.shape) * (1 + 0.1 * system / systems)
+        order = np.argsort(-(worth + noise), axis=1)[:, :ranked]
+        _write(
+            {
+                "query_id": np.repeat(np.arange(queries), ranked),
+                "Q0": "Q0",
+                "doc_id": order.ravel(),
+                "rank": np.tile(np.arange(1, ranked + 1), queries),
+                "score": np.tile(np.arange(ranked, 0, -1), queries),
+                "tag": f"system{system}",
+            },
+            Path(path),
+        )
+    return str(home / "qrels"), paths
+
+
+def _write(columns: dict[str, object], path: Path) -> None:
+    table = pl.DataFrame(columns).with_columns(
+        pl.format("q{}", "query_id").alias("query_id"), pl.format("d{}", "doc_id").alias("doc_id")
+    )
+    table.write_csv(path, separator=" ", include_header=False)
+
+
+def ratings(folder: Path, count: int, raters: int) -> str:
+    """Ratings of pairs by three raters each, who differ a little."""
+    path = folder / f"ratings-{count}-{raters}.csv"
+    if path.exists():
+        return str(path)
+    rng = np.random.default_rng(0)
+    pair = np.repeat(np.arange(count // 3), 3)
+    rater = (rng.integers(raters, size=count // 3)[:, None] + np.arange(3)).ravel() % raters
+    grade = np.clip((pair * 7) % 4 + rng.integers(-1, 2, len(pair)), 0, 3)
+    table = pl.DataFrame({"query_id": pair // 20, "doc_id": pair, "rater": rater, "grade": grade})
+    table.with_columns(
+        query_id=pl.format("q{}", "query_id"),
+        doc_id=pl.format("d{}", "doc_id"),
+        rater=pl.format("rater{}", "rater"),
+    ).write_csv(path)
+    return str(path)
+
+
+def interactions(folder: Path, count: int) -> str:
+    """A log of 20 interactions a user."""
+    path = folder / f"log-{count}.csv"
+    if not path.exists():
+        rng = np.random.default_rng(0)
+        user, item = np.repeat(np.arange(count // 20), 20), rng.integers(20_000, size=count)
+        time = rng.permutation(count) + 1_700_000_000
+        table = {"user_id": user, "item_id": item, "rating": rng.integers(1, 6, count)}
+        pl.DataFrame(table | {"timestamp": time}).write_csv(path)
+    return str(path)
+
+
+def _gate(folder: Path, queries: int, *, ignore: bool = False) -> tuple[list[str], list[str]]:
+    qrels, runs = collection(folder, queries, RANKED, 2)
+    policy = folder / f"policy{'-ignore' * ignore}.toml"
+    holes = '[gate]\nholes = "ignore"' if ignore else "[gate]"
+    policy.write_text(DEFAULT_POLICY.replace("[gate]", holes))
+    verb = ["gate", qrels, *runs, "--no-log", "--policy", str(policy)]
+    return verb, ["gate", qrels, *runs]
+
+
+def _compare(folder: Path, systems: int) -> tuple[list[str], list[str]]:
+    qrels, runs = collection(folder, 100, RANKED, systems)
+    metrics = [word for metric in METRICS for word in ("-m", metric)]
+    return ["compare", qrels, *runs, *metrics], ["scoring", qrels, *runs]
+
+
+def _judged(verb: str) -> Callable[[Path, int], tuple[list[str], list[str]]]:
+    def commands(folder: Path, queries: int) -> tuple[list[str], list[str]]:
+        qrels, runs = collection(folder, queries, RANKED, 2)
+        return [verb, qrels, *runs], ["scoring", qrels, *runs]
+
+    return commands
+
+
+def _similarity(folder: Path, depth: int) -> tuple[list[str], list[str]]:
+    _, runs = collection(folder, 20, depth, 2)
+    return ["rank-similarity", *runs, "--depth", str(depth)], ["similarity", *runs]
+
+
+def _agree(folder: Path, raters: int) -> tuple[list[str], list[str]]:
+    path = ratings(folder, 300 * raters, raters)
+    return ["agree", path], ["agreement", path]
+
+
+def _next(folder: Path, queries: int) -> tuple[list[str], list[str]]:
+    model, runs = collection(folder, queries, 20, 2, judged=POOL)
+    sample = ["--save-sample", str(folder / "sample.csv")]
+    return ["next", *runs, "--predicted", model, *sample], ["sampling", *runs, model]
+
+
+def _resolve(folder: Path, count: int) -> tuple[list[str], list[str]]:
+    path, output = ratings(folder, count, 30), str(folder / "resolved.txt")
+    return ["resolve", path, "-o", output], ["majority", path, output]
+
+
+def _split(folder: Path, count: int) -> tuple[list[str], list[str]]:
+    path, parts = interactions(folder, count), folder / "parts"
+    parts.mkdir(exist_ok=True)
+    return ["split", path, "--into", str(parts)], ["global_split", path, str(parts)]
+
+
+def _import(folder: Path, count: int) -> tuple[list[str], list[str]]:
+    path, store = ratings(folder, count, 30), folder / "store.db"
+    store.unlink(missing_ok=True)
+    _execute(["-m", "rankgate", "store", "init", "--store", str(store)])
+    verb = ["store", "import", path, "--project", "shop", "--store", str(store)]
+    return verb, ["database", path]
+
+
+CASES = (
+    Case("gate", "queries", (1_000, 2_000, 4_000), _gate),
+    Case(
+        "gate",
+        "queries",
+        (1_000, 2_000, 4_000),
+        lambda folder, size: _gate(folder, size, ignore=True),
+        "holes ignored",
+    ),
+    Case("holes", "queries", (1_000, 2_000, 4_000), _judged("holes")),
+    Case("compare", "systems", (15, 30, 60), _compare),
+    Case("rank-similarity", "depth", (1_000, 2_000, 4_000), _similarity),
+    Case("agree", "raters", (40, 80, 160), _agree),
+    Case("next", "queries", (4_000, 8_000, 16_000), _next),
+    Case("advise", "queries", (1_000, 2_000, 4_000), _judged("advise")),
+    Case("blindspots", "queries", (1_000, 2_000, 4_000), _judged("blindspots")),
+    Case("resolve", "ratings", (750_000, 1_500_000, 3_000_000), _resolve),
+    Case("split", "interactions", (500_000, 1_000_000, 2_000_000), _split),
+    Case("store import", "ratings", (250_000, 500_000, 1_000_000), _import),
+)
+
+
+def measure(case: Case, folder: Path) -> list[str]:
+    """The cells of a row of the table."""
+    start = _least(["-c", "import numpy, polars"], 5)[0]
+    seconds = []
+    for size in case.sizes:
+        verb, plain = case.commands(folder, size)
+        if case.verb == "store import":  # a second import would add nothing
+            cpu, memory = _execute(["-m", "rankgate", *verb])
+        else:
+            cpu, memory = _least(["-m", "rankgate", *verb], TIMES)
+        seconds.append(cpu)
+    plain_seconds, _ = _least([str(PLAIN), *plain], TIMES)
+    exponent = log2(max(seconds[2] - start, 0.01) / max(seconds[1] - start, 0.01))
+    title = f"{case.verb}, {case.note}" if case.note else case.verb
+    sizes = " / ".join(f"{size:,}" for size in case.sizes)
+    figures = [f"{sizes} {case.axis}", " / ".join(f"{cpu:.2f}" for cpu in seconds)]
+    ratio = f"{seconds[2] / plain_seconds:.1f}"
+    return [
+        title,
+        *figures,
+        f"{exponent:.2f}",
+        f"{plain_seconds:.2f}",
+        ratio,
+        f"{memory / 1e6:.0f}",
+    ]
+
+
+def _least(arguments: list[str], times: int) -> tuple[float, int]:
+    """The least processor seconds of some executions, and the most resident bytes."""
+    executions = [_execute(arguments) for _ in range(times)]
+    return min(cpu for cpu, _ in executions), max(memory for _, memory in executions)
+
+
+def _execute(arguments: list[str]) -> tuple[float, int]:
+    """Processor seconds and the most resident bytes of a Python process.
+
+    Raises:
+        RuntimeError: it failed; verdicts of a gate are no failure.
+    """
+    command = [sys.executable, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in _EXIT_CODES:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def main() -> None:
+    """Measure the verbs that are named, or all, and print the table."""
+    names = sys.argv[1:] or [case.verb for case in CASES]
+    print("| verb | sizes | CPU s | exponent | plain CPU s | ratio | MB |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory(prefix="rankgate-growth-") as folder:
+        for case in CASES:
+            if case.verb in names:
+                print(f"| {' | '.join(measure(case, Path(folder)))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""Plain programs with NumPy and Polars for the work of some verbs, as `bench/growth.py` needs them.
+
+    python bench/plain_programs.py VERB FILE...
+
+Each reads the same files as the verb and computes its main figures, without any checks.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+import tempfile
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_QRELS, _RUN = ["query_id", "zero", "doc_id", "grade"], ["query_id", "Q0", "doc_id"]
+_RUN += ["rank", "score", "tag"]
+_PAIR = ["query_id", "doc_id"]
+_CUTOFF, _P, _DRAWS, _RESAMPLES = 10, 0.9, 200, 10_000
+
+
+def _read(path: str, columns: list[str]) -> pl.DataFrame:
+    return pl.read_csv(path, separator=" ", has_header=False, new_columns=columns)
+
+
+def _ranked(path: str) -> pl.DataFrame:
+    run = _read(path, _RUN).select(*_PAIR, "score").sort("query_id", "score", descending=True)
+    return run.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+
+
+def _scores(qrels: pl.DataFrame, path: str) -> pl.DataFrame:
+    """nDCG@10, AP, RR, R@100 and P@10 of every query."""
+    rows = (
+        _ranked(path).join(qrels, on=_PAIR, how="left").with_columns(pl.col("grade").fill_null(0))
+    )
+    discount = 1 / (pl.col("rank") + 1).log(2)
+    top = pl.col("rank") <= _CUTOFF
+    rows = rows.with_columns(rel=pl.col("grade") > 0)
+    rows = rows.with_columns(hits=pl.col("rel").cum_sum().over("query_id"))
+    figures = rows.group_by("query_id").agg(
+        dcg=(pl.col("grade") * discount).filter(top).sum(),
+        ap=(pl.col("hits") / pl.col("rank")).filter("rel").sum(),
+        rr=(1 / pl.col("rank")).filter("rel").max().fill_null(0),
+        recall=pl.col("rel").filter(pl.col("rank") <= 100).sum(),
+        p=pl.col("rel").filter(top).mean(),
+    )
+    ideal = qrels.sort("query_id", "grade", descending=True)
+    ideal = ideal.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
+    ideal = ideal.group_by("query_id").agg(
+        ideal=(pl.col("grade") * discount).filter(top).sum(), count=(pl.col("grade") > 0).sum()
+    )
+    return figures.join(ideal, on="query_id").select(
+        "query_id",
+        pl.col("dcg") / pl.col("ideal"),
+        pl.col("ap") / pl.col("count"),
+        "rr",
+        pl.col("recall") / pl.col("count"),
+        "p",
+    )
+
+
+def scoring(qrels: str, *runs: str) -> object:
+    """Five metrics of each run."""
+    judgments = _read(qrels, _QRELS)
+    return [_scores(judgments, run).mean().row(0)[1:] for run in runs]
+
+
+def gate(qrels: str, *runs: str) -> object:
+    """nDCG@10 under drawn grades of unjudged documents."""
+    judgments = _read(qrels, _QRELS)
+    rng = np.random.default_rng(0)
+    ranked = [_ranked(run).filter(pl.col("rank") <= _CUTOFF) for run in runs]
+    both = pl.concat(ranked).select(_PAIR).unique().join(judgments, on=_PAIR, how="anti")
+    holes = both.sort(_PAIR).with_row_index("hole")
+    levels = judgments["grade"].to_numpy()
+    grades = rng.choice(levels, (len(holes), _DRAWS))
+    query_ids = judgments["query_id"].unique().sort()
+    numbers = pl.DataFrame({"query_id": query_ids}).with_row_index("query")
+    pool = judgments.join(numbers, on="query_id")
+    hole_query = holes.join(numbers, on="query_id", maintain_order="left")["query"].to_numpy()
+    owner = np.append(pool["query"].to_numpy(), hole_query)
+    ideal = np.empty((len(query_ids), _DRAWS))
+    order = np.argsort(owner, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(query_ids))))
+    rank = np.arange(len(owner)) - np.repeat(starts[:-1], np.diff(starts))
+    gain = np.where(rank < _CUTOFF, 1 / np.log2(rank + 2), 0)
+    for draw in range(_DRAWS):
+        values = np.append(pool["grade"].to_numpy(), grades[:, draw])[order]
+        key = np.sort(owner[order] * 1_000 - values)
+        ideal[:, draw] = np.add.reduceat((owner[order] * 1_000 - key) * gain, starts[:-1])
+    means = []
+    for rows in ranked:
+        joined = rows.join(judgments, on=_PAIR, how="left").join(holes, on=_PAIR, how="left")
+        joined = joined.join(numbers, on="query_id").sort("query", "rank")
+        hole = joined["hole"].fill_null(0).cast(pl.Int64).to_numpy()
+        listed = np.where(
+            joined["hole"].is_null().to_numpy()[:, None],
+            joined["grade"].fill_null(0).to_numpy()[:, None],
+            grades[hole],
+        )
+        gains = listed / np.log2(joined["rank"].to_numpy() + 1)[:, None]
+        dcg = np.add.reduceat(gains, np.flatnonzero(np.diff(joined["query"], prepend=-1)))
+        means.append((dcg / ideal).mean(axis=0))
+    return [float(np.mean(means[1] - means[0]))]
+
+
+def similarity(first: str, second: str) -> object:
+    """Rank-biased overlap, tau of common documents and overlap of two runs, by query."""
+    rows = _ranked(first).join(_ranked(second), on=_PAIR, how="inner", suffix="_second")
+    depth = int(_ranked(first)["rank"].max())  # type: ignore[arg-type]
+    weights = (1 - _P) * _P ** np.arange(depth)
+    figures = []
+    for (_,), table in rows.group_by("query_id"):
+        ranks = table["rank"].to_numpy(), table["rank_second"].to_numpy()
+        common = np.cumsum(np.bincount(np.maximum(*ranks), minlength=depth + 1)[1:])
+        order = ranks[1][np.argsort(ranks[0])]
+        figures.append(
+            [
+                float(weights @ (common / np.arange(1, depth + 1))),
+                1 - 4 * _inversions(order) / (len(order) * (len(order) - 1)),
+                float(np.corrcoef(*ranks)[0, 1]),
+            ]
+        )
+    return np.mean(figures, axis=0).tolist()
+
+
+def _inversions(values: NDArray[np.integer]) -> int:
+    """The pairs in descending order, by merging sorted halves."""
+    if len(values) < 64:
+        return int(np.triu(values[:, None] > values[None], 1).sum())
+    middle = len(values) // 2
+    left, right = values[:middle], values[middle:]
+    across = np.searchsorted(np.sort(left), right, "right")
+    return _inversions(left) + _inversions(right) + int((middle - across).sum())
+
+
+def agreement(path: str) -> object:
+    """Cohen's kappa of each pair of raters, and Krippendorff's alpha."""
+    table = pl.read_csv(path).with_columns(pl.col(*_PAIR, "rater").rank("dense") - 1)
+    pairs = table.select(pl.struct(_PAIR).rank("dense") - 1).to_series().to_numpy()
+    rater, grade = table["rater"].to_numpy(), table["grade"].to_numpy()
+    levels = np.unique(grade)
+    one_hot = np.zeros((len(levels), rater.max() + 1, pairs.max() + 1), np.float32)
+    one_hot[np.searchsorted(levels, grade), rater, pairs] = 1
+    joint = np.stack([[a @ b.T for b in one_hot] for a in one_hot])  # grades x grades x raters²
+    total = joint.sum((0, 1))
+    observed = joint[np.arange(len(levels)), np.arange(len(levels))].sum(0) / total
+    expected = (joint.sum(0) * joint.sum(1)).sum(0) / total**2
+    counts = one_hot.sum(1)
+    size = counts.sum(0)
+    is_used = size > 1
+    counts, size = counts[:, is_used], size[is_used]
+    within = sum(
+        (counts[a] * counts[b] / (size - 1)).sum() * (levels[a] - levels[b]) ** 2
+        for a, b in combinations(range(len(levels)), 2)
+    )
+    margin = counts.sum(1)
+    between = sum(
+        margin[a] * margin[b] * (levels[a] - levels[b]) ** 2
+        for a, b in combinations(range(len(levels)), 2)
+    )
+    kappa = (observed - expected) / (1 - expected)
+    alpha = 1 - (size.sum() - 1) * within / between
+    return [float(np.nanmean(kappa)), float(alpha)]
+
+
+def sampling(baseline: str, candidate: str, model: str) -> object:
+    """A random sample of documents by what their grades change in the difference of DCG@10."""
+    discount = pl.when(pl.col("rank") <= _CUTOFF).then(1 / (pl.col("rank") + 1).log(2)).otherwise(0)
+    runs = [
+        _ranked(path).select(*_PAIR, discount.alias("discount")) for path in (baseline, candidate)
+    ]
+    both = runs[0].join(runs[1], on=_PAIR, how="full", coalesce=True).fill_null(0)
+    both = both.join(_read(model, _QRELS), on=_PAIR, how="left")
+    change = (pl.col("discount_right") - pl.col("discount")).abs()
+    both = both.with_columns(size=change).filter(pl.col("size") > 0)
+    chance = np.minimum(1, both["size"].to_numpy() / both["size"].sum() * 2_000)
+    drawn = np.random.default_rng(0).random(len(both)) < chance
+    return [
+        int(drawn.sum()),
+        float((both["size"] * both["grade"].fill_null(0)).to_numpy()[drawn].sum()),
+    ]
+
+
+def majority(path: str, output: str) -> None:
+    """The most frequent grade of each pair, the lower of equally frequent ones."""
+    table = pl.read_csv(path).group_by(*_PAIR, "grade").len()
+    table = table.sort(*_PAIR, "len", "grade", descending=[False, False, True, False])
+    grades = table.group_by(_PAIR, maintain_order=True).agg(pl.col("grade").first())
+    grades.select("query_id", pl.lit(0), "doc_id", "grade").write_csv(
+        output, separator=" ", include_header=False
+    )
+
+
+def global_split(path: str, folder: str) -> None:
+    """Training and test at a moment; items of training are no truth of the test."""
+    log = pl.read_csv(path).sort("timestamp")
+    cut = log["timestamp"].quantile(0.8)
+    training, test = log.filter(pl.col("timestamp") < cut), log.filter(pl.col("timestamp") >= cut)
+    key = ["user_id", "item_id"]
+    truth = test.join(training, on=key, how="anti").select(key).unique().sort(key)
+    truth = truth.join(training.select("user_id").unique(), on="user_id", how="semi")
+    for name, table in (("training", training), ("test", test), ("truth", truth)):
+        table.write_csv(f"{folder}/{name}.csv")
+
+
+def database(path: str) -> None:
+    """Ratings and their pairs as rows of SQLite with the keys that the store has."""
+    table = pl.read_csv(path)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sqlite3.connect(f"{folder}/plain.db") as connection,
+    ):
+        connection.executescript(
+            "CREATE TABLE names (kind TEXT, id INTEGER, name TEXT, PRIMARY KEY (kind, name));"
+            "CREATE TABLE ratings (id INTEGER PRIMARY KEY, rating_id TEXT UNIQUE, query INTEGER,"
+            " document INTEGER, rater INTEGER, grade REAL);"
+            "CREATE INDEX of_pair ON ratings (query, document, rater)"
+        )
+        numbers = []
+        for column in (*_PAIR, "rater"):
+            ids = table[column].unique().sort()
+            connection.executemany(
+                "INSERT INTO names VALUES (?, ?, ?)",
+                zip([column] * len(ids), range(len(ids)), ids, strict=True),
+            )
+            numbers.append((table[column].rank("dense") - 1).to_list())
+        rows = zip(
+            (f"rating-{i:032x}" for i in range(len(table))), *numbers, table["grade"], strict=True
+        )
+        statement = (
+            "INSERT INTO ratings (rating_id, query, document, rater, grade) VALUES (?, ?, ?, ?, ?)"
+        )
+        connection.executemany(statement, rows)
+
+
+PROGRAMS = (scoring, gate, similarity, agreement, sampling, majority, global_split, database)
+
+if __name__ == "__main__":
+    programs = {program.__name__: program for program in PROGRAMS}
+    print(json.dumps(programs[sys.argv[1]](*sys.argv[2:])))
