@@ -100,25 +100,14 @@ def _common_values(
     runs: Sequence[ScoredRun], signs: Mapping[str, float]
 ) -> tuple[list[str], Floats]:
     """The metrics, and (n, M, S) values of the queries without missing values."""
-    metrics = list(runs[0].metrics)
-    tables = [
-        run.scores.filter(pl.col("value").is_not_null())
-        .pivot(on="metric", index="query_id", values="value")
-        .rename({metric: f"{i} {metric}" for metric in metrics}, strict=False)
-        for i, run in enumerate(runs)
-    ]
-    joined = tables[0]
-    for table in tables[1:]:
-        joined = joined.join(table, on="query_id")
-    common_metrics = [
-        name for name in metrics if all(f"{i} {name}" in joined.columns for i in range(len(runs)))
-    ]
-    names = [f"{i} {metric}" for metric in common_metrics for i in range(len(runs))]
-    matrix = joined.drop_nulls().sort("query_id").select(names).to_numpy().astype(np.float64)
+    metrics = runs[0].metrics
+    _, values = _value_table(runs)
+    has_values = [j for j in range(len(metrics)) if (~np.isnan(values[:, j])).any(axis=0).all()]
+    values = values[:, has_values]
+    values = values[~np.isnan(values).any(axis=(1, 2))]
+    common_metrics = [metrics[j] for j in has_values]
     metric_signs = np.array([signs[metric] for metric in common_metrics])
-    return common_metrics, matrix.reshape(
-        len(matrix), len(common_metrics), len(runs)
-    ) * metric_signs[:, None]
+    return common_metrics, values * metric_signs[:, None]
 
 
 def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
@@ -161,7 +150,7 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
 
     names = tuple(system.name for system in runs)
     metrics = runs[0].metrics
-    matrices = {metric: value_matrix(runs, metric) for metric in metrics}
+    matrices = _value_matrices(runs)
     resamples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
     usable_matrices = {metric: table for metric, table in matrices.items() if len(table) > 1}
     means = {metric: table.mean(axis=0) for metric, table in usable_matrices.items()}
@@ -197,23 +186,38 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
 
 def value_matrix(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
     """(n, S) values of the queries, or clusters, on which all systems have a value."""
-    table = None
-    for i, system in enumerate(runs):
-        metric_scores = system.scores.filter(
-            (pl.col("metric") == metric) & pl.col("value").is_not_null()
-        )
-        column = metric_scores.select("query_id", pl.col("value").alias(str(i)))
-        table = column if table is None else table.join(column, on="query_id")
-    if table is None:
-        return np.zeros((0, 0))
-    table = table.sort("query_id")
-    matrix = table.drop("query_id").to_numpy().astype(np.float64)
+    return _value_matrices(runs)[metric]
+
+
+def _value_matrices(runs: Sequence[ScoredRun]) -> dict[str, NDArray[np.float64]]:
+    """The matrix of each metric, as `value_matrix`."""
+    query_ids, values = _value_table(runs)
     clusters = read_clusters(system.tagged for system in runs)
-    return (
-        QueryClusters.from_queries(table["query_id"].to_list(), clusters).values(matrix)
-        if clusters
-        else matrix
+    matrices = {}
+    for metric, matrix in zip(runs[0].metrics, values.swapaxes(0, 1), strict=True):
+        rows = np.flatnonzero(~np.isnan(matrix).any(axis=1))
+        matrices[metric] = np.asfortranarray(matrix[rows])  # sums of systems take one pass
+        if clusters:
+            units = QueryClusters.from_queries(query_ids.gather(rows).to_list(), clusters)
+            matrices[metric] = units.values(matrices[metric])
+    return matrices
+
+
+def _value_table(runs: Sequence[ScoredRun]) -> tuple[pl.Series, Floats]:
+    """(T,) queries in order, and (T, M, S) values, NaN where a system has none."""
+    metrics = list(runs[0].metrics)
+    rows = pl.concat(
+        run.scores.select("query_id", "metric", "value", system=pl.lit(i, pl.Int64))
+        for i, run in enumerate(runs)
+    ).filter(pl.col("metric").is_in(metrics))
+    query_ids = rows["query_id"].unique().sort()
+    values = np.full((len(query_ids), len(metrics), len(runs)), np.nan)
+    query = rows["query_id"].rank("dense").to_numpy() - 1
+    metric = rows["metric"].replace_strict(metrics, range(len(metrics)), return_dtype=pl.Int64)
+    values[query, metric.to_numpy(), rows["system"].to_numpy()] = rows["value"].fill_null(
+        float("nan")
     )
+    return query_ids, values
 
 
 def _means(

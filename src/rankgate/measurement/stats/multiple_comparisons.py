@@ -136,7 +136,7 @@ def mean_difference(
     return delta, delta - half_width, delta + half_width, float(2 * stdtr(df, -abs(delta) / error))
 
 
-_BLOCK = 1 << 17  # values shuffled at once: 1 MB
+_BLOCK = 1 << 14  # sums of shuffled values at once, which the cache holds
 _LARGE = 1 << 15  # values from which on rows are turned, not shuffled
 _TABLE = 1 << 12  # sums of turned rows that are looked up
 _ROWS = 256  # of these sums looked up at once, which the cache holds
@@ -263,18 +263,18 @@ def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> lis
     """The range of means of each shuffle, of matrices of one shape."""
     rng = np.random.default_rng(seed)
     (n, systems), count = matrices[0].shape, len(matrices)
-    value_rows = np.stack(matrices, axis=-1).reshape(-1, count)
-    cells = np.arange(n * systems).reshape(n, systems)
-    # blocks that the cache holds: shuffling and looking up take half the time
-    step = max(1, _BLOCK // value_rows.size)
+    values_of_query = np.stack(matrices, axis=-1)
+    in_order = np.tile(np.arange(systems), (n, 1))
+    step = max(1, _BLOCK // (systems * count))
     ranges = np.empty((samples, count))
     for begin in range(0, samples, step):
         block = slice(begin, min(begin + step, samples))
-        shuffles = np.tile(cells, (block.stop - begin, 1, 1))
+        shuffles = np.tile(in_order, (block.stop - begin, 1, 1))
         rng.permuted(shuffles, axis=2, out=shuffles)
-        values = np.take(value_rows, shuffles, axis=0, mode="clip")  # clip: without a check
-        means = values.reshape(-1, n, systems * count).mean(axis=1)
-        ranges[block] = np.ptp(means.reshape(-1, systems, count), axis=1)
+        sums = np.zeros((len(shuffles), systems, count))
+        for query, values in enumerate(values_of_query):
+            sums += np.take(values, shuffles[:, query], axis=0, mode="clip")  # without a check
+        ranges[block] = np.ptp(sums / n, axis=1)
     return list(ranges.T)
 
 
