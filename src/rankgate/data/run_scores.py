@@ -253,19 +253,21 @@ class RunScores(ByContent):
     @cached_property
     def table(self) -> pl.DataFrame:
         """Long: ``query_id``, ``metric``, ``value``, ``why``; undefined values are null."""
-        tables = [
-            pl.DataFrame({"query_id": self.query_ids, "value": value}).with_columns(
-                pl.lit(label).alias("metric"),
-                pl.col("value").fill_nan(None),
-                pl.Series("why", self.why[label]).replace_strict(
-                    _REASON_TEXTS, return_dtype=pl.String
-                ),
-            )
-            for label, value in self.values.items()
-        ]
         columns = ["query_id", "metric", "value", "why"]
-        schema = dict.fromkeys(columns, pl.String) | {"value": pl.Float64}
-        return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=schema)
+        if not self.values:
+            schema = dict.fromkeys(columns, pl.String) | {"value": pl.Float64}
+            return pl.DataFrame(schema=schema)
+        why = np.concatenate([self.why[label] for label in self.values])
+        return pl.DataFrame(
+            {
+                "query_id": pl.concat([self.query_ids] * len(self.values)),
+                "metric": pl.Series(list(self.values)).gather(
+                    np.repeat(np.arange(len(self.values)), len(self.query_ids))
+                ),
+                "value": np.concatenate(list(self.values.values())),
+                "why": pl.Series(why).replace_strict(_REASON_TEXTS, return_dtype=pl.String),
+            }
+        ).with_columns(pl.col("value").fill_nan(None))
 
     def per_query(self, metric: str) -> dict[str, float | None]:
         """One metric by query id; None if undefined.

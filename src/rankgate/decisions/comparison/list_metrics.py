@@ -170,6 +170,8 @@ class ComparedLists:
 
     def scored(self, system_index: int, run: ScoredRun) -> ScoredRun:
         """Add the values of a run's lists to those of its rankings."""
+        if not self.metrics:
+            return run
         mean_metrics = {
             label: metric for label, metric in self.metrics.items() if metric.merge == "mean"
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
@@ -22,6 +23,8 @@ from rankgate.data.text.field_lines import Layout, first_fields, line_of, read_l
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from rankgate.data.streams.source import InputFile
 
 
@@ -32,11 +35,17 @@ _WIDTHS = (3, 4)
 _MAX_LINES = 100
 
 
+def _split_lines(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The fields of lines that are not empty, and not comments."""
+    for line in lines:
+        fields = line.split()
+        if fields and not fields[0].startswith(b"#"):
+            yield fields
+
+
 def sniff_ntcir(first_bytes: bytes, name: str) -> str | None:
     """The second or third field of the first lines is a label such as S, A, B, C or L2."""
-    label_index = find_label_index(
-        [line.split() for line in first_bytes.removeprefix(BOM).splitlines()]
-    )
+    label_index = find_label_index(first_bytes.removeprefix(BOM).splitlines())
     return (
         f"field {label_index + 1} of the first lines is a label such as A or L2"
         if label_index
@@ -52,7 +61,7 @@ def read_ntcir(source: InputFile) -> FileContents:
 def read_ntcir_qrels(source: InputFile) -> Qrels:
     """As `read`."""
     first = first_fields(source)
-    label_index = find_label_index([line.split() for line in source.head().splitlines()]) or 2
+    label_index = find_label_index(source.head().splitlines()) or 2
     if len(first) not in _WIDTHS or (label_index == 1 and len(first) != max(_WIDTHS)):
         problem = f"{len(first)} fields, expected 3 (query doc L2) or 4 (query A doc 1)."
         raise InputError(
@@ -108,11 +117,9 @@ def write_ntcir(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return write_judgments(contents, out, ["query_id", "doc_id", label])
 
 
-def find_label_index(lines: list[list[bytes]]) -> int | None:
+def find_label_index(lines: Sequence[bytes]) -> int | None:
     """The index of the label in every one of the first lines."""
-    line_fields = [
-        fields for fields in lines[:_MAX_LINES] if fields and not fields[0].startswith(b"#")
-    ]
+    line_fields = list(_split_lines(lines[:_MAX_LINES]))
     for index, width in ((2, 3), (1, 4)):
         full_lines = [fields for fields in line_fields if len(fields) == width]
         if (
@@ -148,11 +155,8 @@ _CERTAIN = 1.0  # the probability of a document where every one was judged
 
 def sniff_prels(first_bytes: bytes, name: str) -> str | None:
     """The first lines have 5 fields, the last of them numbers: grade, method, probability."""
-    lines = [line.split() for line in first_bytes.removeprefix(BOM).splitlines()[:-1]]
-    lines = lines or [first_bytes.split()]
-    line_fields = [fields for fields in lines if fields and not fields[0].startswith(b"#")][
-        :_MAX_LINES
-    ]
+    lines = first_bytes.removeprefix(BOM).splitlines()[:-1] or [first_bytes]
+    line_fields = list(islice(_split_lines(lines), _MAX_LINES))
     if line_fields and all(
         len(fields) == len(_PRELS_FIELDS) and _is_sample_line(fields) for fields in line_fields
     ):
@@ -265,15 +269,15 @@ _FORM_NAMES = ("diversity", "subtopic")
 
 def sniff_subtopics(first_bytes: bytes, name: str) -> str | None:
     """Four fields, and a document of a query has two second fields; or a mark in the file name."""
-    lines = [line.split() for line in first_bytes.removeprefix(BOM).splitlines()]
-    line_fields = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
-    if not line_fields or len(line_fields[0]) != len(_SUBTOPIC_FIELDS):
+    line_fields = _split_lines(first_bytes.removeprefix(BOM).splitlines())
+    first_row = next(line_fields, [])
+    if len(first_row) != len(_SUBTOPIC_FIELDS):
         return None
     marker = next((marker_word for marker_word in _FORM_NAMES if marker_word in name.lower()), None)
     if marker:
         return f"lines of 4 fields, and the file's name has '{marker}' in it"
     subtopic_of_pair: dict[tuple[bytes, bytes], bytes] = {}
-    for fields in line_fields:
+    for fields in chain([first_row], line_fields):
         if len(fields) == len(_SUBTOPIC_FIELDS):
             query, subtopic, document, _ = fields
             if subtopic_of_pair.setdefault((query, document), subtopic) != subtopic:
