@@ -172,8 +172,17 @@ def _measure_parts(
 
     In a copy people's grade of that one document replaces the model's.
     """
+    ranked_pairs = run.table.select(_PAIR)
     differing = graded.filter(pl.col("grade") != pl.col("grade_model")).join(
-        run.table.select(_PAIR), on=_PAIR, how="semi", maintain_order="left"
+        ranked_pairs, on=_PAIR, how="semi", maintain_order="left"
+    )
+    # of documents that the run lacks, a sum over documents sees no more than the grades there are
+    unranked = model_grades.join(ranked_pairs, on=_PAIR, how="anti", maintain_order="left")
+    model_grades = pl.concat(
+        [
+            model_grades.join(ranked_pairs, on=_PAIR, how="semi", maintain_order="left"),
+            unranked.unique(["query_id", "grade"], keep="first", maintain_order=True),
+        ]
     )
     model_documents = model_grades.group_by("query_id").agg(
         pl.len().cast(pl.Int64).alias("documents")
