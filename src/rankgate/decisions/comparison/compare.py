@@ -24,7 +24,11 @@ from rankgate.data.query_tags import read_clusters
 from rankgate.data.run_scores import ScoredRun
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison import Comparisons
-from rankgate.decisions.comparison.comparison_tables import iterate_candidates, query_table
+from rankgate.decisions.comparison.comparison_tables import (
+    iterate_candidates,
+    list_table,
+    query_table,
+)
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
@@ -125,7 +129,12 @@ def design_systems(
         lists.scored(system_index, system) for system_index, system in enumerate(scored.models)
     )
     tables = [
-        query_table(baseline, candidate, pair_values(baseline, candidate, unequal))
+        query_table(
+            baseline,
+            candidate,
+            pair_values(baseline, candidate, unequal),
+            list_table(baseline, candidate),
+        )
         for candidate in candidates
     ]
     clusters = read_clusters(system.tagged for system in scored.models)

@@ -54,9 +54,14 @@ def iterate_candidates(
         yield None, candidates
 
 
-def query_table(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues) -> pl.DataFrame:
-    """The table of compared queries: metrics in order, the worst query of each first."""
-    overlap_of_query = _overlap(baseline, candidate)
+def query_table(
+    baseline: ScoredRun, candidate: ScoredRun, values: PairedValues, lists: pl.DataFrame
+) -> pl.DataFrame:
+    """The table of compared queries: metrics in order, the worst query of each first.
+
+    ``lists`` are those of `list_table`.
+    """
+    overlap_of_query = _overlap(lists)
     judged_shares = baseline.queries.select(
         "query_id", pl.col("judged").alias("judged_baseline")
     ).join(
@@ -65,7 +70,6 @@ def query_table(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues)
         how="full",
         coalesce=True,
     )
-    tags = tag_table(baseline, candidate)
     delta = values.candidate - values.baseline
     columns = {
         "baseline": values.baseline,
@@ -85,7 +89,8 @@ def query_table(baseline: ScoredRun, candidate: ScoredRun, values: PairedValues)
     )
     table = table.drop_nans("delta").sort("metric", "gain", "query_id")
     table = table.with_columns(pl.col("metric").cast(pl.String))
-    for details in (judged_shares, overlap_of_query, tags):
+    tags = [tag_table(baseline, candidate)] if baseline.tags or candidate.tags else []
+    for details in (judged_shares, overlap_of_query, *tags):
         table = table.join(details, on="query_id", how="left", maintain_order="left")
     return table
 
@@ -102,21 +107,13 @@ def tag_table(*systems: ScoredRun) -> pl.DataFrame:
     return table
 
 
-def _overlap(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
+def _overlap(lists: pl.DataFrame) -> pl.DataFrame:
     """The documents that both lists have, as a share of the longer list."""
-    shared_counts = (
-        baseline.lists.join(candidate.lists, on=["query_id", "doc_id"])
-        .group_by("query_id")
-        .len("both")
+    of_baseline = pl.col("system") == "baseline"
+    longer_length = pl.max_horizontal(of_baseline.sum(), (~of_baseline).sum())
+    return lists.group_by("query_id").agg(
+        overlap=(of_baseline & pl.col("moved").is_not_null()).sum() / longer_length
     )
-    sizes = [
-        system.lists.group_by("query_id").len(name)
-        for system, name in ((baseline, "one"), (candidate, "two"))
-    ]
-    table = sizes[0].join(sizes[1], on="query_id", how="full", coalesce=True)
-    table = table.join(shared_counts, on="query_id", how="left").fill_null(0)
-    longer_length = pl.max_horizontal("one", "two")
-    return table.select("query_id", (pl.col("both") / longer_length).alias("overlap"))
 
 
 def list_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:

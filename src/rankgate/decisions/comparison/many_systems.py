@@ -12,7 +12,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_tags import read_clusters
@@ -26,10 +25,11 @@ from rankgate.decisions.comparison.comparison_columns import (
     RELIABILITY,
 )
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
-from rankgate.decisions.comparison.paired_values import metric_signs
+from rankgate.decisions.comparison.paired_values import metric_signs, value_table
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
@@ -101,7 +101,7 @@ def _common_values(
 ) -> tuple[list[str], Floats]:
     """The metrics, and (n, M, S) values of the queries without missing values."""
     metrics = runs[0].metrics
-    _, values = _value_table(runs)
+    _, values = value_table(runs)
     has_values = [j for j in range(len(metrics)) if (~np.isnan(values[:, j])).any(axis=0).all()]
     values = values[:, has_values]
     values = values[~np.isnan(values).any(axis=(1, 2))]
@@ -191,7 +191,7 @@ def value_matrix(runs: Sequence[ScoredRun], metric: str) -> NDArray[np.float64]:
 
 def _value_matrices(runs: Sequence[ScoredRun]) -> dict[str, NDArray[np.float64]]:
     """The matrix of each metric, as `value_matrix`."""
-    query_ids, values = _value_table(runs)
+    query_ids, values = value_table(runs)
     clusters = read_clusters(system.tagged for system in runs)
     matrices = {}
     for metric, matrix in zip(runs[0].metrics, values.swapaxes(0, 1), strict=True):
@@ -201,23 +201,6 @@ def _value_matrices(runs: Sequence[ScoredRun]) -> dict[str, NDArray[np.float64]]
             units = QueryClusters.from_queries(query_ids.gather(rows).to_list(), clusters)
             matrices[metric] = units.values(matrices[metric])
     return matrices
-
-
-def _value_table(runs: Sequence[ScoredRun]) -> tuple[pl.Series, Floats]:
-    """(T,) queries in order, and (T, M, S) values, NaN where a system has none."""
-    metrics = list(runs[0].metrics)
-    rows = pl.concat(
-        run.scores.select("query_id", "metric", "value", system=pl.lit(i, pl.Int64))
-        for i, run in enumerate(runs)
-    ).filter(pl.col("metric").is_in(metrics))
-    query_ids = rows["query_id"].unique().sort()
-    values = np.full((len(query_ids), len(metrics), len(runs)), np.nan)
-    query = rows["query_id"].rank("dense").to_numpy() - 1
-    metric = rows["metric"].replace_strict(metrics, range(len(metrics)), return_dtype=pl.Int64)
-    values[query, metric.to_numpy(), rows["system"].to_numpy()] = rows["value"].fill_null(
-        float("nan")
-    )
-    return query_ids, values
 
 
 def _means(

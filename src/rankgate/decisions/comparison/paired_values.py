@@ -115,25 +115,36 @@ def pair_values(baseline: ScoredRun, candidate: ScoredRun, unequal: str) -> Pair
             for name, query_ids in missing_by_system.items()
         }
         refuse_unequal(counts, failed=any(failed))
-    baseline_scores, candidate_scores = (
-        system.scores.select("query_id", "metric", "value", "why")
-        for system in (baseline, candidate)
-    )
-    joined = baseline_scores.join(
-        candidate_scores, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other"
-    )
     dropped = unequal_queries if unequal == "drop" else []
-    joined = joined.filter(~pl.col("query_id").is_in(dropped))
-    query_ids = joined["query_id"].unique().sort().to_list()
     metrics = baseline.metrics
+    query_ids, values = value_table((baseline, candidate))
+    rows = np.flatnonzero(~query_ids.is_in(dropped).to_numpy())
+    values = values[rows]
     return PairedValues(
-        query_ids,
+        query_ids.gather(rows).to_list(),
         metrics,
-        _matrix(joined, "value", query_ids, metrics),
-        _matrix(joined, "value_other", query_ids, metrics),
+        values[..., 0].copy(),
+        values[..., 1].copy(),
         metric_signs(metrics, candidate.lower),
-        _excluded_rows(dropped, joined),
+        _excluded_rows(dropped, baseline, candidate, all_defined=not np.isnan(values).any()),
     )
+
+
+def value_table(runs: Sequence[ScoredRun]) -> tuple[pl.Series, Floats]:
+    """(T,) queries in order, and (T, M, S) values, NaN where a system has none."""
+    metrics = list(runs[0].metrics)
+    rows = pl.concat(
+        run.scores.select("query_id", "metric", "value", system=pl.lit(i, pl.Int64))
+        for i, run in enumerate(runs)
+    ).filter(pl.col("metric").is_in(metrics))
+    query_ids = rows["query_id"].unique().sort()
+    values = np.full((len(query_ids), len(metrics), len(runs)), np.nan)
+    query = rows["query_id"].rank("dense").to_numpy() - 1
+    metric = rows["metric"].replace_strict(metrics, range(len(metrics)), return_dtype=pl.Int64)
+    values[query, metric.to_numpy(), rows["system"].to_numpy()] = rows["value"].fill_null(
+        float("nan")
+    )
+    return query_ids, values
 
 
 def metric_signs(metrics: Sequence[str], lower: Sequence[str]) -> Floats:
@@ -144,16 +155,25 @@ def metric_signs(metrics: Sequence[str], lower: Sequence[str]) -> Floats:
 _EXCLUDED = {"query_id": pl.String, "metric": pl.String, "reason": pl.String}
 
 
-def _excluded_rows(dropped: list[str], joined: pl.DataFrame) -> pl.DataFrame:
+def _excluded_rows(
+    dropped: list[str], baseline: ScoredRun, candidate: ScoredRun, *, all_defined: bool
+) -> pl.DataFrame:
     """Queries and values that only one system has, with the reason of their exclusion."""
     dropped_rows = {"query_id": dropped, "metric": None, "reason": "only one of the systems ran it"}
+    excluded = pl.DataFrame(dropped_rows, schema=_EXCLUDED)
+    if all_defined:
+        return excluded
+    scores, candidate_scores = (
+        system.scores.select("query_id", "metric", "value", "why")
+        for system in (baseline, candidate)
+    )
+    joined = scores.join(
+        candidate_scores, on=["query_id", "metric"], how="full", coalesce=True, suffix="_other"
+    ).filter(~pl.col("query_id").is_in(dropped))
     hole = joined.filter(pl.col("value").is_null() | pl.col("value_other").is_null())
     reason = pl.coalesce("why", "why_other", pl.lit("no value on one side")).alias("reason")
     return pl.concat(
-        [
-            pl.DataFrame(dropped_rows, schema=_EXCLUDED),
-            hole.select("query_id", "metric", reason).sort("metric", "query_id"),
-        ]
+        [excluded, hole.select("query_id", "metric", reason).sort("metric", "query_id")]
     )
 
 
@@ -187,20 +207,6 @@ def refuse_unequal(
             f"{' and '.join(sentences)}; {remedy}, or unequal = drop to leave them out of both."
         )
         raise UsageError(problem, code="values-differ")
-
-
-def _matrix(
-    table: pl.DataFrame, column: str, query_ids: list[str], metrics: Sequence[str]
-) -> Floats:
-    """(T, M) values of a column, NaN where there is no row."""
-    in_metrics = table.filter(pl.col("metric").is_in(metrics))
-    rows, columns = (
-        in_metrics[name].replace_strict(keys, range(len(keys)), return_dtype=pl.Int64).to_numpy()
-        for name, keys in (("query_id", query_ids), ("metric", list(metrics)))
-    )
-    matrix = np.full((len(query_ids), len(metrics)), np.nan)
-    matrix[rows, columns] = in_metrics[column].fill_null(float("nan")).to_numpy()
-    return matrix
 
 
 TESTS: dict[str, str] = {

@@ -388,6 +388,7 @@ def _make_comparison(
     slices, interactions = figures_by_slice(
         baseline, values, rules.slices, test, metric_rows, pair.design
     )
+    lists = parts.list_table(baseline, candidate)
     depth, judged = min(baseline.depth, candidate.depth), parts.judged_table(baseline, candidate)
     return Comparison(
         baseline=Identity(baseline.name, baseline.tag, baseline.sha256),
@@ -396,8 +397,8 @@ def _make_comparison(
         qrels_sha256=baseline.qrels_sha256,
         convention=baseline.convention,
         metrics=table,
-        queries=parts.query_table(baseline, candidate, values),
-        lists=parts.list_table(baseline, candidate),
+        queries=parts.query_table(baseline, candidate, values, lists),
+        lists=lists,
         latency=parts.latency_table(baseline, candidate),
         states=parts.state_table(baseline, candidate),
         excluded=values.excluded,
