@@ -15,6 +15,7 @@ from rankgate.store.material import projects
 from rankgate.store.people import audit, users
 from rankgate.store.records import records, scheduled_jobs
 from rankgate.store.records.records import Value
+from rankgate.workspace.web.pages import coverage_pages
 from rankgate.workspace.web.routes import ROUTES
 from support.recorded import BEGIN, METRICS, QRELS, evaluated, history, new_record, run_of
 from support.serving import Visitor
@@ -566,7 +567,7 @@ def test_shares_and_means_have_their_numbers(team):
     assert {row["n"] for row in viewer.get("/projects/half/trends.json").json()["series"]} == {1}
 
 
-def test_runs_without_judged_queries_are_named(team):
+def test_runs_without_judged_queries_are_named_and_runs_come_by_page(team, monkeypatch):
     project = team.project("apart", pairs=0)
     with team.store.write() as connection:
         for name, query in (("a", "q1"), ("z", "z9")):
@@ -598,3 +599,19 @@ def test_runs_without_judged_queries_are_named(team):
     answer = viewer.get(f"{path}/other/evaluation.json").json()
     assert (answer["evaluation"], answer["not_scored"]) == (None, ["a", "z"])
     assert viewer.get(f"{path}/other/evaluation").status == 200
+    monkeypatch.setattr(coverage_pages, "_MAX_RUNS", 1)
+    first, last = (
+        viewer.get(f"{path}/gold/evaluation.json?metrics=RR&after={after}").json()
+        for after in (0, 1)
+    )
+    assert [run["name"] for run in first["evaluation"]["runs"]] == ["a"]
+    assert (first["after"], last["after"], last["not_scored"]) == (1, None, ["z"])
+    assert (
+        "metrics=RR&amp;after=1" in viewer.get(f"{path}/gold/evaluation?metrics=RR").data.decode()
+    )
+    for after, name, following in ((0, "a", 1), (1, "z", None)):
+        coverage = viewer.get(f"/projects/apart/coverage.json?after={after}").json()
+        assert ({row["run"] for row in coverage["coverage"]}, coverage["after"]) == (
+            {name},
+            following,
+        )

@@ -41,6 +41,19 @@ _SCHEMA = pl.Schema(
 )
 
 
+def work_state(connection: Connection, project: int) -> tuple[int, ...]:
+    """Counts and last numbers of a project's answers: its work is the same while these are."""
+    return tuple(
+        number
+        for table in (ratings, preferences)
+        for number in connection.execute(
+            sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(table.c.id), 0)).where(
+                table.c.project == project
+            )
+        ).one()
+    )
+
+
 def work_by_week(connection: Connection, project: int) -> pl.DataFrame:
     """The work of people in a project, by week: a row for each rater and week.
 

@@ -289,6 +289,7 @@ WORK_ROUTES = (
                 "choice",
                 choices=tuple((scale, scale) for scale in SCALES),
             ),
+            Field("after", "After", "whole"),
         ),
     ),
     Route(

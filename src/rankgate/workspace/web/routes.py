@@ -474,6 +474,7 @@ _RESULT_ROUTES = (
         VIEWING_ROLES,
         coverage_pages.coverage_page,
         "Coverage",
+        (Field("after", "After", "whole"),),
     ),
     Route(
         "judgments",
@@ -519,7 +520,7 @@ _RESULT_ROUTES = (
         VIEWING_ROLES,
         result_pages.evaluation_page,
         "Runs by these judgments",
-        (_METRICS, Field("convention", "Convention", most=50)),
+        (_METRICS, Field("convention", "Convention", most=50), Field("after", "After", "whole")),
     ),
 )
 

@@ -45,11 +45,24 @@ DEPTHS = (1, 3, 5, 10, 20)
 _PAIR = ["query_id", "doc_id"]
 
 
+_MAX_RUNS = 100
+"""Runs on one page."""
+
+
+def page_of_runs(
+    request: WebRequest, project_runs: Sequence[StoredRun]
+) -> tuple[Sequence[StoredRun], int | None]:
+    """The runs of a page, and where the next page begins; None on the last one."""
+    start = max(request.values["after"] or 0, 0)
+    end = start + _MAX_RUNS
+    return project_runs[start:end], end if end < len(project_runs) else None
+
+
 def coverage_page(request: WebRequest) -> PageReply:
     """The share of each run's first documents with a grade, and answers to known grades."""
     project = request.project.id
     with request.store.read() as connection:
-        project_runs = stored_runs.list_runs(connection, project)
+        project_runs, after = page_of_runs(request, stored_runs.list_runs(connection, project))
         key = (
             "coverage",
             project,
@@ -66,6 +79,7 @@ def coverage_page(request: WebRequest) -> PageReply:
         "coverage": rows,
         "depths": list(DEPTHS),
         "gold": _rater_accuracy(gold_answers),
+        "after": after,
     }
     return PageReply("coverage.html", data)
 

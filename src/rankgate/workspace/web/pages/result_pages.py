@@ -20,6 +20,7 @@ from rankgate.store.models.model_admissions import admitted_raters, read_countin
 from rankgate.store.people import users
 from rankgate.store.rating import ratings, tasks
 from rankgate.store.rows import unknown_error
+from rankgate.workspace.web.pages.coverage_pages import page_of_runs
 from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.file_pages import list_formats, parse_grade_mapping
 from rankgate.workspace.web.pages.task_view import guideline_html, scale_view, task_view
@@ -297,7 +298,7 @@ def _evaluation_reply(
     key: tuple[Hashable, ...],
     judge: Callable[[], tuple[pl.DataFrame, Callable[[list[Run]], Result]]],
 ) -> PageReply:
-    """The scores of the runs that have judged queries, and the names of the others.
+    """The scores of a page of runs that have judged queries, and the names of the others.
 
     Args:
         request: of the page.
@@ -305,12 +306,13 @@ def _evaluation_reply(
         judge: returns the judged queries, and the function that scores runs.
     """
     with request.store.read() as connection:
-        project_runs = stored_runs.list_runs(connection, request.project.id)
+        all_runs = stored_runs.list_runs(connection, request.project.id)
+    project_runs, after = page_of_runs(request, all_runs)
     run_key = tuple((run.name, run.blob) for run in project_runs)
 
     def make_page() -> tuple[dict[str, Any], str]:
         judged, score = judge()
-        if not project_runs:
+        if not all_runs:
             raise InputError("there is no run in the project; add one.", code="missing-input")
         ids = judged.select("query_id").unique()
         unscored_names = [
@@ -333,7 +335,9 @@ def _evaluation_reply(
         return data, "" if result is None else page_content(result.document())
 
     data, html = request.cache.get(("evaluation", request.project.id, *key, run_key), make_page)
-    return PageReply("evaluation.html", data, {"document": html})
+    chosen = {name: value for name, value in request.values.items() if value and name != "after"}
+    extra = {"document": html, "chosen": chosen}
+    return PageReply("evaluation.html", data | {"after": after}, extra)
 
 
 def ratings_evaluation_page(request: WebRequest) -> PageReply:

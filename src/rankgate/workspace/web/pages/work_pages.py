@@ -13,7 +13,7 @@ from rankgate.core.present.document_model import PlainRows
 from rankgate.store.people import users
 from rankgate.store.rating import batch_rules, batches, tasks
 from rankgate.store.rating.batch_rules import BatchRules, rules_of
-from rankgate.store.rating.working_time import work_by_week
+from rankgate.store.rating.working_time import work_by_week, work_state
 from rankgate.store.records import record_notes
 from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.task_view import scale_view, task_view
@@ -160,8 +160,12 @@ _WORK_COLUMNS = (
 
 def work_page(request: WebRequest) -> PageReply:
     """The working time of each rater by week, also in CSV for payment."""
+    project = request.project.id
     with request.store.read() as connection:
-        table = work_by_week(connection, request.project.id)
+        table = request.cache.get(
+            ("work", project, work_state(connection, project)),
+            lambda: work_by_week(connection, project),
+        )
     rows = [{**row, "week": row["week"].isoformat()} for row in table.iter_rows(named=True)]
     data = {"project": request.project.name, "work": rows}
     plain_rows = PlainRows(
