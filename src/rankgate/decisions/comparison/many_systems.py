@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.query_tags import read_clusters
@@ -29,7 +30,6 @@ from rankgate.decisions.comparison.paired_values import metric_signs, value_tabl
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
@@ -160,15 +160,11 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
         metric: friedman(signs[metric] * table, test.level)
         for metric, table in usable_matrices.items()
     }
-    pairs = _pairs(names, usable_matrices, friedman_by_metric, test)
     return ManySystems(
         names,
         _means(names, usable_matrices, signs, friedman_by_metric),
         _frame([_anova_row(metric, table) for metric, table in usable_matrices.items()], ANOVA),
-        _frame(
-            [row | {"gain": signs[row["metric"]] * row["delta"]} for row in pairs],
-            PAIRS,
-        ),
+        _pairs(names, usable_matrices, friedman_by_metric, signs, test),
         _frame(_orderings(names, signed_means, order_intervals(runs, signs, test)), ORDERINGS),
         _frame(
             [_reliability_row(metric, table, test) for metric, table in usable_matrices.items()],
@@ -241,30 +237,32 @@ def _pairs(
     names: Sequence[str],
     matrices: Mapping[str, NDArray[np.float64]],
     friedman_by_metric: Mapping[str, Friedman],
+    signs: Mapping[str, float],
     test: Test,
-) -> list[dict[str, Any]]:
+) -> pl.DataFrame:
     from rankgate.measurement.stats.multiple_comparisons import randomised_tukey, tukey
 
     samples = min(test.resamples, MAX_INTERVAL_RESAMPLES)
     randomised_tests = randomised_tukey([*matrices.values()], samples=samples, seed=test.seed)
-    rows = []
+    upper = np.triu_indices(len(names), 1)
+    first, second = (pl.Series(names, dtype=pl.String).gather(systems) for systems in upper)
+    frames = [make_frame([], PAIRS)]
     for (metric, table), randomised in zip(matrices.items(), randomised_tests, strict=True):
         result = tukey(table, test.level)
-        rows += [
-            {
-                "metric": metric,
-                "first": names[i],
-                "second": names[j],
-                "delta": result.delta[i, j],
-                "low": result.low[i, j],
-                "high": result.high[i, j],
-                "p_tukey": result.p_value[i, j],
-                "p_randomised": randomised.p_value[i, j],
-                "p_nemenyi": friedman_by_metric[metric].nemenyi[i, j],
-            }
-            for i, j in combinations(range(len(names)), 2)
-        ]
-    return rows
+        columns = {
+            "metric": metric,
+            "first": first,
+            "second": second,
+            "delta": result.delta[upper],
+            "gain": signs[metric] * result.delta[upper],
+            "low": result.low[upper],
+            "high": result.high[upper],
+            "p_tukey": result.p_value[upper],
+            "p_randomised": randomised.p_value[upper],
+            "p_nemenyi": friedman_by_metric[metric].nemenyi[upper],
+        }
+        frames.append(make_frame({name: columns[name] for name in PAIRS}, PAIRS))
+    return pl.concat(frames)
 
 
 def _orderings(
