@@ -110,6 +110,8 @@ bench: .venv/.run      ## side by side with the peers; an hour
 	$(BIN)/python bench/fusing.py
 	$(BIN)/python bench/snapshots.py
 	$(BIN)/python bench/recording.py
+	$(BIN)/python bench/growth.py
+	$(BIN)/python bench/pages.py
 
 oracle: .venv/.run     ## random collections against fourteen other tools, each by itself
 	$(BIN)/python oracle/run.py

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from measure import installed_environment
 from rankgate.decisions.gating.policy import DEFAULT_POLICY
 
 PLAIN = Path(__file__).parent / "plain_programs.py"
@@ -143,10 +144,12 @@ def _compare(folder: Path, systems: int) -> tuple[list[str], list[str]]:
     return ["compare", qrels, *runs, *metrics], ["scoring", qrels, *runs]
 
 
-def _judged(verb: str) -> Callable[[Path, int], tuple[list[str], list[str]]]:
+def _judged(verb: str, times: int = 1) -> Callable[[Path, int], tuple[list[str], list[str]]]:
+    """A verb of judgments and two runs; the plain program scores them as often as the verb."""
+
     def commands(folder: Path, queries: int) -> tuple[list[str], list[str]]:
         qrels, runs = collection(folder, queries, RANKED, 2)
-        return [verb, qrels, *runs], ["scoring", qrels, *runs]
+        return [verb, qrels, *runs], ["scoring", qrels, *runs * times]
 
     return commands
 
@@ -201,7 +204,7 @@ CASES = (
     Case("agree", "raters", (40, 80, 160), _agree),
     Case("next", "queries", (4_000, 8_000, 16_000), _next),
     Case("advise", "queries", (1_000, 2_000, 4_000), _judged("advise")),
-    Case("blindspots", "queries", (1_000, 2_000, 4_000), _judged("blindspots")),
+    Case("blindspots", "queries", (1_000, 2_000, 4_000), _judged("blindspots", 9)),
     Case("resolve", "ratings", (750_000, 1_500_000, 3_000_000), _resolve),
     Case("split", "interactions", (500_000, 1_000_000, 2_000_000), _split),
     Case("store import", "ratings", (250_000, 500_000, 1_000_000), _import),
@@ -248,7 +251,8 @@ def _execute(arguments: list[str]) -> tuple[float, int]:
         RuntimeError: it failed; verdicts of a gate are no failure.
     """
     command = [sys.executable, *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, env=installed_environment())
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in _EXIT_CODES:

@@ -117,7 +117,7 @@ def once(command: Sequence[str], limit: float) -> Measured:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
         process = subprocess.Popen(
-            command, stdout=out, stderr=err, env=_installed(), start_new_session=True
+            command, stdout=out, stderr=err, env=installed_environment(), start_new_session=True
         )
         memory, finished = 0, False
         while not finished and time.perf_counter() - begin < limit:
@@ -140,7 +140,7 @@ def once(command: Sequence[str], limit: float) -> Measured:
         return Measured(wall, cpu, memory, result, usage.ru_maxrss * 1024)
 
 
-def _installed() -> dict[str, str]:
+def installed_environment() -> dict[str, str]:
     """The surroundings without Python's own settings: bytecode is kept, as for a package."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
