@@ -257,7 +257,7 @@ class RunScores(ByContent):
         if not self.values:
             schema = dict.fromkeys(columns, pl.String) | {"value": pl.Float64}
             return pl.DataFrame(schema=schema)
-        why = np.concatenate([self.why[label] for label in self.values])
+        reasons = np.concatenate([self.why[label] for label in self.values])
         return pl.DataFrame(
             {
                 "query_id": pl.concat([self.query_ids] * len(self.values)),
@@ -265,7 +265,7 @@ class RunScores(ByContent):
                     np.repeat(np.arange(len(self.values)), len(self.query_ids))
                 ),
                 "value": np.concatenate(list(self.values.values())),
-                "why": pl.Series(why).replace_strict(_REASON_TEXTS, return_dtype=pl.String),
+                "why": pl.Series(reasons).replace_strict(_REASON_TEXTS, return_dtype=pl.String),
             }
         ).with_columns(pl.col("value").fill_nan(None))
 

@@ -45,7 +45,7 @@ DEPTHS = (1, 3, 5, 10, 20)
 _PAIR = ["query_id", "doc_id"]
 
 
-_MAX_RUNS = 100
+_MAX_RUNS = 50
 """Runs on one page."""
 
 
@@ -62,7 +62,7 @@ def coverage_page(request: WebRequest) -> PageReply:
     """The share of each run's first documents with a grade, and answers to known grades."""
     project = request.project.id
     with request.store.read() as connection:
-        project_runs, after = page_of_runs(request, stored_runs.list_runs(connection, project))
+        project_runs, next_start = page_of_runs(request, stored_runs.list_runs(connection, project))
         key = (
             "coverage",
             project,
@@ -79,7 +79,7 @@ def coverage_page(request: WebRequest) -> PageReply:
         "coverage": rows,
         "depths": list(DEPTHS),
         "gold": _rater_accuracy(gold_answers),
-        "after": after,
+        "after": next_start,
     }
     return PageReply("coverage.html", data)
 

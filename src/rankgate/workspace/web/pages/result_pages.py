@@ -307,7 +307,7 @@ def _evaluation_reply(
     """
     with request.store.read() as connection:
         all_runs = stored_runs.list_runs(connection, request.project.id)
-    project_runs, after = page_of_runs(request, all_runs)
+    project_runs, next_start = page_of_runs(request, all_runs)
     run_key = tuple((run.name, run.blob) for run in project_runs)
 
     def make_page() -> tuple[dict[str, Any], str]:
@@ -335,9 +335,9 @@ def _evaluation_reply(
         return data, "" if result is None else page_content(result.document())
 
     data, html = request.cache.get(("evaluation", request.project.id, *key, run_key), make_page)
-    chosen = {name: value for name, value in request.values.items() if value and name != "after"}
-    extra = {"document": html, "chosen": chosen}
-    return PageReply("evaluation.html", data | {"after": after}, extra)
+    fields = {name: value for name, value in request.values.items() if value and name != "after"}
+    extra = {"document": html, "fields": fields}
+    return PageReply("evaluation.html", data | {"after": next_start}, extra)
 
 
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
