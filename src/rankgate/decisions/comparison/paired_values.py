@@ -265,8 +265,8 @@ class PairedFigures:
     warnings: tuple[tuple[str, ...], ...]
 
 
-def compute_figures(values: PairedValues, test: Test) -> PairedFigures:
-    """Compute `PairedFigures` from the values of two systems."""
+def compute_figures(values: PairedValues, test: Test, *, sizes: bool = True) -> PairedFigures:
+    """Compute `PairedFigures` from the values of two systems; ``needed`` is NaN without sizes."""
     baseline, candidate = values.baseline, values.candidate
     is_defined = ~np.isnan(candidate - baseline)
     delta = _equalise_rounding(candidate - baseline, is_defined)
@@ -280,7 +280,7 @@ def compute_figures(values: PairedValues, test: Test) -> PairedFigures:
         if test.method == "t":
             p = _weighted_p_values(delta, is_defined, values.degrees)
     columns = [
-        _column_figures(baseline[k, j], candidate[k, j], delta[k, j], test, degrees[j])
+        _column_figures(baseline[k, j], candidate[k, j], delta[k, j], test, degrees[j], sizes=sizes)
         for j, k in enumerate(is_defined.T)
     ]
     gains = np.where(is_defined, values.gains, 0.0)
@@ -339,7 +339,13 @@ def _weighted_p_values(delta: Floats, is_defined: NDArray[np.bool_], degrees: Fl
 
 
 def _column_figures(
-    baseline: Floats, candidate: Floats, delta: Floats, test: Test, degrees: float | None
+    baseline: Floats,
+    candidate: Floats,
+    delta: Floats,
+    test: Test,
+    degrees: float | None,
+    *,
+    sizes: bool,
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     from rankgate.measurement.stats.paired_tests import hedges_g
     from rankgate.measurement.stats.query_power import detectable_difference, queries_for_power
@@ -354,6 +360,7 @@ def _column_figures(
     sd = nan if n < 2 else 0.0 if level else float(delta.std(ddof=1))
     mean = float(delta.mean())
     alpha = 1 - test.level
+    needs_size = sizes and n > 1 and mean and sd
     figure = {
         "baseline": float(baseline.mean()),
         "candidate": float(candidate.mean()),
@@ -363,7 +370,7 @@ def _column_figures(
         "gz": nan if level else float(hedges_g(baseline, candidate)[0]),
         "sd": sd,
         "mde": float(detectable_difference(sd, n, alpha, test.power)) if n > 1 and sd else nan,
-        "needed": queries_for_power(mean, sd, alpha, test.power) if n > 1 and mean and sd else nan,
+        "needed": queries_for_power(mean, sd, alpha, test.power) if needs_size else nan,
     }
     return figure, result.warnings
 

@@ -275,7 +275,9 @@ class _Pair:
         values = pair_values(baseline, candidate, rules.test.unequal)
         if design is None:
             units = values.in_units(read_clusters((baseline.tagged, candidate.tagged)))
-            return cls(baseline, candidate, values, units, compute_figures(units, rules.test))
+            # `_plan_sizes` simulates them, if there are any
+            figures = compute_figures(units, rules.test, sizes=not rules.sizes)
+            return cls(baseline, candidate, values, units, figures)
         refuse_nonrandom_sample(values, design)
         adjusted_figures = design.figures(values, rules.test)
         return cls(baseline, candidate, values, design.adjusted(values), adjusted_figures, design)
