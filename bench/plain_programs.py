@@ -11,6 +11,7 @@ import json
 import sqlite3
 import sys
 import tempfile
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -239,8 +240,16 @@ def database(path: str) -> None:
         connection.executemany(statement, rows)
 
 
-PROGRAMS = (scoring, gate, similarity, agreement, sampling, majority, global_split, database)
+PROGRAMS: dict[str, Callable[..., object]] = {
+    "scoring": scoring,
+    "gate": gate,
+    "similarity": similarity,
+    "agreement": agreement,
+    "sampling": sampling,
+    "majority": majority,
+    "global_split": global_split,
+    "database": database,
+}
 
 if __name__ == "__main__":
-    programs = {program.__name__: program for program in PROGRAMS}
-    print(json.dumps(programs[sys.argv[1]](*sys.argv[2:])))
+    print(json.dumps(PROGRAMS[sys.argv[1]](*sys.argv[2:])))
