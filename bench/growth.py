@@ -106,7 +106,8 @@ def ratings(folder: Path, count: int, raters: int) -> str:
         return str(path)
     rng = np.random.default_rng(0)
     pair = np.repeat(np.arange(count // 3), 3)
-    rater = (rng.integers(raters, size=count // 3)[:, None] + np.arange(3)).ravel() % raters
+    steps = rng.integers(1, (raters + 1) // 2, (count // 3, 3))  # of three different raters
+    rater = np.cumsum(steps, axis=1).ravel() % raters
     grade = np.clip((pair * 7) % 4 + rng.integers(-1, 2, len(pair)), 0, 3)
     table = pl.DataFrame({"query_id": pair // 20, "doc_id": pair, "rater": rater, "grade": grade})
     table.with_columns(
