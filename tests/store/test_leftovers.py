@@ -45,7 +45,7 @@ def test_imported_ratings_count_towards_the_raters_wanted(store):
         task_counts = tasks.progress(connection, shop.project)
         assert (task_counts.done, task_counts.disputed, task_counts.open) == (1, 1, 18)
         (dispute,) = tasks.disputes(connection, shop.project)
-        assert [answer["grade"] for answer in dispute.answers] == [0.0, 2.0]
+        assert [answer.grade for answer in dispute.answers] == [0.0, 2.0]
         # one more rater is wanted of the pair that has one
         number = tasks.tasks_by_pair(connection, shop.project)["q0", "d1"]
         assert tasks.get_task(connection, number).grades == 1

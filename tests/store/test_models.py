@@ -108,7 +108,7 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
             rating.document: rating for rating in ratings.list_ratings(connection, stored.number)
         }
         rows = {
-            answer["doc_id"]: answer
+            answer.doc_id: answer
             for answer in model_answers_by_request.answers_of_rater(connection, 1, rater.id)
         }
         (row,) = models_of(connection, stored.number)
@@ -125,11 +125,11 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
     assert {rating.guideline for rating in facts.values()} == {
         f"short {rater.identity['template']['sha256'][:12]}"
     }
-    assert (rows["d0"]["comment"], rows["d0"]["confidence"]) == ("half of it", 0.25)
-    assert rows["d1"]["grade"] is None
-    assert rows["d1"]["reason"]
+    assert (rows["d0"].comment, rows["d0"].confidence) == ("half of it", 0.25)
+    assert rows["d1"].grade is None
+    assert rows["d1"].reason
     assert KEY not in dump
-    assert "[key]" in rows["d2"]["comment"]
+    assert "[key]" in rows["d2"].comment
     assert (row["graded"], row["without_grade"], row["requests"]) == (DOCS - 1, 1, DOCS)
     assert (row["input_tokens"], row["output_tokens"]) == (100 * DOCS, 10 * DOCS)
     assert check(stored.store) == ()
@@ -372,8 +372,8 @@ def test_disagreements_and_doubt_go_to_people(stored, server):
     # far from ann's grade; doubt where no person is asked; no grade there
     assert [doc for doc, _ in disputes] == ["d0", "d2", "d4"]
     first, second, _ = disputes.values()
-    assert [(e["kind"], e["grade"]) for e in first.answers] == [("person", 2.0), ("model", 0.0)]
-    assert [(e["comment"], e["confidence"]) for e in second.answers] == [("hm", 0.2)]
+    assert [(e.kind, e.grade) for e in first.answers] == [("person", 2.0), ("model", 0.0)]
+    assert [(e.comment, e.confidence) for e in second.answers] == [("hm", 0.2)]
     assert (progress.done, progress.disputed) == (1, 2)
     with stored.store.write() as connection:
         rater = users.ensure(connection, "cid")

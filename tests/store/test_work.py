@@ -67,7 +67,7 @@ def test_two_grades_disagreement_and_the_final_word(store):
     with store.read() as connection:
         queue = tasks.disputes(connection, shop.project)
         assert [dispute.task for dispute in queue] == differ
-        assert [(answer["rater"], answer["grade"]) for answer in queue[0].answers] == [
+        assert [(answer.rater, answer.grade) for answer in queue[0].answers] == [
             ("ann", 1.0),
             ("bob", 2.0),
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rankgate.core.errors import UsageError
 from rankgate.data.collection import Collection
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.data.run import Run
+
+    Table = Qrels | Run | pl.DataFrame
 
 TABLES = ("queries", "documents")
 """Tables of a project that side inputs may be."""
@@ -75,7 +77,9 @@ def project_collection(
     return collection
 
 
-def project_table(project: ProjectTables, *, files: bool = False) -> Callable[[str, str], Any]:
+def project_table(
+    project: ProjectTables, *, files: bool = False
+) -> Callable[[str, str], Table | str]:
     """A function that finds the table of a project from the kind of a field and a name.
 
     Args:
@@ -83,7 +87,7 @@ def project_table(project: ProjectTables, *, files: bool = False) -> Callable[[s
         files: as of `project_collection`.
     """
 
-    def table(kind: str, name: str) -> Any:
+    def table(kind: str, name: str) -> Table | str:
         if name.startswith(IDS):
             return name
         try:
@@ -96,7 +100,7 @@ def project_table(project: ProjectTables, *, files: bool = False) -> Callable[[s
     return table
 
 
-def _table(project: ProjectTables, kind: str, name: str) -> Any:
+def _table(project: ProjectTables, kind: str, name: str) -> Table:
     """One table of a project.
 
     Raises:

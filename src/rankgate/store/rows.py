@@ -20,7 +20,7 @@ from rankgate.store.tables.people_tables import settings
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
 
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import JsonObject, Schema
 
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def columns_of(kind: type, table: Table) -> list[sa.Column[Any]]:
     return [table.c[name] for name in value_fields(kind)]
 
 
-def value_of(kind: type[T], row: Row[Any] | Mapping[str, Any]) -> T:
+def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
     """A frozen value whose fields are columns of a row."""
     columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
     return kind(*(columns[name] for name in value_fields(kind)))
@@ -134,7 +134,7 @@ def insert_of(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
     return dialect_insert(table)
 
 
-def new_id(connection: Connection, table: Table, **values: Any) -> int:
+def new_id(connection: Connection, table: Table, **values: object) -> int:
     """Insert one row; return its number."""
     number = connection.execute(table.insert().returning(table.c.id), values).scalar_one()
     return int(number)

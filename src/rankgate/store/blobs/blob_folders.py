@@ -28,6 +28,8 @@ from rankgate.store.tables import model_tables
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
+    from rankgate.core.value_types import Json
+
 
 def to_parquet(table: pl.DataFrame) -> bytes:
     """A table as Parquet."""
@@ -42,7 +44,7 @@ def read_json_blob(blobs: Blobs, name: str) -> dict[str, Any]:
     Raises:
         InputError: the blob is missing or damaged.
     """
-    fields: dict[str, Any] = json.loads(gzip.decompress(blobs.get(name)))
+    fields: dict[str, Json] = json.loads(gzip.decompress(blobs.get(name)))
     return fields
 
 

@@ -134,7 +134,7 @@ def read_extras(connection: Connection, blobs: Blobs, project: int) -> dict[str,
     return extra
 
 
-def _to_json(value: Json) -> Any:
+def _to_json(value: Json) -> Json:
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
             return {key: _to_json(child) for key, child in value.items()}

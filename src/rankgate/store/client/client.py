@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     import urllib3
 
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 TOKEN = "RANKGATE_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable that holds the token."""
@@ -77,8 +77,7 @@ class Client:
             UsageError: the server refuses, with its code.
         """
         url_path = f"{self._project}/{path}" if path else self._project
-        page: dict[str, Any] = json.loads(self._ask("GET", f"{url_path}.json", query=query))
-        return page
+        return self._ask_object("GET", f"{url_path}.json", query=query)
 
     def post(self, path: str, **values: Any) -> dict[str, Any]:
         """Do something in the project: ``post("ratings", task=1, grade=2)``.
@@ -86,15 +85,12 @@ class Client:
         Raises:
             UsageError: the server refuses, with its code.
         """
-        answer: dict[str, Any] = json.loads(
-            self._ask("POST", f"{self._project}/{path}", json=values)
-        )
-        return answer
+        return self._ask_object("POST", f"{self._project}/{path}", json=values)
 
     def next_task(self, batch: int | None = None) -> dict[str, Any] | None:
         """The next task of the token's user, with its query and document; None if all is done."""
-        more = {} if batch is None else {"batch": batch}
-        task: dict[str, Any] | None = self.get("rate", **more)["task"]
+        query = {} if batch is None else {"batch": batch}
+        task: dict[str, Json] | None = self.get("rate", **query)["task"]
         return task
 
     def rate(
@@ -122,7 +118,7 @@ class Client:
         fields = {name: value for name, value in values.items() if value is not None}
         return self.post("ratings", rating_id=rating_id or str(uuid.uuid4()), **fields)
 
-    def rate_many(self, answers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def rate_many(self, answers: Sequence[JsonObject]) -> list[dict[str, Any]]:
         """Rate many tasks in one request: all are recorded, or none if one is refused.
 
         Args:
@@ -133,7 +129,7 @@ class Client:
             ``task``, ``rating_id`` and ``new`` of each.
         """
         rows = [{"rating_id": str(uuid.uuid4()), **answer} for answer in answers]
-        results: list[dict[str, Any]] = self.post("ratings/many", answers=rows)["answers"]
+        results: list[dict[str, Json]] = self.post("ratings/many", answers=rows)["answers"]
         return results
 
     def add_batch(self, name: str, pool: str | Path, **more: Any) -> dict[str, Any]:
@@ -173,7 +169,7 @@ class Client:
 
     def model_job(self, job: int) -> dict[str, Any]:
         """The progress of a job: ``state``, ``done`` of ``total``, requests, tokens, cost."""
-        job_fields: dict[str, Any] = self.get(f"models/jobs/{job}")["job"]
+        job_fields: dict[str, Json] = self.get(f"models/jobs/{job}")["job"]
         return job_fields
 
     def cancel_model(self, job: int) -> dict[str, Any]:
@@ -190,10 +186,7 @@ class Client:
 
     def send(self, path: str, fields: JsonObject) -> dict[str, Any]:
         """Send a form with files: ``send("batches", {"pool": ("pool.csv", content), …})``."""
-        answer: dict[str, Any] = json.loads(
-            self._ask("POST", f"{self._project}/{path}", fields=fields)
-        )
-        return answer
+        return self._ask_object("POST", f"{self._project}/{path}", fields=fields)
 
     def ratings(self) -> pl.DataFrame:
         """Every single rating, as a frame."""
@@ -212,12 +205,18 @@ class Client:
         content = self._ask("GET", f"{self._project}/{path}", query=query)
         return pl.read_parquet(io.BytesIO(content))
 
-    def _ask(self, method: str, path: str, *, query: JsonObject | None = None, **how: Any) -> bytes:
+    def _ask_object(self, method: str, path: str, **content: Any) -> dict[str, Any]:
+        answer: dict[str, Json] = json.loads(self._ask(method, path, **content))
+        return answer
+
+    def _ask(
+        self, method: str, path: str, *, query: JsonObject | None = None, **content: Any
+    ) -> bytes:
         import urllib3
 
         address = self._base + path + (f"?{urlencode(query)}" if query else "")
         try:
-            answer = self._http.request(method, address, headers=self._headers, **how)
+            answer = self._http.request(method, address, headers=self._headers, **content)
         except urllib3.exceptions.HTTPError as error:
             reason = type(getattr(error, "reason", error)).__name__
             problem = f"{self._base}: cannot connect: {reason}; is the server running?"

@@ -18,6 +18,7 @@ from rankgate.store.project_collection import project_collection, unknown_in_pro
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.collection import Collection
 
 ALL = "all"
@@ -202,7 +203,7 @@ class RemoteProject(Closing):
         )
 
     def add_result(
-        self, result: ResultLike, name: str = "", summary: Mapping[str, Any] | None = None
+        self, result: ResultLike, name: str = "", summary: JsonObject | None = None
     ) -> int:
         """Keep a result; return its number."""
         json_bytes = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False).encode()

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating import ratings
-from rankgate.store.rows import insert, now, value_of
+from rankgate.store.rows import insert, now, value_fields, value_of
 from rankgate.store.tables.model_tables import job_tasks, model_answers
 from rankgate.store.tables.rating_tables import assignments, documents, queries, raters, tasks
 
@@ -229,19 +229,36 @@ def totals(connection: Connection, project: int) -> dict[int, Totals]:
     }
 
 
+@dataclass(frozen=True)
+class AskedPair:
+    """A query and a document with the answer of a model, as a page lists them."""
+
+    query_id: str
+    query: str | None
+    doc_id: str
+    id: int
+    task: int
+    grade: float | None
+    reason: str | None
+    comment: str | None
+    confidence: float | None
+    cost: float | None
+    answered: bool
+    at: datetime
+
+
 def answers_of_rater(
     connection: Connection, project: int, rater: int, *, before: int | None = None, most: int = 50
-) -> list[dict[str, Any]]:
+) -> list[AskedPair]:
     """The answers of a model, the last first, with the ids of query and document."""
     condition = sa.and_(model_answers.c.project == project, model_answers.c.rater == rater)
     condition = condition if before is None else sa.and_(condition, model_answers.c.id < before)
-    names = ("id", "task", "grade", "reason", "comment", "confidence", "cost", "answered", "at")
     statement = (
         sa.select(
             queries.c.query_id,
-            queries.c.text.label("query"),
+            queries.c.text,
             documents.c.doc_id,
-            *(model_answers.c[name] for name in names),
+            *(model_answers.c[name] for name in value_fields(AskedPair)[3:]),
         )
         .join(tasks, tasks.c.id == model_answers.c.task)
         .join(queries, queries.c.id == tasks.c.query)
@@ -250,7 +267,7 @@ def answers_of_rater(
         .order_by(model_answers.c.id.desc())
         .limit(most)
     )
-    return [dict(row._mapping) for row in connection.execute(statement)]  # noqa: SLF001 - public there
+    return [AskedPair(*row) for row in connection.execute(statement)]
 
 
 @dataclass(frozen=True)

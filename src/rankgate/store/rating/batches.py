@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import sqlalchemy as sa
 
@@ -180,7 +180,7 @@ def list_batches(connection: Connection, project: int) -> list[Batch]:
     return [value_of(Batch, row) for row in connection.execute(statement.order_by(*order))]
 
 
-def change_batch(connection: Connection, batch: int, **values: Any) -> Batch:
+def change_batch(connection: Connection, batch: int, **values: object) -> Batch:
     """Change priority, deadline, state, strategy, most, blind or settings."""
     columns = {"priority", "deadline", "state", "strategy", "most", "blind", "settings"}
     assert set(values) <= columns
@@ -217,7 +217,7 @@ def add_pairs(
         connection, batch.project, (query for query, _ in rows)
     )
     document_numbers = queries_documents.ensure_documents(connection, batch.project, rows)
-    task_rows = []
+    task_rows: list[JsonObject] = []
     for (query, doc), pool in rows.items():
         answer = gold_answers.get((query, doc))
         task_rows.append(
@@ -271,7 +271,7 @@ def add_preferences(
     )
     pairs = [(query, side.document) for query, *pair in sides for side in pair if side.document]
     document_numbers = queries_documents.ensure_documents(connection, batch.project, pairs)
-    task_rows = []
+    task_rows: list[JsonObject] = []
     for query, first, second in sides:
         numbers = [document_numbers.get((query, side.document or "")) for side in (first, second)]
         subject = "|".join(
@@ -291,7 +291,7 @@ def add_preferences(
     return _add(connection, batch, task_rows)
 
 
-def _add(connection: Connection, batch: Batch, rows: list[dict[str, Any]]) -> int:
+def _add(connection: Connection, batch: Batch, rows: list[JsonObject]) -> int:
     in_batch = tasks.c.batch == batch.id
     earlier_count = connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0
     for begin in range(0, len(rows), CHUNK_ROWS):

@@ -17,6 +17,7 @@ from rankgate.store.tables.rating_tables import assignments, tasks
 if TYPE_CHECKING:
     from sqlalchemy import Connection, TextClause
 
+
 LEASE = timedelta(minutes=10)
 """The time that a task is kept for the rater who sees it."""
 

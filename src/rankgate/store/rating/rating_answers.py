@@ -7,7 +7,7 @@ page; the answers of a rater can be withdrawn.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -53,7 +53,12 @@ class Answer:
     seconds: float | None
 
 
-def _latest_of_table(table: sa.Table, grade: Any, choice: Any, *more: Any) -> sa.Select[Any]:
+def _latest_of_table(
+    table: sa.Table,
+    grade: sa.ColumnElement[Any],
+    choice: sa.ColumnElement[Any],
+    *more: sa.ColumnElement[bool],
+) -> sa.Select[Any]:
     """The last answers of a rater in one table."""
     columns = table.c
     answers = (
@@ -208,7 +213,7 @@ def _changes_in_table(table: sa.Table, name_of_number: str, *, in_batch: bool) -
     return statement.where(tasks.c.batch == sa.bindparam("batch")) if in_batch else statement
 
 
-def _opinions(table: Any) -> list[sa.ColumnElement[bool]]:
+def _opinions(table: sa.FromClause) -> list[sa.ColumnElement[bool]]:
     """The condition of rows that are not final answers."""
     return [table.c.final.is_(False)] if "final" in table.c else []
 
@@ -285,6 +290,14 @@ class TaskFilter:
 
 
 @dataclass(frozen=True)
+class RaterGrade:
+    """The grade that a rater gave a pair; None where it could not be graded."""
+
+    rater: str
+    grade: float | None
+
+
+@dataclass(frozen=True)
 class Pair:
     """A task to grade, with its answers.
 
@@ -294,7 +307,7 @@ class Pair:
         query_id, text, doc_id: the ids and text of the pair.
         state: ``open``, ``done``, ``disputed``.
         gold: the known grade, if it is a hidden question.
-        answers: ``rater``, ``grade`` of each who answered.
+        answers: those of all who answered.
     """
 
     task: int
@@ -304,7 +317,7 @@ class Pair:
     doc_id: str
     state: str
     gold: float | None
-    answers: Sequence[Mapping[str, Any]]
+    answers: Sequence[RaterGrade]
 
 
 def list_pairs(
@@ -363,16 +376,16 @@ def _conditions(project: int, task_filter: TaskFilter) -> list[sa.ColumnElement[
     return conditions
 
 
-def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[Mapping[str, Any]]]:
+def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[RaterGrade]]:
     statement = (
         sa.select(assignments.c.task, raters.c.name, assignments.c.grade)
         .join(raters, raters.c.id == assignments.c.rater)
         .where(assignments.c.task.in_(numbers), assignments.c.state == "answered")
         .order_by(assignments.c.task, raters.c.name)
     )
-    answers_of_task: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    answers_of_task: dict[int, list[RaterGrade]] = defaultdict(list)
     for task, rater, grade in connection.execute(statement):
-        answers_of_task[task].append({"rater": rater, "grade": grade})
+        answers_of_task[task].append(RaterGrade(rater, grade))
     return answers_of_task
 
 

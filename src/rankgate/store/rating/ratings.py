@@ -40,6 +40,8 @@ from rankgate.store.tables.rating_tables import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import JsonObject
+
 WITHDRAWN = "withdrawn"
 """The reason of a rating that takes the rater's last one back."""
 
@@ -284,7 +286,7 @@ def _insert_statement(dialect: str) -> sa.Executable:
     )
 
 
-def _add(connection: Connection, values: dict[str, Any]) -> RatingResult:
+def _add(connection: Connection, values: Mapping[str, object]) -> RatingResult:
     """Insert a rating, or find the same."""
     new = {"recorded_at": now(), "source": "", **values}
     bound_values = {f"new_{name}": new[name] for name in _INSERTED_COLUMNS}
@@ -319,7 +321,7 @@ def _answer(
     task: int,
     rater: int,
     grade: float | None,
-    of_model: Mapping[str, Any],
+    of_model: JsonObject,
     *,
     withdrawn: bool,
 ) -> None:

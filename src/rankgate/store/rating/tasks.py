@@ -6,9 +6,10 @@ Numbers are those of the tasks of a batch, by pair, and those that a rater answe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import sqlalchemy as sa
@@ -202,7 +203,7 @@ def _counted_condition(project: int, batch: int | None) -> sa.ColumnElement[bool
     return condition if batch is None else sa.and_(condition, tasks.c.batch == batch)
 
 
-def _now() -> sa.BindParameter[Any]:
+def _now() -> sa.BindParameter[datetime]:
     return sa.bindparam(None, now(), type_=Moment)
 
 
@@ -297,20 +298,32 @@ def count_done(connection: Connection, project: int, batch: int | None = None) -
 
 
 @dataclass(frozen=True)
+class DisputedAnswer:
+    """The last answer of a rater to a disputed task; ``kind`` is that of the rater."""
+
+    rater: str
+    kind: str
+    confidence: float | None
+    grade: float | None
+    reason: str | None
+    comment: str | None
+    at: datetime | None
+
+
+@dataclass(frozen=True)
 class Dispute:
     """A disputed task, with the last answer of each rater.
 
     Attributes:
         task: the number.
         query_id, doc_id: the pair.
-        answers: ``rater``, ``kind``, ``grade``, ``reason``, ``comment``, ``confidence``, ``at`` of
-            each.
+        answers: one of each rater.
     """
 
     task: int
     query_id: str
     doc_id: str
-    answers: Sequence[Mapping[str, Any]]
+    answers: Sequence[DisputedAnswer]
 
 
 def disputes(
@@ -348,7 +361,7 @@ def disputes(
     ]
 
 
-def _answers(connection: Connection, task: int) -> list[Mapping[str, Any]]:
+def _answers(connection: Connection, task: int) -> list[DisputedAnswer]:
     columns = ("grade", "reason", "comment", "at")
     rows = connection.execute(
         sa.select(
@@ -362,10 +375,10 @@ def _answers(connection: Connection, task: int) -> list[Mapping[str, Any]]:
         .where(ratings.c.task == task)
         .order_by(ratings.c.id)
     )
-    last: dict[str, Mapping[str, Any]] = {}
+    last: dict[str, DisputedAnswer] = {}
     for row in rows:
         last.pop(row.rater, None)
-        last[row.rater] = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name
+        last[row.rater] = DisputedAnswer(*row)
     return list(last.values())
 
 

@@ -200,11 +200,11 @@ def _read_query(connection: Connection, request: WebRequest, text: str) -> _Type
     people_grades, own_grades = {}, {}
     for pair in pairs:
         for answer in pair.answers:
-            if pair.query_id != query_id or pair.gold is not None or answer["grade"] is None:
+            if pair.query_id != query_id or pair.gold is not None or answer.grade is None:
                 continue
-            if answer["rater"] == request.user.name:
-                own_grades[pair.doc_id] = answer["grade"]
-            people_grades[pair.doc_id] = answer["grade"]
+            if answer.rater == request.user.name:
+                own_grades[pair.doc_id] = answer.grade
+            people_grades[pair.doc_id] = answer.grade
     return _TypedQuery(
         query_id, stored_id is not None, judged, {**people_grades, **own_grades}, own_grades
     )

@@ -153,7 +153,7 @@ def model_page(request: WebRequest) -> PageReply:
             connection, project, number, before=request.values["before"], most=_MAX_ANSWERS
         )
         admission = model_admissions.admissions_by_rater(connection, project).get(number)
-        keys = [(answer["query_id"], answer["doc_id"]) for answer in rater_answers]
+        keys = [(answer.query_id, answer.doc_id) for answer in rater_answers]
         titles = read_titles(connection, request, keys)
     admission_evidence = None if admission is None else evidence(request.store, admission)
     data = {
@@ -161,10 +161,10 @@ def model_page(request: WebRequest) -> PageReply:
         "model": models_by_rater[number],
         "identity": dict(rater.identity),
         "answers": [
-            answer | {"title": titles.get(key, "")}
+            {**vars(answer), "title": titles.get(key, "")}
             for answer, key in zip(rater_answers, keys, strict=True)
         ],
-        "before": rater_answers[-1]["id"] if len(rater_answers) == _MAX_ANSWERS else None,
+        "before": rater_answers[-1].id if len(rater_answers) == _MAX_ANSWERS else None,
         "evidence": None if admission_evidence is None else admission_evidence.to_dict(),
     }
     document = "" if admission_evidence is None else page_content(admission_evidence.document())

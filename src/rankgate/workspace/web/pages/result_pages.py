@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.judging.resolution.resolution import ResolvedJudgments
     from rankgate.measurement.scoring import Convention
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -68,7 +69,7 @@ def disputes_page(request: WebRequest) -> PageReply:
                     "task": dispute.task,
                     "query_id": dispute.query_id,
                     "doc_id": dispute.doc_id,
-                    "answers": [dict(answer) for answer in dispute.answers],
+                    "answers": dispute.answers,
                     "shown": view,
                     "comments": list_discussion(connection, request, dispute.task),
                 }
@@ -243,12 +244,12 @@ def find_convention(name: str | None) -> Convention:
 
 def _mean_rows(
     connection: Connection, request: WebRequest, new: Qrels, old: Qrels | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, PageValue]]:
     """The means of every run by the new judgments, and by the last ones."""
     project, blobs = request.project.id, request.store.blobs
     metrics = (request.values["metrics"] or DEFAULT_METRICS).split()
     metric_convention = find_convention(request.values["convention"])
-    rows = []
+    rows: list[dict[str, PageValue]] = []
     for stored_run in stored_runs.list_runs(connection, project):
         run = stored_runs.rankings(stored_run, blobs)
         new_means, old_means = (
@@ -275,7 +276,7 @@ def _mean_rows(
 
 def _compute_means(
     qrels: Qrels | None, run: Run, metrics: list[str], how: Convention
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """The means of a run by metric, and their queries; empty where it has no judged query."""
     if qrels is None or _runs_without_judgments(qrels.table, [run]):
         return {}
@@ -310,7 +311,7 @@ def _evaluation_reply(
     project_runs, next_start = page_of_runs(request, all_runs)
     run_key = tuple((run.name, run.blob) for run in project_runs)
 
-    def make_page() -> tuple[dict[str, Any], str]:
+    def make_page() -> tuple[dict[str, PageValue], str]:
         judged, score = judge()
         if not all_runs:
             raise InputError("there is no run in the project; add one.", code="missing-input")
@@ -328,7 +329,7 @@ def _evaluation_reply(
             if run.name not in unscored_names
         ]
         result = score(comparable) if comparable else None
-        data = {
+        data: dict[str, PageValue] = {
             "evaluation": None if result is None else result.to_dict(),
             "not_scored": unscored_names,
         }

@@ -7,7 +7,7 @@ The working time of each rater is a table by week, also in CSV.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.present.document_model import PlainRows
 from rankgate.store.people import users
@@ -21,6 +21,8 @@ from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from rankgate.store.rating.batches import Batch
@@ -219,17 +221,19 @@ def discussions_page(request: WebRequest) -> PageReply:
     return PageReply("discussions.html", data, images=images)
 
 
-def _nameless_answers(answers: Any, rater_name: str) -> list[dict[str, PageValue]]:
+def _nameless_answers(
+    answers: Sequence[tasks.DisputedAnswer], rater_name: str
+) -> list[dict[str, PageValue]]:
     """The answers to a pair without names, as a name may weigh more than a reason."""
     return [
         {
-            "mine": answer["rater"] == rater_name,
-            "grade": answer["grade"],
-            "reason": answer["reason"],
-            "comment": answer["comment"],
+            "mine": answer.rater == rater_name,
+            "grade": answer.grade,
+            "reason": answer.reason,
+            "comment": answer.comment,
         }
         for answer in answers
-        if answer["kind"] == "person"
+        if answer.kind == "person"
     ]
 
 
