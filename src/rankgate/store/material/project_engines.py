@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
 
 
-_SETTING = "engines"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -52,7 +51,7 @@ class ProjectEngine:
         return cls(name, str(definition["kind"]), dict(definition["settings"]))
 
 
-def _texts(value: Json | Mapping[str, Any]) -> Iterator[str]:
+def _texts(value: Json) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -66,7 +65,7 @@ def _texts(value: Json | Mapping[str, Any]) -> Iterator[str]:
 
 def list_engines(connection: Connection, project: int) -> list[ProjectEngine]:
     """The engines of a project by name."""
-    definitions = projects.get(connection, project).settings.get(_SETTING, {})
+    definitions = projects.get(connection, project).settings.get("engines", {})
     return [ProjectEngine.from_json(name, definitions[name]) for name in sorted(definitions)]
 
 
@@ -96,7 +95,7 @@ def save_engine(connection: Connection, project: int, engine: ProjectEngine) -> 
     refuse_unaddressable("an engine", engine.name)
     definitions = _lock_definitions(connection, project)
     definitions[engine.name] = {"kind": engine.kind, "settings": dict(engine.settings)}
-    projects.change_settings(connection, project, {_SETTING: definitions})
+    projects.change_settings(connection, project, {"engines": definitions})
 
 
 def delete_engine(connection: Connection, project: int, name: str) -> None:
@@ -108,10 +107,10 @@ def delete_engine(connection: Connection, project: int, name: str) -> None:
     definitions = _lock_definitions(connection, project)
     if definitions.pop(name, None) is None:
         raise unknown_error("engine", name)
-    projects.change_settings(connection, project, {_SETTING: definitions})
+    projects.change_settings(connection, project, {"engines": definitions})
 
 
 def _lock_definitions(connection: Connection, project: int) -> dict[str, JsonObject]:
     """The definitions by name, which no other transaction changes until this one ends."""
     projects.lock(connection, project)
-    return dict(projects.get(connection, project).settings.get(_SETTING, {}))
+    return dict(projects.get(connection, project).settings.get("engines", {}))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import sqlalchemy as sa
 
@@ -39,6 +39,19 @@ _DELETED_PREFIX = "/"
 _IS_NOT_DELETED = sa.not_(projects.c.name.startswith(_DELETED_PREFIX))
 
 
+class ProjectSettings(TypedDict, total=False):
+    """The settings of a project that pages and scheduled jobs read."""
+
+    metric: str
+    alerts: str
+    engines: dict[str, JsonObject]
+    fields: list[str]
+    card: list[dict[str, str]]
+    images: list[str]
+    image_prefix: str
+    language: str
+
+
 @dataclass(frozen=True)
 class Project:
     """A project.
@@ -55,7 +68,7 @@ class Project:
     name: str
     title: str
     description: str
-    settings: Mapping[str, Any]
+    settings: ProjectSettings
     created_at: datetime
     archived_at: datetime | None
 
@@ -190,7 +203,7 @@ def list_projects(
     return [value_of(Project, row) for row in connection.execute(statement)]
 
 
-def change(connection: Connection, project: int, **values: Any) -> Project:
+def change(connection: Connection, project: int, **values: object) -> Project:
     """Change title, description, settings or archived_at."""
     columns = {"title", "description", "settings", "archived_at"}
     assert set(values) <= columns
@@ -198,11 +211,10 @@ def change(connection: Connection, project: int, **values: Any) -> Project:
     return get(connection, project)
 
 
-def change_settings(connection: Connection, project: int, settings: Mapping[str, Any]) -> None:
+def change_settings(connection: Connection, project: int, settings: ProjectSettings) -> None:
     """Change some settings, without losing others that are changed at the same time."""
     lock(connection, project)
-    merged_settings = dict(get(connection, project).settings) | dict(settings)
-    change(connection, project, settings=merged_settings)
+    change(connection, project, settings=get(connection, project).settings | settings)
 
 
 def clear_name(connection: Connection, project: int) -> None:

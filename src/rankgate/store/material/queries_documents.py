@@ -23,7 +23,7 @@ from rankgate.store.tables.rating_tables import documents, queries
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 
 def content_hash(fields: JsonObject, url: str | None, image: str | None) -> str | None:
@@ -89,7 +89,7 @@ def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> in
     return len(rows)
 
 
-def _row(project: int, row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(project: int, row: Mapping[str, Any]) -> dict[str, Json]:
     frequency = row.get("frequency")
     return {
         "project": project,

@@ -12,6 +12,8 @@ from rankgate.workspace.web.pages.highlighting import Segments, read_query_words
 from rankgate.workspace.web.pages.live_engines import EXPLANATION
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
+    from rankgate.store.material.projects import ProjectSettings
     from rankgate.store.material.queries_documents import Document
     from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
 
@@ -67,7 +69,7 @@ def make_side_lists(
     ranked: tuple[RankedDocuments, RankedDocuments],
     documents: Mapping[str, Document],
     query_text: str,
-    settings: Mapping[str, Any],
+    settings: ProjectSettings,
     top: float,
 ) -> SideLists:
     """The rows of two lists.
@@ -79,7 +81,7 @@ def make_side_lists(
         settings: of the project.
         top: the highest grade of the scale.
     """
-    query_words = read_query_words(query_text, str(settings.get("language") or ""))
+    query_words = read_query_words(query_text, settings.get("language") or "")
     views = {
         doc_id: brief_view(_without_explanation(document_view(document, query_words, settings)))
         for doc_id, document in documents.items()
@@ -128,7 +130,7 @@ def grade_shade(grade: float | None, top: float) -> str:
     return str(round(_SHADES * min(max(grade / top, 0.0), 1.0))) if top > 0 else "0"
 
 
-def format_explanation(value: Any) -> str:
+def format_explanation(value: Json) -> str:
     """An engine's explanation as text: words as they are, objects as JSON in lines."""
     if value is None or isinstance(value, str):
         return (value or "").strip()

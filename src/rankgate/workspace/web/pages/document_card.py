@@ -7,15 +7,15 @@ that the project names, from a prefix for relative addresses, or are within the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.store.material.projects import ProjectSettings
 
 PLACES = ("title", "subtitle", "badge", "body")
 """Places of a field on the card: the first line, below it, small and framed, or the text."""
@@ -106,17 +106,17 @@ def format_card(card: Sequence[CardField]) -> str:
     return "\n".join(lines)
 
 
-def card_of(settings: Mapping[str, Any]) -> list[CardField]:
+def card_of(settings: ProjectSettings) -> list[CardField]:
     """The card of a project; empty without one."""
     return [CardField(**card_field) for card_field in settings.get("card") or ()]
 
 
-def card_settings(card: Sequence[CardField]) -> list[JsonObject]:
+def card_settings(card: Sequence[CardField]) -> list[dict[str, str]]:
     """The card as the settings of a project keep it."""
     return [dict(vars(card_field)) for card_field in card]
 
 
-def choose_fields(settings: Mapping[str, Any], names: Sequence[str]) -> list[CardField]:
+def choose_fields(settings: ProjectSettings, names: Sequence[str]) -> list[CardField]:
     """The fields of a document that are shown, in order: by the card, by the list, or all.
 
     Args:
@@ -161,19 +161,19 @@ def safe_link(address: str | None) -> str | None:
     return address if origin_of(address) else None
 
 
-def image_origins(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def image_origins(settings: ProjectSettings) -> tuple[str, ...]:
     """The origins from which a project shows images; by default none, so nothing is loaded."""
     addresses = [*(settings.get("images") or ()), settings.get("image_prefix") or ""]
-    origins = (origin_of(str(address)) for address in addresses)
+    origins = (origin_of(address) for address in addresses)
     return tuple(dict.fromkeys(origin for origin in origins if origin))
 
 
-def image_sources(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def image_sources(settings: ProjectSettings) -> tuple[str, ...]:
     """What a page of documents may load images from: the origins, and the documents themselves."""
     return (*image_origins(settings), *(("data:",) if shows_own_images(settings) else ()))
 
 
-def shows_own_images(settings: Mapping[str, Any]) -> bool:
+def shows_own_images(settings: ProjectSettings) -> bool:
     """True if images within documents are shown: where a field of the card is not plain text."""
     return any(card_field.kind != "text" for card_field in card_of(settings))
 
@@ -186,7 +186,7 @@ class ImageAddress:
     is_shown: bool
 
 
-def image_address(address: str | None, settings: Mapping[str, Any]) -> ImageAddress | None:
+def image_address(address: str | None, settings: ProjectSettings) -> ImageAddress | None:
     """The address of an image as a page may use it; None if it may neither show nor link it.
 
     Args:
@@ -207,9 +207,9 @@ def image_address(address: str | None, settings: Mapping[str, Any]) -> ImageAddr
     return ImageAddress(full_address, is_shown=origin_of(full_address) in image_origins(settings))
 
 
-def _join_prefix(address: str, settings: Mapping[str, Any]) -> str | None:
+def _join_prefix(address: str, settings: ProjectSettings) -> str | None:
     """A relative address after the prefix of the project; None if it leads elsewhere."""
-    prefix = str(settings.get("image_prefix") or "")
+    prefix = settings.get("image_prefix")
     if not prefix or not address or len(address) > _MAX_ADDRESS or not address.isprintable():
         return None
     if urlsplit(address).scheme or address.startswith(("//", "\\", "#")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from rankgate.workspace.web.pages.highlighting import QueryWords, Segments, mark
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.store.material.projects import ProjectSettings
     from rankgate.store.material.queries_documents import Document
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
@@ -37,7 +38,7 @@ _BRIEF_FIELDS = 2
 
 
 def document_view(
-    document: Document, query_words: QueryWords, settings: Mapping[str, Any]
+    document: Document, query_words: QueryWords, settings: ProjectSettings
 ) -> dict[str, PageValue]:
     """The fields of a document that the project shows, with the query's words marked."""
     card_fields = choose_fields(settings, list(document.fields))
@@ -55,7 +56,7 @@ def document_view(
 
 
 def _field_view(
-    card_field: CardField, text: str, query_words: QueryWords, settings: Mapping[str, Any]
+    card_field: CardField, text: str, query_words: QueryWords, settings: ProjectSettings
 ) -> dict[str, PageValue]:
     view: dict[str, PageValue] = {
         "name": card_field.field,
@@ -108,7 +109,7 @@ def _cut_segments(segments: Segments, length: int) -> Segments:
     return shortened
 
 
-def document_title(document: Document, settings: Mapping[str, Any]) -> str:
+def document_title(document: Document, settings: ProjectSettings) -> str:
     """The title of a document, cut: its field of that place, or the first; empty without fields."""
     fields = [
         card_field

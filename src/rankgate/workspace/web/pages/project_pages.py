@@ -7,11 +7,13 @@ archived, or deleted after a page that lists what goes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import parse_scale
 from rankgate.store import archive
 from rankgate.store.blobs import stored_runs
@@ -39,8 +41,8 @@ from rankgate.workspace.web.web_request import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import Json
     from rankgate.store.archive import Archivable
+    from rankgate.store.material.projects import ProjectSettings
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -99,24 +101,29 @@ def project_overview(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         progress_by_batch = tasks.progress_by_batch(connection, project.id)
         progress = tasks.sum_progress(progress_by_batch.values())
-        data: dict[str, Any] = {
+        listed_batches = [
+            (batch, progress_by_batch.get(batch.id, tasks.NO_PROGRESS))
+            for batch in batches.list_batches(connection, project.id)
+            if rules_of(batch.settings).again_of is None
+        ]
+        rater_rows = request.cached("raters", lambda: _rater_rows(connection, project.id))
+        data: dict[str, PageValue] = {
             "project": project.name,
             "heading": project.title,
             "description": project.description,
             "progress": vars(progress) | {"total": progress.total},
-            "batches": [
-                _batch_view(batch, progress_by_batch.get(batch.id, tasks.NO_PROGRESS))
-                for batch in batches.list_batches(connection, project.id)
-                if rules_of(batch.settings).again_of is None
-            ],
+            "batches": [_batch_view(batch, progress) for batch, progress in listed_batches],
             "runs": [
                 {"name": run.name, "rows": run.rows, "queries": run.queries}
                 for run in stored_runs.list_runs(connection, project.id)
             ],
-            "raters": request.cached("raters", lambda: _rater_rows(connection, project.id)),
+            "raters": rater_rows,
         }
-    data["hours"] = sum(rater["seconds"] for rater in data["raters"]) / 3600
-    data["hours_left"] = _estimate_hours_left(data["batches"], data["raters"])
+    open_slots = sum(progress.open * _SLOTS[batch.strategy] for batch, progress in listed_batches)
+    paces = [row.pace for row in rater_rows if row.pace is not None]
+    data["hours"] = sum(row.seconds for row in rater_rows) / 3600
+    # the hours that open tasks take at the pace until now
+    data["hours_left"] = open_slots * sum(paces) / len(paces) / 3600 if paces else None
     return PageReply("overview.html", data)
 
 
@@ -129,8 +136,21 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Pag
     )
 
 
-def _rater_rows(connection: Connection, project: int) -> list[dict[str, PageValue]]:
-    """The work of each rater: ratings and preferences, seconds, and the median pace."""
+@dataclass(frozen=True)
+class _RaterWork:
+    """The work of a rater: ratings and preferences, seconds, and the median pace."""
+
+    rater: str
+    kind: str
+    ratings: int
+    without_grade: int
+    seconds: float
+    pace: float | None
+    last: datetime
+    time: str
+
+
+def _rater_rows(connection: Connection, project: int) -> list[_RaterWork]:
     efforts = (
         rating_answers.efforts(connection, project)
         .group_by("rater", "kind", maintain_order=True)
@@ -144,22 +164,12 @@ def _rater_rows(connection: Connection, project: int) -> list[dict[str, PageValu
         .sort("rater")
     )
     return [
-        {**row, "time": format_duration(row["seconds"])} for row in efforts.iter_rows(named=True)
+        _RaterWork(**row, time=format_duration(row["seconds"]))
+        for row in efforts.iter_rows(named=True)
     ]
 
 
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
-
-
-def _estimate_hours_left(
-    open_batches: list[dict[str, Any]], people: list[dict[str, Any]]
-) -> float | None:
-    """The hours that open tasks take at the pace until now; None if it is not known."""
-    paces = [person["pace"] for person in people if person["pace"] is not None]
-    if not paces:
-        return None
-    slots = sum(batch["open"] * _SLOTS[batch["strategy"]] for batch in open_batches)
-    return float(slots * sum(paces) / len(paces) / 3600)
 
 
 def log_page(request: WebRequest) -> PageReply:
@@ -210,9 +220,9 @@ def setup_page(request: WebRequest) -> PageReply:
         "images": " ".join(project.settings.get("images") or ()),
         "document_fields": document_fields,
         "card": format_card(card_of(project.settings)),
-        "image_prefix": str(project.settings.get("image_prefix") or ""),
-        "language": str(project.settings.get("language") or ""),
-        "metric": str(project.settings.get("metric", "")),
+        "image_prefix": project.settings.get("image_prefix") or "",
+        "language": project.settings.get("language") or "",
+        "metric": project.settings.get("metric", ""),
     }
     return PageReply("setup.html", data, {"metrics": list_metric_names(request)})
 
@@ -279,8 +289,9 @@ def set_display(request: WebRequest) -> ActionReply:
         card = parse_card(fields["card"] or "")
     except InputError as error:
         raise RequestRefused(400, error.code, str(error), field="card") from None
-    display: dict[str, Json] = {name: (fields[name] or "").split() for name in ("fields", "images")}
-    display |= {
+    display: ProjectSettings = {
+        "fields": (fields["fields"] or "").split(),
+        "images": (fields["images"] or "").split(),
         "card": card_settings(card),
         "image_prefix": prefix,
         "language": fields["language"] or "",

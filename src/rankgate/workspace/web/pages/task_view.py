@@ -69,7 +69,7 @@ def task_view(
 ) -> dict[str, PageValue]:
     """The task as the page and programs get it."""
     query = task.query
-    language = str(request.project.settings.get("language") or "")
+    language = request.project.settings.get("language") or ""
     query_words = read_query_words(query.text or "", language)
     is_swapped = swaps_sides(task.id, task.batch.kind, rater)
     sides = [

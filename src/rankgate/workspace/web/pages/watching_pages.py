@@ -7,7 +7,7 @@ runs, and that it can work.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.store.material import project_engines
 from rankgate.store.people import users
@@ -62,7 +62,7 @@ def acknowledge_alert(request: WebRequest) -> ActionReply:
 
 def rules_page(request: WebRequest) -> PageReply:
     """The rules, for a change."""
-    text = str(request.project.settings.get("alerts", ""))
+    text = request.project.settings.get("alerts", "")
     channels = sorted(read_rules(text).channels) if text else []
     return PageReply("alert_rules.html", {"rules": text, "channels": channels})
 
@@ -213,9 +213,9 @@ def _can_manage(request: WebRequest) -> bool:
     return request.role in {"admin", "manager"}
 
 
-def _job_view(job: Job, last: JobRun | None, *, may: bool) -> dict[str, Any]:
+def _job_view(job: Job, last: JobRun | None, *, may: bool) -> dict[str, PageValue]:
     due_at = next_due(job.schedule, job.timezone, now()) if job.enabled else None
-    fields = {
+    fields: dict[str, PageValue] = {
         "name": job.name,
         "kind": job.kind,
         "schedule": job.schedule,
@@ -228,8 +228,8 @@ def _job_view(job: Job, last: JobRun | None, *, may: bool) -> dict[str, Any]:
     return fields | ({"settings": dict(job.settings)} if may else {})
 
 
-def _run_view(run: JobRun, name: str, *, may: bool) -> dict[str, Any]:
-    fields = {
+def _run_view(run: JobRun, name: str, *, may: bool) -> dict[str, PageValue]:
+    fields: dict[str, PageValue] = {
         "id": run.id,
         "job": name,
         "due_at": run.due_at,
