@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -242,7 +242,7 @@ def _attribute_rows(
 _TOLERANCE = 1e-9
 
 
-def _make_row(cause: str, changed: str, effect: float | None, evidence: str) -> dict[str, Any]:
+def _make_row(cause: str, changed: str, effect: float | None, evidence: str) -> dict[str, Json]:
     return {"cause": cause, "changed": changed, "part": effect, "evidence": evidence}
 
 

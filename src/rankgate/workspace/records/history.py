@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ from rankgate.workspace.records.rescoring import BreakParts, split_break
 from rankgate.workspace.records.storages.record_storage import open_storage
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Json
     from rankgate.store.records.record_notes import Annotation
     from rankgate.store.records.records import Record
@@ -411,10 +412,10 @@ def _change_rows(
     cache: dict[str, pl.DataFrame | None],
     rate: float,
     change_cache: MutableMapping[Hashable, CachedChanges] | None,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     values = _value_matrix(segment, per_query, cache)
     sign = 1 if segment[0].higher_is_better else -1
-    changes = []
+    changes: list[dict[str, Json]] = []
     for change in _find_changes(segment, values, rate, change_cache):
         first_after, detection = segment[change.place], segment[change.found]
         changes.append(
@@ -440,7 +441,7 @@ def _change_rows(
 
 def _find_changes(
     segment: Sequence[Point],
-    values: np.ndarray[Any, np.dtype[np.float64]],
+    values: Floats,
     rate: float,
     change_cache: MutableMapping[Hashable, CachedChanges] | None,
 ) -> tuple[Change, ...]:
@@ -462,7 +463,7 @@ def _value_matrix(
     segment: Sequence[Point],
     per_query: Callable[[Point], pl.DataFrame | None],
     cache: dict[str, pl.DataFrame | None],
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+) -> Floats:
     """A row of values per query for each point, or the means where some have no such values."""
     means = np.array([point.value for point in segment], np.float64)
     if len(segment) == 1 or any(point.per_query is None or point.slice for point in segment):
@@ -481,7 +482,7 @@ def _value_matrix(
     return matrix if matrix.shape[1] > 1 else means
 
 
-def _align_tables(tables: Sequence[pl.DataFrame]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _align_tables(tables: Sequence[pl.DataFrame]) -> Floats:
     """A row for each table, a column for each query that has a value in any; NaN without one."""
     ids = tables[0]["query_id"]
     has_same_queries = all(table["query_id"].equals(ids) for table in tables[1:])

@@ -55,6 +55,7 @@ from rankgate.workspace.reports.report import (
 from rankgate.workspace.reports.report_results import are_result_paths, gather_results, read_results
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command
     from rankgate.core.present.document_model import Document
     from rankgate.data.collection import Collection
 
@@ -198,7 +199,7 @@ class _ReportCommand(SectionedCommand):
         return super().parse_args(ctx, args)
 
 
-def _split_sources(function: Callable[..., Any]) -> Callable[..., Any]:
+def _split_sources(function: Command) -> Command:
     """Pass SOURCE... as QRELS and RUN... unless they are results."""
 
     @functools.wraps(function)

@@ -347,7 +347,7 @@ def _axes_table(how: Mapping[str, Any]) -> Table:
     return Table(heading, Grid(("axis", "choice"), rows, frozenset({0, 1})), folded=True)
 
 
-def _choice_text(value: Any) -> str:  # noqa: ANN401 - of an axis
+def _choice_text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {_choice_text(choice)}" for name, choice in value.items()) or "–"
     if isinstance(value, list | tuple):

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from rankgate.core.present.document_model import PlainRows
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.value_cache import ValueCache
@@ -130,7 +131,7 @@ class Endpoint:
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
         as_json = self.form != "html" or wants_json(request)
-        raw_values: dict[str, Any] = {}
+        raw_values: dict[str, Json] = {}
         identity = Identity()
         try:
             if self.route.method == "GET" or _is_small(request):  # one turn in a thread, not two
@@ -210,7 +211,7 @@ class Endpoint:
             raise RequestRefused(408, "too-slow", "The request took too long to arrive.") from None
 
     def _answer(
-        self, request: Request, identity: Identity, raw_values: dict[str, Any], *, as_json: bool
+        self, request: Request, identity: Identity, raw_values: dict[str, Json], *, as_json: bool
     ) -> Response:
         form_word = request.cookies.get(FORM, "")
         form_token = str(raw_values.pop("csrf", "") or request.headers.get("x-csrf-token", ""))
@@ -341,7 +342,7 @@ class Endpoint:
         request: Request,
         identity: Identity,
         refused: RequestRefused,
-        raw_values: Mapping[str, Any],
+        raw_values: JsonObject,
         *,
         as_json: bool,
     ) -> Response:
@@ -373,7 +374,7 @@ class Endpoint:
         request: Request,
         identity: Identity,
         refused: RequestRefused,
-        raw_values: Mapping[str, Any],
+        raw_values: JsonObject,
     ) -> Mapping[str, Any]:
         """The values that the form of the route shows again: what was typed, and its problems."""
         fields = self.route.fields

@@ -7,12 +7,13 @@ it is. A sender sees only the pages that their role opens.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
 from rankgate.engines.configuration import ENGINES
 
 if TYPE_CHECKING:
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import Identity, Route
 
 
@@ -235,7 +236,7 @@ def current_page(route: str, group: str = "") -> MenuPage | None:
 
 def make_menu(
     identity: Identity, routes: Mapping[str, Route], base: str, route: str, group: str = ""
-) -> list[dict[str, Any]]:
+) -> list[dict[str, PageValue]]:
     """The sections and pages that a sender may open, with what is current; empty outside projects.
 
     Args:
@@ -248,12 +249,12 @@ def make_menu(
     if identity.project is None:
         return []
     current = current_page(route, group)
-    menu = []
+    menu: list[dict[str, PageValue]] = []
     for section in SECTIONS:
         pages = [
             page for page in section.pages if (identity.role or "") in routes[page.route].needs
         ]
-        links = [
+        links: list[dict[str, PageValue]] = [
             {
                 "label": page.label,
                 "address": _page_address(routes[page.route], page, base, identity.project.name),

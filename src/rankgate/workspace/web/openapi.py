@@ -55,7 +55,7 @@ _RAW = {
 
 def describe_api(routes: Iterable[Route]) -> dict[str, Any]:
     """The description: every route that a token may use."""
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, dict[str, Json]] = {}
     for route in routes:
         if route.scope is None or route.needs == ANYONE:
             continue

@@ -12,13 +12,13 @@ from contextvars import ContextVar
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
 from rankgate.engines.project_engines import EngineAccess
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.judging.models.model_queue import Endpoint
     from rankgate.store.store import Store
     from rankgate.workspace.web.oidc.oidc_users import OidcSettings
@@ -91,7 +91,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format a log record as a line of JSON."""
         moment = datetime.fromtimestamp(record.created, UTC)
-        line: dict[str, Any] = {
+        line: dict[str, Json] = {
             "time": moment.isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,

@@ -262,7 +262,7 @@ def declared_field(declared: Parameter, **changes: Any) -> Field:
 
 
 def declared_fields(
-    verb: Callable[..., Any], *names: str, **changes: Mapping[str, Any]
+    verb: Callable[..., object], *names: str, **changes: Mapping[str, Any]
 ) -> tuple[Field, ...]:
     """The fields that state parameters of a verb, or fields of a value.
 
@@ -345,7 +345,7 @@ def invalid_value(name: str, problem: str) -> RequestRefused:
     return RequestRefused(400, "invalid-value", f"{name}: {problem}.", field=name)
 
 
-def _check_value(field: Field, value: Any) -> Any:
+def _check_value(field: Field, value: object) -> Any:
     name = field.label or field.name
     if field.kind in _READERS:
         return _READERS[field.kind](field, value)
@@ -370,12 +370,12 @@ def _check_value(field: Field, value: Any) -> Any:
     return _read_moment(name, value) if field.kind == "moment" else value.replace("\r\n", "\n")
 
 
-def is_true(value: Any) -> bool:
+def is_true(value: object) -> bool:
     """True if a form, an address or JSON sets a flag."""
     return value is True or (isinstance(value, str) and value.lower() in _TRUE_TEXTS)
 
 
-def _read_rows(field: Field, value: Any) -> list[dict[str, Any]]:
+def _read_rows(field: Field, value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise invalid_value(field.name, "is not an array of objects")
     if not 0 < len(value) <= field.most:
@@ -383,7 +383,7 @@ def _read_rows(field: Field, value: Any) -> list[dict[str, Any]]:
     return [check_values(field.columns, row, strict=True) for row in value]
 
 
-def _read_json(field: Field, value: Any) -> Any:
+def _read_json(field: Field, value: object) -> Any:
     """Read an object or an array of JSON; its contents are checked later, by their reader."""
     name = field.label or field.name
     kind, max_length = field.schema["type"], field.schema.get("maxLength")
@@ -404,7 +404,7 @@ def _read_json(field: Field, value: Any) -> Any:
     return value
 
 
-def _read_lines(field: Field, value: Any) -> Any:
+def _read_lines(field: Field, value: object) -> Any:
     """Read an object or an array: of JSON, or of lines of a form."""
     if not isinstance(value, str):
         return _read_json(field, value)
@@ -437,7 +437,7 @@ def _read_line_value(text: str) -> Any:
     return text if value is None else value
 
 
-def write_lines(value: Mapping[str, Any] | Sequence[Any]) -> str:
+def write_lines(value: JsonObject | Sequence[object]) -> str:
     """An object or an array as lines that are read again; as JSON where it is nested."""
     values = list(value.values()) if isinstance(value, Mapping) else list(value)
     texts = list(value) if isinstance(value, Mapping) else []
@@ -458,7 +458,7 @@ def write_lines(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return "\n".join(lines)
 
 
-def _has_nul(value: Any) -> bool:
+def _has_nul(value: object) -> bool:
     """True if a text in a value of JSON has the character that no database takes."""
     if isinstance(value, dict):
         return any(_has_nul(element) for pair in value.items() for element in pair)
@@ -467,7 +467,7 @@ def _has_nul(value: Any) -> bool:
     return isinstance(value, str) and "\0" in value
 
 
-def _read_file(field: Field, value: Any) -> Upload | None:
+def _read_file(field: Field, value: object) -> Upload | None:
     if isinstance(value, Upload) and (value.content or value.name):
         return value
     if field.required:
@@ -475,7 +475,7 @@ def _read_file(field: Field, value: Any) -> Upload | None:
     return None
 
 
-def _read_number(field: Field, value: Any) -> float | int:
+def _read_number(field: Field, value: object) -> float | int:
     name = field.label or field.name
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise invalid_value(name, "is not a number")
@@ -558,7 +558,7 @@ def list_metric_names(request: WebRequest) -> list[str]:
 
 def list_channel_names(request: WebRequest) -> list[str]:
     """The channels of the project's alerts."""
-    text = str(request.project.settings.get("alerts", ""))
+    text = request.project.settings.get("alerts", "")
     return sorted(read_rules(text).channels) if text else []
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from email.message import EmailMessage
 from email.utils import make_msgid
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 from rankgate.core.errors import UsageError
@@ -29,6 +29,7 @@ from rankgate.core.frozen import dataclass
 if TYPE_CHECKING:
     from urllib3 import HTTPConnectionPool
 
+    from rankgate.core.value_types import Json
     from rankgate.store.records.alerts import Alert
     from rankgate.workspace.records.alerts.alert_rules import Channel
 
@@ -71,9 +72,13 @@ class Message:
             ]
         return "\n".join([*lines, *(["", self.link] if self.link else []), ""])
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Json]:
         """The message as JSON for programs."""
-        payload: dict[str, Any] = {"event": self.event, "project": self.project, "text": self.title}
+        payload: dict[str, Json] = {
+            "event": self.event,
+            "project": self.project,
+            "text": self.title,
+        }
         if self.link:
             payload["link"] = self.link
         if self.alert is not None:

@@ -106,7 +106,7 @@ def check_alerts(store: Store, project: str, moment: datetime | None = None) -> 
     checked_at = moment or now()
     with store.read() as connection:
         stored_project = projects.get_by_name(connection, project)
-        rules = read_rules(str(stored_project.settings.get("alerts", "")), f"alerts of {project}")
+        rules = read_rules(stored_project.settings.get("alerts", ""), f"alerts of {project}")
         reader = _SeriesReader(store, connection, stored_project.id, checked_at)
         outcomes = [outcome for rule in rules.rules for outcome in reader.outcomes_of_rule(rule)]
     with store.write() as connection:  # short, as no other process writes meanwhile
@@ -269,7 +269,7 @@ def read_rules_text(store: Store, project: str) -> str:
         UsageError: no such project.
     """
     with store.read() as connection:
-        return str(projects.get_by_name(connection, project).settings.get("alerts", ""))
+        return projects.get_by_name(connection, project).settings.get("alerts", "")
 
 
 def set_rules_from_file(store: Store, project: str, file: Path) -> AlertRules:

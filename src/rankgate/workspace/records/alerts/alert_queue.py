@@ -101,7 +101,7 @@ def _send_notification(
         return _mark_failed(store, notification, "it ended before a message was sent", None)
     page = f"{link}/projects/{project.name}/alerts" if link else ""
     try:
-        rules = read_rules(str(project.settings.get("alerts", "")), f"alerts of {project.name}")
+        rules = read_rules(project.settings.get("alerts", ""), f"alerts of {project.name}")
         channel = rules.channels.get(notification.channel)
         if channel is None:
             return _mark_failed(store, notification, "the channel is gone", None)
@@ -135,7 +135,7 @@ def test_channel(store: Store, project: str, name: str, *, allow_http: bool) -> 
     """
     with store.read() as connection:
         stored_project = projects.get_by_name(connection, project)
-    rules = read_rules(str(stored_project.settings.get("alerts", "")), f"alerts of {project}")
+    rules = read_rules(stored_project.settings.get("alerts", ""), f"alerts of {project}")
     if name not in rules.channels:
         channel_names = ", ".join(rules.channels) or "none"
         problem = f"there is no channel {name!r}; there is {channel_names}."

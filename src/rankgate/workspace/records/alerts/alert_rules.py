@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime, time, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rankgate.core.declare import Parameter
@@ -17,6 +17,10 @@ from rankgate.decisions.gating.policy_settings import COMMON
 from rankgate.decisions.gating.rule import Rule
 from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 from rankgate.workspace.records.cron_times import first_moment_of
+
+if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
+
 
 ALERTS_CODE = "invalid-alerts"
 KEY_VARIABLE_PREFIX = "RANKGATE_WEBHOOK_"
@@ -183,7 +187,7 @@ def _find_channel_problem(values: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _read_rule(
-    file: TomlFile, table: dict[str, Any], position: str, channels: Mapping[str, Channel]
+    file: TomlFile, table: JsonObject, position: str, channels: Mapping[str, Channel]
 ) -> Rule:
     key = ("rules", position)
     common_parameters = (*COMMON, *_SERIES)

@@ -205,7 +205,7 @@ ALERTS_JOB = JobKind(
 )
 
 
-def engine_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+def engine_commands(project: str, values: JsonObject) -> list[list[str]]:
     """``rankgate snapshot`` of an engine of the project, then ``rankgate eval`` of its run."""
     return _ask_engine(project, values, f"{values['engine']}-{now():%Y%m%d-%H%M%S}")
 
@@ -249,7 +249,7 @@ ENGINE_JOB = JobKind(
 )
 
 
-def engine_gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+def engine_gate_commands(project: str, values: JsonObject) -> list[list[str]]:
     """The commands of a snapshot, then ``rankgate gate`` of its run against a baseline."""
     run = f"{values['engine']}-{now():%Y%m%d-%H%M%S}"
     gate_values = {**values, "candidate": run, "policy": None}
@@ -300,7 +300,7 @@ POOL_JOB = JobKind(
 )
 
 
-def judgment_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+def judgment_commands(project: str, values: JsonObject) -> list[list[str]]:
     """``rankgate resolve`` of all ratings of the project."""
     return [
         [

@@ -95,7 +95,7 @@ def read_jobs(text: str, source: str = "jobs") -> tuple[NewJob, ...]:
     return new_jobs
 
 
-def make_job(values: Mapping[str, Any]) -> NewJob:
+def make_job(values: JsonObject) -> NewJob:
     """The job with these values, which a form sends; None is a value that is not there.
 
     Raises:

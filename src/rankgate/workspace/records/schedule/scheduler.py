@@ -415,7 +415,7 @@ class Scheduler:
                 if project.settings.get("alerts")
             ]
         for project, count in record_counts:
-            rules = str(project.settings["alerts"])
+            rules = project.settings["alerts"]
             checked = self._checked.get(project.id)
             if (
                 checked

@@ -51,7 +51,7 @@ class ServerStorage:
     def record(self, record: NewRecord) -> tuple[str, bool]:
         """Send an evaluation; return its number, and True if it is new."""
         content = json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False).encode()
-        files: dict[str, Any] = {"record": ("record.json", content)}
+        files: dict[str, Json] = {"record": ("record.json", content)}
         if record.per_query is not None:
             files["per_query"] = ("per_query.parquet", to_parquet(record.per_query))
         answer = self.client.send("records", files)

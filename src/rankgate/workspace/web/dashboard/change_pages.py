@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.series import Point
     from rankgate.workspace.web.dashboard.evaluation_pair import EvaluationPair
     from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -177,7 +178,7 @@ def query_change_page(request: WebRequest) -> PageReply:
     return PageReply("query_change.html", data, extra)
 
 
-def _side_view(request: WebRequest, record: Record, point: Point) -> dict[str, Any]:
+def _side_view(request: WebRequest, record: Record, point: Point) -> dict[str, PageValue]:
     return {
         "record": record.sha256,
         "title": record_title(record),
@@ -195,7 +196,7 @@ def _missing_state(
     pair: EvaluationPair,
     query_ids: Collection[str],
     documents: list[pl.DataFrame],
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """The unjudged documents of queries, and the batch that asks for them."""
     tables = [table.filter(pl.col("query_id").is_in(list(query_ids))) for table in documents]
     pairs = missing_pairs(connection, request, tables)

@@ -125,7 +125,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
         )
     wanted_metrics = (
         fields["metric"],
-        str(request.project.settings.get("metric", "")),
+        request.project.settings.get("metric", ""),
         _DEFAULT_METRIC,
         *shared_metrics,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from rankgate.decisions.gating.verdict import RuleResult
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
     PointsBySeries = Mapping[tuple[str, str], Sequence[Point]]
@@ -80,12 +82,12 @@ class Decision:
     reason: str = ""
     metrics: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    rules: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[RuleResult, ...] = ()
 
 
 def read_decision(request: WebRequest, record: Record) -> Decision:
     """The gate or the comparison of a record; only the record where its result is unknown."""
-    result: Any = read_result(request, record)
+    result = read_result(request, record)
     if isinstance(result, Comparisons):
         return Decision(
             record,
@@ -95,13 +97,15 @@ def read_decision(request: WebRequest, record: Record) -> Decision:
         )
     if not isinstance(result, Verdict):
         return Decision(record)
-    rules = tuple(rule.to_dict() for rule in result.rules)
     decisive = (
-        rule for rule in rules if rule["tier"] == "block" and rule["status"] == result.verdict
+        (rule, outcome)
+        for rule, outcome in ((row.rule, row.outcome) for row in result.rules)
+        if rule.tier == "block" and outcome.status == result.verdict
     )
-    reason = next((f"{rule['id']}: {rule['reason']}." for rule in decisive), "")
-    metrics = tuple(dict.fromkeys(rule["metric"] for rule in rules if rule["metric"]))
-    return Decision(record, _sentence(result), reason, metrics, result.names, rules)
+    reason = next((f"{rule.id}: {outcome.reason}." for rule, outcome in decisive), "")
+    metrics = [row.rule.get("metric") for row in result.rules]
+    named_metrics = tuple(dict.fromkeys(metric for metric in metrics if metric))
+    return Decision(record, _sentence(result), reason, named_metrics, result.names, result.rules)
 
 
 def _sentence(result: Verdict | Comparisons) -> str:
@@ -124,7 +128,7 @@ def choose_series(
     """
     metrics = sorted({metric for metric, _ in points_by_series})
     wanted_metrics = [
-        str(request.project.settings.get("metric", "")),
+        request.project.settings.get("metric", ""),
         *(decision.metrics if decision else ()),
         *_last_evaluated_metrics(request, latest),
         *metrics,
@@ -203,6 +207,18 @@ def _alert_marks(
 
 
 @dataclass(frozen=True)
+class MovedQuery:
+    """A query whose value changed."""
+
+    query_id: str
+    baseline: float
+    candidate: float
+    delta: float
+    text: str
+    better: bool
+
+
+@dataclass(frozen=True)
 class QueryMoves:
     """The queries that moved most between two systems, or two evaluations of one.
 
@@ -212,8 +228,7 @@ class QueryMoves:
         record: the hash of the record with the values of the candidate.
         moved: the number of queries whose values differ.
         count: the number of queries with a value on both sides.
-        queries: ``query_id``, ``text``, ``baseline``, ``candidate``, ``delta``, ``better``, the
-            worst first.
+        queries: the worst first.
         addresses: the page of each query.
         comparison: the page that compares the two evaluations; empty for two systems of one record.
     """
@@ -224,12 +239,12 @@ class QueryMoves:
     record: str
     moved: int
     count: int
-    queries: tuple[Mapping[str, Any], ...]
+    queries: tuple[MovedQuery, ...]
     addresses: Mapping[str, str]
     comparison: str = ""
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, PageValue]:
         """The moves as JSON, without addresses of pages."""
         return {
             name: value
@@ -366,7 +381,9 @@ def _make_moves(
         len(moved),
         len(table),
         tuple(
-            row | {"text": texts.get(row["query_id"], ""), "better": (row["delta"] > 0) == higher}
+            MovedQuery(
+                **row, text=texts.get(row["query_id"], ""), better=(row["delta"] > 0) == higher
+            )
             for row in rows
         ),
         {query: query_address(request, query, record, metric) for query in query_ids},

@@ -120,14 +120,14 @@ def choose_next_step(
         path = _judge_next_path(connection, request, decision)
         return Step("verdict", text, "See what to judge next", path)
     worst = moves.queries[0] if moves is not None and moves.queries else None
-    if moves is not None and worst is not None and not worst["better"]:
-        name = worst["text"] or worst["query_id"]
+    if moves is not None and worst is not None and not worst.better:
+        name = worst.text or worst.query_id
         text = (
             f"{name!r} lost most."
             if verdict != "fail"
             else f"The last gate failed; {name!r} lost most."
         )
-        path = moves.addresses[worst["query_id"]].removeprefix(request.config.base)
+        path = moves.addresses[worst.query_id].removeprefix(request.config.base)
         return Step("queries", text, "Look at the query", path)
     return attention[0] if attention else None
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.replies import PageReply
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -161,7 +162,7 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
         "evaluated_at": latest[0].evaluated_at if latest else None,
         "days": None if not latest else (now() - latest[0].evaluated_at).days,
         "gate": None if gate is None else record_view(gate.record),
-        "rules": [] if gate is None else list(gate.rules),
+        "rules": [] if gate is None else [rule.to_dict() for rule in gate.rules],
         "decision": None
         if decision is None
         else record_view(decision.record)
@@ -290,7 +291,7 @@ def _group_lines(
     return tuple(groups)
 
 
-def _trend_data(line: TrendLine) -> dict[str, Any]:
+def _trend_data(line: TrendLine) -> dict[str, PageValue]:
     return {
         "name": line.name,
         "value": line.value,
@@ -302,7 +303,7 @@ def _trend_data(line: TrendLine) -> dict[str, Any]:
     }
 
 
-def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, Any] | None:
+def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, PageValue] | None:
     """The metric of the overview with its last value and interval."""
     if main is None or not points:
         return None
@@ -319,7 +320,7 @@ def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, A
 
 def _judgment_state(
     connection: Connection, request: WebRequest, latest: list[Record]
-) -> dict[str, Any] | None:
+) -> dict[str, PageValue] | None:
     """The age of the latest judgments, and the share that they cover of the last run."""
     stored_judgments = stored_runs.list_judgments(connection, request.project.id)
     newest = stored_judgments[-1] if stored_judgments else None
@@ -342,14 +343,14 @@ def _judgment_state(
     }
 
 
-def _run_coverage(request: WebRequest, record: Record) -> dict[str, Any] | None:
+def _run_coverage(request: WebRequest, record: Record) -> dict[str, PageValue] | None:
     """Shares of judged documents by depth, over all queries of the run that was evaluated.
 
     The record has the shares of the queries with judgments; in others no document is judged.
     """
     if record.kind != "evaluation":
         return None
-    result: Any = read_result(request, record)
+    result = read_result(request, record)
     runs = getattr(result, "runs", ())
     if not runs:
         return None
@@ -385,7 +386,7 @@ def projects_page(request: WebRequest) -> PageReply:
     return replace(list_page, data={**list_page.data, "projects": rows})
 
 
-def _project_state(connection: Connection, project: int) -> dict[str, Any]:
+def _project_state(connection: Connection, project: int) -> dict[str, PageValue]:
     latest = next(iter(records.list_records(connection, project, most=1)), None)
     gate = next(iter(_list_gates(connection, project, most=1)), None)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import polars as pl
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from rankgate.measurement.explanation.explanation_results import Explanation
     from rankgate.store.records.records import Record
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -72,9 +73,9 @@ class QueryLists:
         return {doc for ranked in self.ranked for doc, _ in ranked.values()}
 
     @property
-    def data(self) -> list[dict[str, Any]]:
+    def data(self) -> list[dict[str, PageValue]]:
         """The lists as rows of JSON: system, rank, document, grade, ranks gained."""
-        rows = []
+        rows: list[dict[str, PageValue]] = []
         for position, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
             other_ranks = self._places(position)
             rows += [
@@ -233,7 +234,7 @@ def _find_convention(request: WebRequest, record: Record) -> Convention | None:
     preset = CONVENTIONS.get(record.convention)
     if preset is not None and preset.hash == record.convention_hash:
         return preset
-    result: Any = read_result(request, record)
+    result = read_result(request, record)
     axes = (getattr(result, "convention", None) or {}).get("axes")
     try:
         return None if axes is None else Convention(record.convention, **axes)

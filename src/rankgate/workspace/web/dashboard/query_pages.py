@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.core.frozen import dataclass
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.pages.page import Links, page_content
 from rankgate.store.blobs import stored_runs
@@ -36,13 +38,12 @@ if TYPE_CHECKING:
 
     from rankgate.store.records.records import Record
     from rankgate.workspace.web.dashboard.recorded_results import QueryValues
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
 _MAX_RECORDS = 60
 """The latest records in which values of a query are looked up."""
-
-_KEY_COLUMNS = {"system", "query_id"}
 
 
 def query_page(request: WebRequest) -> PageReply:
@@ -57,7 +58,7 @@ def query_page(request: WebRequest) -> PageReply:
         )
         stored_query = _query_data(connection, request, query)
         values = [row for record in latest for row in _query_value_rows(request, record, query)]
-        metrics = list(dict.fromkeys(row["metric"] for row in values))
+        metrics = list(dict.fromkeys(row.metric for row in values))
         metric = request.values["metric"] or (metrics[0] if metrics else None)
         query_lists = (
             lists.find_query_lists(connection, request, shown_record, query)
@@ -67,14 +68,14 @@ def query_page(request: WebRequest) -> PageReply:
         judgment_rows = _judgment_rows(connection, request, query)
         if stored_query is None and not values and not judgment_rows and query_lists is None:
             raise not_found("query")
-        ids = {row["doc_id"] for row in judgment_rows} | (
+        ids = {row.doc_id for row in judgment_rows} | (
             query_lists.documents if query_lists else set()
         )
         fields = queries_documents.documents_of_query(
             connection, request.project.id, query, sorted(ids)[:500]
         )
         query_comments = comment_pages.list_comments(connection, request, "query", query)
-    metric_rows = [row for row in values if row["metric"] == metric]
+    metric_rows = [row for row in values if row.metric == metric]
     document_views = {
         name: document_view(document, QueryWords(), request.project.settings)
         for name, document in fields.items()
@@ -112,7 +113,10 @@ def query_page(request: WebRequest) -> PageReply:
     rows = PlainRows(
         _COLUMN_NAMES,
         [
-            tuple(str(row[name]) if name == "evaluated_at" else row[name] for name in _COLUMN_NAMES)
+            tuple(
+                str(value) if isinstance(value, datetime) else value
+                for value in (getattr(row, name) for name in _COLUMN_NAMES)
+            )
             for row in values
         ],
     )
@@ -179,7 +183,9 @@ def _last_record_of(request: WebRequest, latest: Sequence[Record], query: str) -
     )
 
 
-def _query_data(connection: Connection, request: WebRequest, query: str) -> dict[str, Any] | None:
+def _query_data(
+    connection: Connection, request: WebRequest, query: str
+) -> dict[str, PageValue] | None:
     try:
         stored_query = queries_documents.get_query(connection, request.project.id, query)
     except UsageError:
@@ -194,27 +200,41 @@ def _query_data(connection: Connection, request: WebRequest, query: str) -> dict
     }
 
 
-def _query_value_rows(request: WebRequest, record: Record, query: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _QueryValue:
+    """The value of a query in a record."""
+
+    record: str
+    evaluated_at: datetime
+    title: str
+    system: str
+    metric: str
+    value: float | None
+
+
+def _query_value_rows(request: WebRequest, record: Record, query: str) -> list[_QueryValue]:
     """The values of a query in a record, one a metric and system."""
     values = read_query_values(request, record)
     if values is None:
         return []
     return [
-        {
-            "record": record.sha256,
-            "evaluated_at": record.evaluated_at,
-            "title": record_title(record),
-            "system": row["system"],
-            "metric": metric,
-            "value": value,
-        }
-        for row in values.rows_of_query(query)
-        for metric, value in row.items()
-        if metric not in _KEY_COLUMNS
+        _QueryValue(record.sha256, record.evaluated_at, record_title(record), *system_value)
+        for system_value in values.values_of_query(query)
     ]
 
 
-def _judgment_rows(connection: Connection, request: WebRequest, query: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _JudgedDocument:
+    """A document with its grade by some judgments."""
+
+    judgments: str
+    doc_id: str
+    grade: float | None
+
+
+def _judgment_rows(
+    connection: Connection, request: WebRequest, query: str
+) -> list[_JudgedDocument]:
     """The grades of the query's documents by the latest judgments."""
     stored_judgments = stored_runs.list_judgments(connection, request.project.id)
     if not stored_judgments:
@@ -222,7 +242,7 @@ def _judgment_rows(connection: Connection, request: WebRequest, query: str) -> l
     latest = stored_judgments[-1]
     table = read_judgments_table(connection, request, latest).filter(pl.col("query_id") == query)
     return [
-        {"judgments": latest.name, "doc_id": row["doc_id"], "grade": row["grade"]}
+        _JudgedDocument(latest.name, row["doc_id"], row["grade"])
         for row in table.sort("grade", "doc_id", descending=[True, False]).iter_rows(named=True)
     ]
 
@@ -236,11 +256,11 @@ def _document_line(view: Mapping[str, Any]) -> str:
 _LINE_LENGTH = 200
 
 
-def _trend_lines(rows: list[dict[str, Any]], latest: Sequence[Record]) -> list[TrendLine]:
+def _trend_lines(rows: list[_QueryValue], latest: Sequence[Record]) -> list[TrendLine]:
     """The values of each system over time, as small lines; gaps where they are not comparable."""
     lines = []
-    for system in dict.fromkeys(row["system"] for row in rows):
-        values = {row["record"]: row["value"] for row in rows if row["system"] == system}
+    for system in dict.fromkeys(row.system for row in rows):
+        values = {row.record: row.value for row in rows if row.system == system}
         records_of_system = [record for record in reversed(latest) if record.sha256 in values]
         segments = split_comparable(records_of_system) if records_of_system else []
         lines.append(
@@ -269,10 +289,10 @@ def queries_page(request: WebRequest) -> PageReply:
         archived = queries_documents.archived_ids(connection, request.project.id)
     values = read_query_values(request, latest) if latest else None
     rows = [
-        row for row in _query_rows(values, text_of_query, counts) if row["query_id"] not in archived
+        row for row in _query_rows(values, text_of_query, counts) if row.query_id not in archived
     ]
     if search_text:
-        rows = [row for row in rows if search_text in f"{row['query_id']} {row['text']}".lower()]
+        rows = [row for row in rows if search_text in f"{row.query_id} {row.text}".lower()]
     after = max(fields["after"] or 0, 0)
     page_rows = rows[after : after + _PAGE_SIZE]
     metrics = values.metrics if values else []
@@ -285,17 +305,17 @@ def queries_page(request: WebRequest) -> PageReply:
         "words": fields["words"],
         "next": after + _PAGE_SIZE if after + _PAGE_SIZE < len(rows) else None,
     }
-    addresses = {row["query_id"]: query_address(request, row["query_id"]) for row in page_rows}
+    addresses = {row.query_id: query_address(request, row.query_id) for row in page_rows}
     column_names = ("query_id", "text", "system", *metrics, "comments")
     sheet = PlainRows(
         column_names,
         [
             (
-                row["query_id"],
-                row["text"],
-                row["system"],
-                *(row["values"].get(metric) for metric in metrics),
-                str(row["comments"]),
+                row.query_id,
+                row.text,
+                row.system,
+                *(row.values.get(metric) for metric in metrics),
+                str(row.comments),
             )
             for row in rows
         ],
@@ -316,11 +336,22 @@ def _comment_counts(connection: Connection, request: WebRequest) -> dict[str, in
     return stored.count_comments(connection, request.project.id, "query")
 
 
+@dataclass(frozen=True)
+class _QueryRow:
+    """A query in the list, with its values by metric and the number of its comments."""
+
+    query_id: str
+    text: str
+    system: str
+    values: dict[str, float | None]
+    comments: int
+
+
 def _query_rows(
     values: QueryValues | None, text_of_query: Mapping[str, str | None], counts: Mapping[str, int]
-) -> list[dict[str, Any]]:
+) -> list[_QueryRow]:
     """A row for each query and system, those with the lowest values first."""
-    rows: list[dict[str, Any]] = []
+    rows: list[_QueryRow] = []
     if values is not None and values.metrics:
         metrics = values.metrics
         system = values.table["system"][-1]  # of a comparison the candidate, which comes last
@@ -328,7 +359,7 @@ def _query_rows(
         for row in system_rows.sort(metrics[0], "query_id", nulls_last=True).iter_rows(named=True):
             figures = {name: row[name] for name in metrics}
             rows.append(_query_row(row["query_id"], row["system"], figures, text_of_query, counts))
-    query_ids = {row["query_id"] for row in rows}
+    query_ids = {row.query_id for row in rows}
     rows += [
         _query_row(query_id, "", {}, text_of_query, counts)
         for query_id in text_of_query
@@ -340,14 +371,9 @@ def _query_rows(
 def _query_row(
     query: str,
     system: str,
-    figures: Mapping[str, float | None],
+    figures: dict[str, float | None],
     text_of_query: Mapping[str, str | None],
     counts: Mapping[str, int],
-) -> dict[str, Any]:
-    return {
-        "query_id": query,
-        "text": text_of_query.get(query) or "",
-        "system": system,
-        "values": dict(figures),
-        "comments": counts.get(query, 0),
-    }
+) -> _QueryRow:
+    text = text_of_query.get(query) or ""
+    return _QueryRow(query, text, system, figures, counts.get(query, 0))

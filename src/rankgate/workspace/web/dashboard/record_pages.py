@@ -220,7 +220,7 @@ def _plain_rows(records: Sequence[Record]) -> PlainRows:
     return PlainRows(_COLUMNS, rows)
 
 
-def _cell_text(value: Any) -> str:
+def _cell_text(value: str | datetime | None) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else _filter_text(value)

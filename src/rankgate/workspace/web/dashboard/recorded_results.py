@@ -6,7 +6,7 @@ by hash, and read once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
@@ -96,9 +96,11 @@ class QueryValues:
         """The metrics that there are."""
         return [name for name in self.table.columns if name not in {"system", "query_id"}]
 
-    def rows_of_query(self, query: str) -> list[dict[str, PageValue]]:
-        """The rows of a query, one a system."""
-        return [self.table.row(row_number, named=True) for row_number in self.rows.get(query, ())]
+    def values_of_query(self, query: str) -> Iterator[tuple[str, str, float | None]]:
+        """System, metric and value of a query."""
+        for row_number in self.rows.get(query, ()):
+            row = self.table.row(row_number, named=True)
+            yield from ((row["system"], metric, row[metric]) for metric in self.metrics)
 
 
 def read_query_values(request: WebRequest, record: Record | Point) -> QueryValues | None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document_model import Chart, Document, Entries, PlainRows, Table
@@ -312,7 +312,7 @@ def _series_rows(
     return rows, lines
 
 
-def _cell_value(value: Any) -> str | float | None:
+def _cell_value(value: object) -> str | float | None:
     return value if isinstance(value, str | float) or value is None else str(value)
 
 
@@ -384,7 +384,7 @@ def _read_series(
 
 def _make_history(
     request: WebRequest, points: list[Point], events: list[Annotation]
-) -> tuple[History, tuple[Any, ...]]:
+) -> tuple[History, tuple[Hashable, ...]]:
     """The history of points, and its key in the cache."""
     key = (
         request.project.id,
@@ -433,7 +433,7 @@ def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
     return drawing, page_content(remaining_document)
 
 
-def _list_steps(request: WebRequest, history: History) -> list[dict[str, Any]]:
+def _list_steps(request: WebRequest, history: History) -> list[dict[str, PageValue]]:
     """The changes and breaks of a history, each with the page that compares its two sides."""
     steps = [
         (*entry(row), row["system"], row["record"])

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from rankgate.core.declare.toml_file import TomlFile
@@ -159,14 +159,14 @@ def _read_secret(file: str | None) -> str:
     return secret
 
 
-def _read_list(toml: TomlFile, table: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _read_list(toml: TomlFile, table: JsonObject, name: str) -> tuple[str, ...]:
     value = table.get(name, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise toml.error(f"{name} is a list of texts.", name)
     return tuple(value)
 
 
-def _read_groups(toml: TomlFile, table: Any) -> tuple[tuple[str, str, str], ...]:
+def _read_groups(toml: TomlFile, table: object) -> tuple[tuple[str, str, str], ...]:
     """Group, project and role, of values such as ``"search" = ["shop:rater"]``."""
     if not isinstance(table, dict):
         raise toml.error("groups is a table.", "groups")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
@@ -366,7 +366,7 @@ def account_page(request: WebRequest) -> PageReply:
             "second_factor": second_factors.has_second_factor(connection, user.id),
             "recovery_codes": second_factors.count_recovery_codes(connection, user.id),
         }
-    data: dict[str, Any] = {
+    data: dict[str, PageValue] = {
         "user": {"name": user.name, "display": user.display, "admin": user.admin},
         "tokens": [_token_view(token) for token in user_tokens],
     }

@@ -148,12 +148,14 @@ def _judged_counts(
     return run_numbers.fill_null(0)
 
 
-def _rater_accuracy(gold_answers: list[tuple[str, float, float | None]]) -> list[dict[str, Any]]:
+def _rater_accuracy(
+    gold_answers: list[tuple[str, float, float | None]],
+) -> list[dict[str, PageValue]]:
     """The known grades that each rater found, and the mean distance of their grades from them."""
     answers_by_rater: dict[str, list[tuple[float, float | None]]] = defaultdict(list)
     for rater, gold, grade in gold_answers:
         answers_by_rater[rater].append((gold, grade))
-    rows = []
+    rows: list[dict[str, PageValue]] = []
     for rater, answers in answers_by_rater.items():
         distances = [abs(grade - gold) for gold, grade in answers if grade is not None]
         right = sum(grade == gold for gold, grade in answers)
@@ -224,7 +226,7 @@ def next_batch_page(request: WebRequest) -> PageReply:
     return PageReply("next.html", data)
 
 
-def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[str, PageValue]]:
     """Pairs with the text of the query and the title of the document."""
     keys = [(pair["query_id"], pair["doc_id"]) for pair in pairs]
     with request.store.read() as connection:
@@ -358,14 +360,14 @@ def agreement_page(request: WebRequest) -> PageReply:
 
 def _compute_agreement(
     request: WebRequest, batch: int | None
-) -> tuple[dict[str, Any], dict[str, str]]:
+) -> tuple[dict[str, PageValue], dict[str, str]]:
     opinions = read_people_ratings(request, batch)
     agreement = agree(opinions)
     with request.store.read() as connection:
         query_ids = opinions.table["query_id"].unique().to_list()
         texts = queries_documents.read_query_texts(connection, request.project.id, query_ids)
     links = Links(query_text=lambda query_id: texts.get(query_id, ""))
-    data = {
+    data: dict[str, PageValue] = {
         "agreement": agreement.to_dict(),
         "confusion": _confusion_rows(agreement.found.confusion),
         "drift": drift(opinions).to_dicts(),

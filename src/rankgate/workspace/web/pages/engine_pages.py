@@ -25,8 +25,10 @@ from rankgate.workspace.web.web_request import (
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
+    from rankgate.core.value_types import Json
     from rankgate.engines.configuration import Configuration, EngineKind
     from rankgate.engines.engine import Engine
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -104,7 +106,7 @@ def engines_page(request: WebRequest) -> PageReply:
     )
     wanted_kind = edited_engine.kind if edited_engine else request.values["kind"]
     kind = next((kind.name for kind in ENGINES.all_objects if kind.name == wanted_kind), None)
-    data: dict[str, Any] = {
+    data: dict[str, PageValue] = {
         "project": request.project.name,
         "engines": [_engine_view(request, engine) for engine in engines],
         "kinds": [{"name": kind.name, "title": kind.title} for kind in ENGINES.all_objects],
@@ -112,7 +114,12 @@ def engines_page(request: WebRequest) -> PageReply:
         "engine": edited_engine.name if edited_engine else None,
         "runs": len(runs),
     }
-    extra: dict[str, Any] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
+    extra: dict[str, PageValue] = {
+        "given": {},
+        "folded": [],
+        "options": {},
+        "access": _access(request),
+    }
     if kind is not None:
         extra |= _form_values(request, ENGINES.find(kind), edited_engine)
     return PageReply("engines.html", data, extra)
@@ -126,9 +133,9 @@ def _access(request: WebRequest) -> dict[str, list[str]]:
 
 def _form_values(
     request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None
-) -> dict[str, Any]:
+) -> dict[str, PageValue]:
     """What the form of an engine shows at first."""
-    form_values: dict[str, Any] = {}
+    form_values: dict[str, PageValue] = {}
     if edited_engine is not None:
         form_values = {
             name: write_lines(value) if isinstance(value, dict | list) else value
@@ -148,7 +155,7 @@ def _form_values(
     }
 
 
-def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, Any]:
+def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, PageValue]:
     """An engine with the reason why it cannot be asked, if there is one."""
     try:
         configure_engine(request, engine)
@@ -199,7 +206,7 @@ def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
     Raises:
         Refused: a value that does not fit, beside its field.
     """
-    settings: dict[str, Any] = {}
+    settings: dict[str, Json] = {}
     for name, parameter in kind.parameters.items():
         value = request.values[name]
         if value is None or value == parameter.default:

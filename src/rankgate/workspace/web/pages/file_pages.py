@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
+    from sqlalchemy import Connection
 
     from rankgate.data.file_contents import FileContents, Note
     from rankgate.data.files.conversion import Conversion
     from rankgate.judging.store.import_export import ImportedFile
+    from rankgate.store.blobs.blob_folders import Blobs
     from rankgate.workspace.web.rendering import PageData, PageValue
     from rankgate.workspace.web.web_request import Upload, WebRequest
 
@@ -103,7 +105,7 @@ def parse_grade_mapping(text: str | None) -> Transformer | None:
 
 
 def _import_contents(
-    request: WebRequest, connection: Any, incoming: ImportedFile, blobs: Any
+    request: WebRequest, connection: Connection, incoming: ImportedFile, blobs: Blobs
 ) -> Conversion:
     return add_contents(
         connection,
@@ -118,11 +120,12 @@ def _import_contents(
 def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
     """The report on a trial import: its result or its problem, and the columns of a sheet."""
     fields = request.values
-    data: dict[str, Any] = {
+    columns = list_columns(fields["file"], fields["columns"], fields["final"])
+    data: dict[str, PageValue] = {
         "project": request.project.name,
         "file": fields["file"].name,
         "added": False,
-        "columns": list_columns(fields["file"], fields["columns"], fields["final"]),
+        "columns": columns,
         "problem": None,
     }
     try:
@@ -141,7 +144,7 @@ def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
             "grades": [],
             "format": None,
         }
-    data["columns"] = add_text_columns(data["columns"], incoming.contents)
+    data["columns"] = add_text_columns(columns, incoming.contents)
     return data | _import_report(conversion, incoming) | _rating_counts(incoming.contents)
 
 

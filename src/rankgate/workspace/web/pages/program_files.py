@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.records.records import Record
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -187,7 +188,7 @@ def _find_record(request: WebRequest) -> Record:
     return matches[0]
 
 
-def _json_file(content: dict[str, Any]) -> FileReply:
+def _json_file(content: PageValue) -> FileReply:
     return FileReply(to_json(content), _JSON)
 
 
@@ -202,7 +203,7 @@ def contents_file(request: WebRequest) -> FileReply:
     project = request.project.id
     with request.store.read() as connection:
         scale = projects.scale(connection, project)
-        project_contents: dict[str, Any] = {
+        project_contents: dict[str, PageValue] = {
             "project": request.project.name,
             "scale": None if scale is None else _scale_view(scale),
             "batches": [
@@ -235,8 +236,8 @@ def contents_file(request: WebRequest) -> FileReply:
     return FileReply(to_json(project_contents), "application/json")
 
 
-def _scale_view(scale: Scale) -> dict[str, Any]:
-    labels = [list(label) for label in scale.labels]
+def _scale_view(scale: Scale) -> dict[str, PageValue]:
+    labels: list[PageValue] = [list(label) for label in scale.labels]
     return {"lowest": scale.lowest, "highest": scale.highest, "labels": labels}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,6 +16,7 @@ from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Query
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -51,7 +52,9 @@ def add_queries(request: WebRequest) -> Reply:
     return ActionReply(request.project_path("queries"), counts)
 
 
-def _preview(request: WebRequest, query_list: QueryList, counts: dict[str, int]) -> dict[str, Any]:
+def _preview(
+    request: WebRequest, query_list: QueryList, counts: dict[str, int]
+) -> dict[str, PageValue]:
     return {
         "project": request.project.name,
         **counts,

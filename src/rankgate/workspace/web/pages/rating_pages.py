@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.task_state import LockedTask
     from rankgate.store.rating.tasks import Task
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageData, PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -367,13 +367,13 @@ def record_rating(request: WebRequest) -> ActionReply:
         page_state = make_page_state(
             connection, request, rater, number, fields["batch"], open_batches
         )
-    result = {"rating_id": answered.identity, "new": answered.new}
+    result: PageData = {"rating_id": answered.identity, "new": answered.new}
     return _next_task_reply(
         request, {**result, "feedback": feedback(answered.task, fields["grade"]), **page_state}
     )
 
 
-def _next_task_reply(request: WebRequest, data: dict[str, Any]) -> ActionReply:
+def _next_task_reply(request: WebRequest, data: dict[str, PageValue]) -> ActionReply:
     batch = request.values.get("batch")
     path = (
         request.project_path("rate", "query")
@@ -462,9 +462,9 @@ def history_page(request: WebRequest) -> PageReply:
 
 def _preference_rows(
     connection: Connection, request: WebRequest, rater: int
-) -> list[dict[str, Any]]:
+) -> list[dict[str, PageValue]]:
     """The last preferences of a rater."""
-    rows = []
+    rows: list[dict[str, PageValue]] = []
     for preference in preferences.preferences_of_rater(connection, request.project.id, rater):
         query = (
             None if preference.task is None else tasks.get_task(connection, preference.task).query

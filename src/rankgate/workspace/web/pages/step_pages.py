@@ -33,9 +33,11 @@ from rankgate.workspace.web.web_request import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.blobs.stored_runs import StoredJudgments, StoredRun
     from rankgate.store.material.project_engines import ProjectEngine
     from rankgate.store.records.scheduled_jobs import JobRun
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -172,7 +174,7 @@ def _last_run(connection: Connection, request: WebRequest, step: str) -> JobRun 
     return None if job is None else scheduled_jobs.last_run(connection, job.id)
 
 
-def _run_view(run: JobRun | None) -> dict[str, Any] | None:
+def _run_view(run: JobRun | None) -> dict[str, PageValue] | None:
     if run is None:
         return None
     progress = read_progress(run.log) if run.under_way else None
@@ -384,7 +386,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     ]
 
 
-def _start(request: WebRequest, step: str, kind: str, values: Mapping[str, Any]) -> ActionReply:
+def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
     """Start the job of a step, once, whoever presses its button."""
     with request.store.write() as connection:
         started_run = start_step(
@@ -486,7 +488,7 @@ def start_evaluation(request: WebRequest) -> ActionReply:
     return _start(request, "evaluation", "evaluate", values | _metrics(request))
 
 
-def _two_runs(request: WebRequest) -> dict[str, Any]:
+def _two_runs(request: WebRequest) -> dict[str, Json]:
     _refuse_unknown(request, "judgments", "baseline", "candidate")
     names = ("judgments", "baseline", "candidate")
     values = {name: request.values[name] for name in names}

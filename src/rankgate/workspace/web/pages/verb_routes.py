@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.declare import Parameter
     from rankgate.core.present.base_result import Result
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -51,7 +52,7 @@ _POLICY_TABLES = ("gate", "rules")
 
 
 def _verb_handler(
-    verb: Callable[..., Result], names: Sequence[str], fixed: Mapping[str, Any]
+    verb: Callable[..., Result], names: Sequence[str], fixed: JsonObject
 ) -> Callable[[WebRequest], FileReply]:
     """A handler that calls a verb with what a request states.
 
@@ -74,7 +75,7 @@ def _reader_of(declared: Parameter) -> Callable[[WebRequest, Any], Any]:
     return _READERS.get(declared.name) or _READERS.get(declared.content) or (lambda _, value: value)
 
 
-def _read_collection(request: WebRequest, stated: Any) -> Collection:
+def _read_collection(request: WebRequest, stated: object) -> Collection:
     """The collection of a request, whose texts name tables of the project.
 
     Raises:
@@ -103,7 +104,7 @@ def _read_runs(request: WebRequest, names: Sequence[str]) -> list[Run]:
     return [project.run(name) for name in names]
 
 
-def _read_test(_request: WebRequest, table: Any) -> Test:
+def _read_test(_request: WebRequest, table: object) -> Test:
     """The test of a request.
 
     Raises:
