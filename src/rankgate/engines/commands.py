@@ -7,7 +7,6 @@ takes an engine's results for every query, as a run.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,6 +30,7 @@ from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
 
 
@@ -177,7 +177,7 @@ _FILE_OPTIONS = ("again", "force", "to")
 
 
 def _snapshot_in_project(
-    project: str, store: str | None, engine: str, save_as: str | None, options: Mapping[str, Any]
+    project: str, store: str | None, engine: str, save_as: str | None, options: JsonObject
 ) -> Snapshot:
     """The snapshot of an engine of a project, which keeps its run there.
 

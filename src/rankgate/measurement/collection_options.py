@@ -20,12 +20,12 @@ from rankgate.data.collection_fields import field_kinds
 from rankgate.measurement.store_options import in_project, project_of, project_tables
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
     from rankgate.data.run import Run
     from rankgate.store.client.remote_project import RemoteProject
     from rankgate.store.stored_project import StoredProject
 
     Project = StoredProject | RemoteProject
-    Command = Callable[..., Any]
 
 
 def of_collection(
@@ -34,7 +34,7 @@ def of_collection(
     saved: Sequence[str] = (),
     stored: bool = False,
     from_flag: str = "--from",
-) -> Callable[[Command], Command]:
+) -> Decorator:
     """The options of a collection and of runs; the command gets ``collection``.
 
     QRELS is judgments, a TOML file with ``[collection]``, or a folder with ``collection.toml``;
@@ -54,7 +54,7 @@ def of_collection(
         @functools.wraps(function)
         def with_collection(
             *args: Any, qrels: Any, store: str | None, project: str | None, **options: Any
-        ) -> Any:
+        ) -> object:
             collection_options = {name: options.pop(name) for name in _STATED_NAMES}
             run_options = {name: options.pop(name) for name in _RUN_NAMES}
             uses_project = stored or bool(qrels) or any(options[name] for name in runs)
@@ -90,7 +90,7 @@ def of_collection(
     return decorate
 
 
-def _judgments_of(project: Project, qrels: Any) -> Any:
+def _judgments_of(project: Project, qrels: object) -> Any:
     """The judgments that QRELS names in a project; for several, each by its label.
 
     Raises:
@@ -273,7 +273,7 @@ _RUN_HELP = {
 }
 
 
-def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Callable[..., Any]]:
+def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Decorator]:
     """The options for the fields of a class, with help from its docstring."""
     for field_ in dataclasses.fields(kind):
         if field_.name == "items":
@@ -289,7 +289,7 @@ def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Callable[..., A
 
 def _option(
     name: str, help_: str, *, is_flag: bool = False, section: str = COLLECTION
-) -> Callable[..., Any]:
+) -> Decorator:
     """The option of one field; a value other than a column or pairs is the path of a file."""
     is_multiple = name in _REPEATED_OPTIONS
     metavar = _METAVARS.get(name)
@@ -322,7 +322,7 @@ _COLLECTION_OPTIONS = tuple(
 _RUN_OPTIONS = tuple(_option(name, text, section=RUNS) for name, text in _RUN_HELP.items())
 
 
-def _names(options: Iterable[Callable[..., Any]]) -> tuple[str, ...]:
+def _names(options: Iterable[Decorator]) -> tuple[str, ...]:
     """The names of the parameters that options make."""
 
     def nothing() -> None: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
-    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+    from rankgate.core.console.option_types import Command, Decorator
 
 _SHARED = {
     shared.name: shared
@@ -36,7 +35,7 @@ _OWN_CONVENTION = replace(
 )
 
 
-def verb_parameter(verb: Callable[..., Any], name: str, *, reads_files: bool = True) -> Parameter:
+def verb_parameter(verb: Command, name: str, *, reads_files: bool = True) -> Parameter:
     """The parameter of a verb as the user writes it; parameters that verbs share are declared here.
 
     Args:
@@ -85,11 +84,11 @@ override = click.option(
 )
 
 
-def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
+def metrics_from(function: Command) -> Command:
     """``--metrics-from``: the metrics of a file can be named while the command runs."""
 
     @functools.wraps(function)
-    def with_metrics(*args: Any, metrics_from: str | None, **options: Any) -> Any:
+    def with_metrics(*args: Any, metrics_from: str | None, **options: Any) -> object:
         if metrics_from is not None:
             from rankgate.core.declare.registries import using
             from rankgate.measurement.metrics.custom import from_file
@@ -112,13 +111,13 @@ def metrics_from(function: Callable[..., Any]) -> Callable[..., Any]:
     return file_option(with_metrics)
 
 
-def convention(function: Callable[..., Any]) -> Callable[..., Any]:
+def convention(function: Command) -> Command:
     """``--convention`` and ``--override``; the command gets the resulting convention."""
 
     @functools.wraps(function)
     def with_convention(
         *args: Any, convention: str, overrides: tuple[str, ...], **options: Any
-    ) -> Any:
+    ) -> object:
         used_convention = chosen_convention(convention, overrides)
         return function(*args, convention=used_convention, **options)
 

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
     from rankgate.store.client.remote_project import RemoteProject
     from rankgate.store.stored_project import StoredProject
 
@@ -21,7 +22,7 @@ VARIABLE = "RANKGATE_STORE"
 """The environment variable that names the store."""
 
 
-def store(function: Callable[..., Any]) -> Callable[..., Any]:
+def store(function: Command) -> Command:
     """``--store`` of commands that work on a store; by default an environment variable names it."""
     option = click.option(
         "--store",
@@ -33,14 +34,14 @@ def store(function: Callable[..., Any]) -> Callable[..., Any]:
     return option(refuse_secret(function))
 
 
-def project(*, required: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def project(*, required: bool = True) -> Decorator:
     """``--project`` of commands that work on a store."""
     return click.option(
         "--project", required=required, metavar="NAME", help="The project in the store."
     )
 
 
-def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def instead_of_files(**kinds: str) -> Decorator:
     """``--store`` and ``--project`` of commands that otherwise read files.
 
     With them, arguments are names in the project; the command gets the tables in their place, and
@@ -53,9 +54,9 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
             (unchanged).
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def opened(*args: Any, store: str | None, project: str | None, **options: Any) -> Any:
+        def opened(*args: Any, store: str | None, project: str | None, **options: Any) -> object:
             with project_of(store, project) as stored_project:
                 if stored_project is not None:
                     options |= {
@@ -69,7 +70,7 @@ def instead_of_files(**kinds: str) -> Callable[[Callable[..., Any]], Callable[..
     return decorate
 
 
-def in_project(**attributes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def in_project(**attributes: Any) -> Decorator:
     """``--store`` and ``--project`` of commands that otherwise read files.
 
     Args:
@@ -134,12 +135,12 @@ def opened_project(store: str | None, project: str) -> StoredProject | RemotePro
     return StoredProject.open(store, project)
 
 
-def save_as(help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def save_as(help_text: str) -> Decorator:
     """``--save-as`` of commands that may save their result in a store."""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def checked(*args: Any, save_as: str | None, **options: Any) -> Any:
+        def checked(*args: Any, save_as: str | None, **options: Any) -> object:
             if save_as is not None and options["stored"] is None:
                 problem = "--save-as is a name in a store; give --project too."
                 raise UsageError(problem, code="missing-input")
@@ -175,11 +176,11 @@ def project_tables(stored_project: StoredProject | RemoteProject, kind: str, nam
         return names
 
 
-def refuse_secret(function: Callable[..., Any]) -> Callable[..., Any]:
+def refuse_secret(function: Command) -> Command:
     """Refuse a password on the command line, where other users of the machine see it."""
 
     @functools.wraps(function)
-    def checked(*args: Any, store: str | None, **options: Any) -> Any:
+    def checked(*args: Any, store: str | None, **options: Any) -> object:
         source = click.get_current_context().get_parameter_source("store")
         _, _, location = (store or "").partition("://")
         user, separator, _ = location.partition("@")

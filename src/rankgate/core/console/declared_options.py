@@ -23,9 +23,8 @@ from rankgate.core.declare import Registry, declared_parameter, fields_of
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
     from rankgate.core.declare import Parameter
-
-    Command = Callable[..., Any]
 
 
 T = TypeVar("T")
@@ -131,7 +130,7 @@ def option(
     multiple: bool = False,
     aliases: Mapping[str, str] = MappingProxyType({}),
     section: str = "Options",
-) -> Callable[[Command], Command]:
+) -> Decorator:
     """Return the option that a parameter declares, in a section of the help.
 
     An alias stands for one of its choices.
@@ -164,7 +163,7 @@ def verb_options(
     *names: str,
     choices: Mapping[str, Iterable[str]] | None = None,
     section: str = "Options",
-) -> Callable[[Command], Command]:
+) -> Decorator:
     """Return a decorator with options that the parameters of a verb declare.
 
     Type and default are those of its signature, the help is the text of its docstring under
@@ -219,7 +218,7 @@ def _with_pairs(function: Command, name: str, read_value: Callable[[str], Any]) 
     """The command, called with the texts ``NAME=VALUE`` of an option as a mapping."""
 
     @functools.wraps(function)
-    def mapped(*args: Any, **options: Any) -> Any:
+    def mapped(*args: Any, **options: Any) -> object:
 
         command = click.get_current_context().command
         flag = next(param.opts[-1] for param in command.params if param.name == name)
@@ -243,7 +242,7 @@ def value_options(
     also: Mapping[str, str] = MappingProxyType({}),
     choices: Mapping[str, Iterable[str]] | None = None,
     section: str = "Options",
-) -> Callable[[Command], Command]:
+) -> Decorator:
     """Return a decorator with options of a value's fields; the command gets the value.
 
     It gets None where an argument of ``also`` has no value.
@@ -263,7 +262,7 @@ def value_options(
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def collect(*args: Any, **options: Any) -> Any:
+        def collect(*args: Any, **options: Any) -> object:
             values = {field: options.pop(argument) for field, argument in arguments.items()}
             is_missing = any(values[field] is None for field in also)
             set_values = {field: value for field, value in values.items() if value is not None}

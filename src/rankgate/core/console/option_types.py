@@ -7,7 +7,7 @@ definition lists at the end, such as the methods that an option names.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -16,7 +16,12 @@ from click.shell_completion import CompletionItem
 from rankgate.core.present.lazy_names import load_upper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    Command: TypeAlias = Callable[..., object]
+    """A function that becomes a command."""
+
+    Decorator: TypeAlias = Callable[[Command], Command]
 
 
 class NameType(click.types.StringParamType):

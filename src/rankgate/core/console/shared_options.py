@@ -31,7 +31,7 @@ from rankgate.core.output_files import suffix_of
 from rankgate.core.present.lazy_names import load_upper
 
 if TYPE_CHECKING:
-    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+    from rankgate.core.console.option_types import Command, Decorator
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,9 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
     contents = f"{', '.join(first_kinds)} and {last_kind}" if first_kinds else last_kind
     restriction = ", if it can hold them" if first_kinds else ""
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def with_formats(*args: Any, from_format: str | None, **values: Any) -> Any:
+        def with_formats(*args: Any, from_format: str | None, **values: Any) -> object:
             if from_format is not None:
                 paths = {
                     content: {name: values[name] for name in names if name in values}
@@ -228,11 +228,11 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
     return decorate
 
 
-def table_columns(function: Callable[..., Any]) -> Callable[..., Any]:
+def table_columns(function: Command) -> Command:
     """``--columns`` and ``--grades`` of files that are tables, as a collection states them."""
 
     @functools.wraps(function)
-    def read(*args: Any, grades: tuple[str, ...], **options: Any) -> Any:
+    def read(*args: Any, grades: tuple[str, ...], **options: Any) -> object:
         from rankgate.core.console.declared_options import parse_labelled_numbers
 
         return function(*args, grades=parse_labelled_numbers(grades, "--grades"), **options)
@@ -266,11 +266,11 @@ as_kind = click.option(
 )
 
 
-def output(function: Callable[..., Any]) -> Callable[..., Any]:
+def output(function: Command) -> Command:
     """``-o``; it must not be one of the files that the command reads."""
 
     @functools.wraps(function)
-    def checked(*args: Any, output: str | None, **options: Any) -> Any:
+    def checked(*args: Any, output: str | None, **options: Any) -> object:
         check_paths(input_paths(), output)
         return function(*args, output=output, **options)
 
@@ -292,7 +292,7 @@ def form(*forms: str) -> Decorator:
     Without it the suffix of the output's name decides.
     """
 
-    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorated(function: Command) -> Command:
         option_names = {option.name for option in getattr(function, "__click_params__", ())}
         by_suffix = "; by default inferred from the suffix of FILE"
         format_option = click.option(
@@ -307,7 +307,7 @@ def form(*forms: str) -> Decorator:
         )
 
         @functools.wraps(function)
-        def with_options(*args: Any, form: str, **options: Any) -> Any:
+        def with_options(*args: Any, form: str, **options: Any) -> object:
             output_path = options.get("output") or "-"
             source = click.get_current_context().get_parameter_source("form")
             if suffix_of(output_path) and source is not ParameterSource.COMMANDLINE:
@@ -324,7 +324,7 @@ def form(*forms: str) -> Decorator:
 BACKENDS = ("local", "spark")
 
 
-def backend_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def backend_options(function: Command) -> Command:
     """``--backend`` and ``--master`` of a command.
 
     With ``--backend spark`` the command is called with tables on Spark in the place of its files,
@@ -332,7 +332,7 @@ def backend_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(function)
-    def with_options(*args: Any, backend: str, master: str | None, **options: Any) -> Any:
+    def with_options(*args: Any, backend: str, master: str | None, **options: Any) -> object:
         if backend == "spark":
             with find_hook("on_spark")(master, options) as tables:
                 return function(*args, **tables)

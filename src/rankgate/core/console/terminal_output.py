@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -27,6 +27,7 @@ from rankgate.core.present.write_results import render_result
 from rankgate.core.progress import progress
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command
     from rankgate.core.present.base_result import Result
 
 
@@ -179,11 +180,11 @@ def format_time_left(seconds: float, steps_done: int, total: int) -> str:
 _RECORD_KEY = "rankgate.record"
 
 
-def with_record_option(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_record_option(function: Command) -> Command:
     """``--record`` of a command that prints a result with figures."""
 
     @functools.wraps(function)
-    def noted(*args: Any, record: bool, **options: Any) -> Any:
+    def noted(*args: Any, record: bool, **options: Any) -> object:
         click.get_current_context().meta[_RECORD_KEY] = record
         return function(*args, **options)
 

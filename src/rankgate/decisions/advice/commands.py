@@ -8,7 +8,6 @@ settle a comparison.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +37,7 @@ from rankgate.measurement.collection_options import COLLECTION_NAMES, of_collect
 from rankgate.measurement.evaluation.scored_system import DEPTH as DEPTH_OF_HOLES
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command
     from rankgate.data.collection import Collection
     from rankgate.decisions.advice.advise import Advice
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _POLICY = "rankgate.toml"
 
 
-def _add_grades_to_plan(function: Callable[..., Any]) -> Callable[..., Any]:
+def _add_grades_to_plan(function: Command) -> Command:
     """Read ``--grades N`` as the number of planned grades, and other texts as the collection's."""
 
     @functools.wraps(function)
@@ -61,7 +61,7 @@ def _add_grades_to_plan(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_plan
 
 
-def _add_test_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def _add_test_options(function: Command) -> Command:
     """Add ``--margin``, ``--alpha`` and ``--power``, and pass them to the command as ``test``."""
 
     @functools.wraps(function)
@@ -224,7 +224,7 @@ def blindspots_command(
     print_result(result, form, output)
 
 
-def _add_people_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def _add_people_options(function: Command) -> Command:
     """Pass ``--people`` as the collection's judgments, and ``--budget`` as one of the prices."""
 
     @functools.wraps(function)

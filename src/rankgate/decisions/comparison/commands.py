@@ -7,7 +7,6 @@ shows differences between systems, with intervals and tests.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,22 +39,21 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
     from rankgate.data.collection import Collection
     from rankgate.measurement.evaluation.scores import Scores
-
-    Command = Callable[..., Any]
 
 
 test = value_options("test", Test, section=TEST)
 """The options of `Test`; the command gets one."""
 
 
-def loss_margin(help_text: str) -> Callable[[Command], Command]:
+def loss_margin(help_text: str) -> Decorator:
     """Add ``--margin``, a loss that does not matter, 0 by default; it is set in ``test``."""
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def with_margin(*args: Any, test: Test, margin: float, **options: Any) -> Any:
+        def with_margin(*args: Any, test: Test, margin: float, **options: Any) -> object:
             return function(*args, test=replace(test, margin=margin or None), **options)
 
         margin_option = click.option(
@@ -96,7 +94,7 @@ def score_options(function: Command) -> Command:
     return tables(directions(function))
 
 
-def system_names(*systems: str) -> Callable[[Command], Command]:
+def system_names(*systems: str) -> Decorator:
     """Read the arguments, with QRELS, as names of systems if ``--scores`` is given.
 
     Args:
@@ -105,7 +103,7 @@ def system_names(*systems: str) -> Callable[[Command], Command]:
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
-        def with_names(*args: Any, qrels: Any, scores: tuple[str, ...], **options: Any) -> Any:
+        def with_names(*args: Any, qrels: Any, scores: tuple[str, ...], **options: Any) -> object:
             if scores:
                 arguments = [qrels]
                 for name in systems:
@@ -141,7 +139,7 @@ def reported_scores(function: Command) -> Command:
         scores: tuple[str, ...],
         directions: tuple[str, ...],
         **options: Any,
-    ) -> Any:
+    ) -> object:
         values: Collection | Scores = collection
         if scores:
             values = _read_scores(collection, scores, directions)

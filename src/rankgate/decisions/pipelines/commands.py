@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +23,11 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command
     from rankgate.data.collection import Collection
 
 
-def _pipeline_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
+def _pipeline_arguments(function: Command) -> Command:
     """PIPELINE.toml QUERIES QRELS as a `LivePipeline` and judgments, where the first is one."""
 
     @functools.wraps(function)

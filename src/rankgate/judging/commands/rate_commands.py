@@ -14,7 +14,6 @@ import os
 import re
 import select
 import sys
-from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,6 +37,7 @@ from rankgate.judging.rating.rating_tasks import read_tasks
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command
     from rankgate.judging.store.remote_rating import RemoteRating
     from rankgate.judging.store.store_rating import StoreRating
     from rankgate.store.client.remote_project import RemoteProject
@@ -90,15 +90,15 @@ _OPTIONS = (
 _NAMES = tuple(name for name in fields_of(Judge) if name != "model")
 
 
-def add_judge_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def add_judge_options(function: Command) -> Command:
     """Add all these options; the command gets their ``judge``, None without ``--llm``."""
 
     @functools.wraps(function)
-    def with_judge(*args: Any, llm: str | None, **arguments: Any) -> Any:  # noqa: ANN401
+    def with_judge(*args: Any, llm: str | None, **arguments: Any) -> object:
         judge_options = {name: arguments.pop(name) for name in _NAMES}
         return function(*args, judge=_judge(llm, judge_options), **arguments)
 
-    command: Callable[..., Any] = with_judge
+    command: Command = with_judge
     for decorator in reversed(_OPTIONS):
         command = decorator(command)
     return command

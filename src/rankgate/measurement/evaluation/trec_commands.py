@@ -6,13 +6,15 @@ tool of that name and print its output. Before the last two come the options tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rankgate.measurement.evaluation.trec.cwl_eval import MEASURES, Limits, cwl_eval, read_metrics
 from rankgate.measurement.evaluation.trec.web_track import gdeval, ndeval
+
+if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
 
 
 @click.command("cwl_eval")
@@ -76,7 +78,7 @@ def cwl_eval_command(
         click.echo("\t".join((row.query_id, row.metric, *(f"{number:z.4f}" for number in numbers))))
 
 
-def web_track_options(program: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def web_track_options(program: str) -> Decorator:
     """The arguments and options of both programs."""
     declared = (
         click.argument("qrels", type=click.Path(), metavar="QRELS"),
@@ -104,7 +106,7 @@ def web_track_options(program: str) -> Callable[[Callable[..., Any]], Callable[.
         ),
     )
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Command) -> Command:
         for decorator in reversed(declared):
             function = decorator(function)
         return function

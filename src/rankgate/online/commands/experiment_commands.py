@@ -8,7 +8,7 @@ first. ``plan``: how long experiments would take. ``ab``: arms of an experiment,
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,11 @@ from rankgate.online.experiments.measure_agreement import NOTHING_TO_MEASURE, ag
 from rankgate.online.experiments.plan_experiment import plan
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
     from rankgate.online.events.events import Events
 
 
-Command = Callable[..., Any]
-
-
-def design_options(*fields: str) -> Callable[[Command], Command]:
+def design_options(*fields: str) -> Decorator:
     """Options of an experiment; the command gets a `Design`. Without fields they are all."""
     all_options = (
         "variant COLUMN",
@@ -84,7 +82,7 @@ def _options_on_command_line(names: Iterable[str]) -> list[str]:
     return [name for name in names if context.get_parameter_source(name) is not default]
 
 
-def test_options(*fields: str) -> Callable[[Command], Command]:
+def test_options(*fields: str) -> Decorator:
     """Options of the test of arms; the command gets an `ExperimentTest`. Without fields all."""
     all_options = (
         "winsorise SHARE",

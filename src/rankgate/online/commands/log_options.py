@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +11,8 @@ from rankgate.core.console.option_types import KPI
 from rankgate.core.console.shared_options import from_formats
 from rankgate.online.events.events import Events
 
-Command = Callable[..., Any]
+if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command, Decorator
 
 
 def _single_or_tuple(
@@ -60,7 +60,7 @@ def _paths_argument(function: Command, *, required: bool, metavar: str) -> Comma
 
 def events_options(
     *inputs: str, log: str = "events", goals: bool = False, figures: bool = False
-) -> Callable[[Command], Command]:
+) -> Decorator:
     """Options for reading a log, with ``--from``; the command gets `Events` in place of the log.
 
     Args:
