@@ -109,7 +109,7 @@ class _FieldValue(ByContent):
         return cast("Self", replace(cast("Any", self), **tables))
 
 
-def _is_default(value: Any, field_: dataclasses.Field[Any]) -> bool:
+def _is_default(value: object, field_: dataclasses.Field[Any]) -> bool:
     """True if a field has its default; frames and arrays never are one."""
     if isinstance(value, _FieldValue):
         return not value.stated()
@@ -432,7 +432,7 @@ def read_collection_table(file: TomlFile) -> Collection:
     return _parse_collection(file, rows=False).located(lambda _, text: _join_folder(folder, text))
 
 
-def parse_collection(values: Any, locate: Callable[[str, str], Any]) -> Collection:
+def parse_collection(values: object, locate: Callable[[str, str], Any]) -> Collection:
     """The collection in a JSON object with the fields of a collection.
 
     Tables are arrays of rows, or texts that name them; judgments and runs may be
@@ -463,7 +463,7 @@ def _parse_collection(file: TomlFile, *, rows: bool) -> Collection:
 
 
 def _parse_fields(
-    file: TomlFile, table: Mapping[str, Any], value: type, path: tuple[str, ...], *, rows: bool
+    file: TomlFile, table: JsonObject, value: type, path: tuple[str, ...], *, rows: bool
 ) -> dict[str, Any]:
     """The fields of a value that is a table in the file."""
     kinds = field_kinds(value)

@@ -89,7 +89,7 @@ def read_field(
 def _table_shape(kind: str) -> Callable[[Any], bool]:
     """A test for the name or rows of a table; for judgments and runs also numbers by query."""
 
-    def fits(value: Any) -> bool:
+    def fits(value: object) -> bool:
         if isinstance(value, list):
             return bool(value) and all(map(_is_row, value))
         if isinstance(value, dict):
@@ -119,7 +119,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _make_frame(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _make_frame(rows: Sequence[JsonObject]) -> pl.DataFrame:
     """Rows as a frame; a column with any text, true or false is a column of texts."""
     import polars as pl
 

@@ -208,7 +208,7 @@ class ColumnMap:
 
 
 def map_columns(
-    table: Any,
+    table: object,
     columns: ColumnsLike | None,
     kind: Kind = "any",
     grades: Mapping[str, float] | None = None,
@@ -583,7 +583,7 @@ def _format_row(fields: Sequence[str], separator: str) -> str:
     return out.getvalue()
 
 
-def _map_frame(table: Any, how: ColumnMap) -> Any:
+def _map_frame(table: object, how: ColumnMap) -> Any:
     """A frame with our column names, with a row for each rating if it has several raters."""
     if any(NAME_SEPARATOR in column for column in how.theirs.values()):
         how = how.resolved(lazy_frame(table).collect_schema().names())

@@ -193,7 +193,7 @@ class FileContents:
         return f"no {noun} in it, but {' and '.join(content) or 'nothing'}{hint}."
 
 
-def _is_filled(part_content: Any) -> bool:
+def _is_filled(part_content: object) -> bool:
     if part_content is None:
         return False
     if isinstance(part_content, tuple | Mapping):

@@ -39,12 +39,12 @@ def refuse_series(table: object, label: str) -> None:
         raise InputError(problem, source=label, code="wrong-type")
 
 
-def lazy_frame(table: Any, label: str = "a frame") -> pl.LazyFrame:
+def lazy_frame(table: object, label: str = "a frame") -> pl.LazyFrame:
     """A frame as a lazy Polars frame; arguments and errors as of `polars_frame`."""
     return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
 
 
-def frames_by_system(table: Any, label: str = "a frame") -> dict[str, pl.DataFrame]:
+def frames_by_system(table: object, label: str = "a frame") -> dict[str, pl.DataFrame]:
     """The runs of a frame by its column ``system``, in their order; empty without the column.
 
     >>> runs = pl.DataFrame({"system": ["b", "a", "b"], "doc_id": ["x", "y", "z"]})
@@ -57,7 +57,7 @@ def frames_by_system(table: Any, label: str = "a frame") -> dict[str, pl.DataFra
     return {str(name): frame for (name,), frame in parts.items()}
 
 
-def _column_names(table: Any) -> list[str]:
+def _column_names(table: object) -> list[str]:
     """The columns of a frame; none for a stream, which can be read only once."""
     if isinstance(table, pl.LazyFrame):
         return table.collect_schema().names()
@@ -220,7 +220,7 @@ def one_document_column(names: Iterable[str], label: str) -> None:
         raise InputError(problem, source=label, code="ambiguous-column")
 
 
-def rename_columns(table: Any, columns: Mapping[str, str] | None) -> Any:
+def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
     """A frame, or a list or mapping of frames, with our names; anything else unchanged.
 
     Args:

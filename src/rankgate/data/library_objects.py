@@ -94,7 +94,7 @@ def find_kind(value: object) -> ObjectKind | None:
     return None
 
 
-def _read_object(kind: ObjectKind, value: Any, input_kind: Part) -> Any:
+def _read_object(kind: ObjectKind, value: object, input_kind: Part) -> Any:
     """Read an object with its declared function.
 
     Raises:
@@ -174,7 +174,7 @@ def _refuse_text(source: str) -> None:
         raise InputError(problem, source="a text", code="wrong-type")
 
 
-def _answers_in_list(source: Any) -> dict[Any, Any] | None:
+def _answers_in_list(source: object) -> dict[Any, Any] | None:
     """``{query: answer}`` of a list of dictionaries, each an answer that names its query.
 
     Raises:
@@ -189,7 +189,7 @@ def _answers_in_list(source: Any) -> dict[Any, Any] | None:
     return answers_by_query(source) if isinstance(first, Mapping) else None
 
 
-def _is_pair(source: tuple[Any, ...]) -> bool:
+def _is_pair(source: tuple[object, ...]) -> bool:
     """True for items and scores of users, a pair of arrays."""
     if len(source) != _PAIR or not hasattr(source[0], "shape"):
         return False
@@ -231,14 +231,14 @@ def _rankings_of_mapping(
     return _runs_or_table(source, runs)
 
 
-def _runs_or_table(source: Mapping[Any, Any], runs: Sequence[Any]) -> Any:
+def _runs_or_table(source: Mapping[Any, Any], runs: Sequence[object]) -> Any:
     """``{name: run}`` with the runs as read, or one table from ``{query: rows}``."""
     if (rows := _rows_by_query(source, runs)) is not None:
         return rows
     return dict(zip(source, runs, strict=True)) if _are_different(source.values(), runs) else source
 
 
-def _are_results(row: Any, doc_field: str | None, query_field: str | None) -> bool:
+def _are_results(row: object, doc_field: str | None, query_field: str | None) -> bool:
     """True for a dictionary that is a result of a query, and not a row of a table with queries."""
     from rankgate.data.answers.clients import QUERY_KEYS, SCORE_KEYS
 
@@ -261,13 +261,13 @@ def _rows_by_query(source: Mapping[Any, Any], runs: Sequence[Any]) -> pl.DataFra
     return table
 
 
-def _are_different(before: Iterable[Any], after: Iterable[Any]) -> bool:
+def _are_different(before: Iterable[object], after: Iterable[object]) -> bool:
     return any(
         before_item is not after_item for before_item, after_item in zip(before, after, strict=True)
     )
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     """True if a value has nothing in it; False if it has no length."""
     return value is None or (hasattr(value, "__len__") and len(value) == 0)
 
@@ -329,7 +329,7 @@ def read_table(value: Any, label: str = "a table") -> Any:
     return _reset_index(value) if _has_index(value) else value
 
 
-def column_names(value: Any) -> list[str]:
+def column_names(value: object) -> list[str]:
     """The columns of an object that `read_table` reads; none if that needs reading its rows."""
     if isinstance(value, _LIST_TYPES) and value:
         return _cell_names(value[0]) or []
@@ -383,7 +383,7 @@ def is_rows(value: object) -> bool:
     return _is_row(value[0])
 
 
-def _is_row(row: Any) -> bool:
+def _is_row(row: object) -> bool:
     names = _cell_names(row)
     if names is not None:
         return any(isinstance(cell, _CELL_TYPES) for cell in _row_cells(row, names))
@@ -407,7 +407,7 @@ def _cell_names(row: Any) -> list[str] | None:
     return _field_names(row)
 
 
-def _field_names(row: Any) -> list[str] | None:
+def _field_names(row: object) -> list[str] | None:
     """The fields of an object of a data class, pydantic or attrs; None for any other."""
     if is_from_module(type(row), "rankgate"):
         return None  # a run or another value, not a row
@@ -452,7 +452,7 @@ def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> p
     )
 
 
-def _tuple_names(row: Sequence[Any], label: str) -> Sequence[str]:
+def _tuple_names(row: Sequence[object], label: str) -> Sequence[str]:
     """The names of the cells of a tuple.
 
     Raises:
@@ -492,7 +492,7 @@ def _collect_columns(rows: Iterator[Any], label: str) -> dict[str, list[Any]]:
     return columns
 
 
-def _has_single_values(cells: Sequence[Any]) -> bool:
+def _has_single_values(cells: Sequence[object]) -> bool:
     """True for a column of single values."""
     return isinstance(next((cell for cell in cells if cell is not None), None), _CELL_TYPES)
 
@@ -507,7 +507,7 @@ def _make_series(name: str, cells: list[Any]) -> pl.Series:
     return pl.Series(name, cells, strict=False)
 
 
-def _has_index(value: Any) -> bool:
+def _has_index(value: object) -> bool:
     """True for a series by query and document, and for frames of pandas with a named index."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(value, pandas.Series | pandas.DataFrame):
@@ -557,11 +557,11 @@ def _read_ir_dataset(dataset: Any, input_kind: Part) -> Any:
     )
 
 
-def _read_ir_rows(rows: Iterable[Any]) -> pl.DataFrame:
+def _read_ir_rows(rows: Iterable[object]) -> pl.DataFrame:
     return _make_table(iter(rows), "ir_datasets").rename({"iprob": "inclusion"}, strict=False)
 
 
-def _read_item_lists(collection: Any, input_kind: Part) -> Any:
+def _read_item_lists(collection: object, input_kind: Part) -> Any:
     from rankgate.data.memory.libraries import lists_by_user  # as above
 
     return lists_by_user(collection, input_kind)

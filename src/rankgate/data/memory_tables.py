@@ -44,6 +44,7 @@ from rankgate.data.text.text_values import refuse_surrogates
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.memory.matrices import Flat, MatrixInput
 
 
@@ -100,7 +101,7 @@ def from_arrays(
     return _make_qrels(judged, users, names[0]), _make_run(ranked, users, names[1])
 
 
-def qrels_of_array(labels: Any, name: str = "qrels") -> Qrels:
+def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
     """Judgments from a `Matrix`, `Lists` or an array; NaN and missing entries are unjudged.
 
     A row without judgments is an unknown user, like a user that a frame does not name.
@@ -137,7 +138,7 @@ def read_grades(source: MatrixInput) -> Flat:
     return rows, columns, grades
 
 
-def run_of_array(scores: Any, name: str = "run") -> Run:
+def run_of_array(scores: object, name: str = "run") -> Run:
     """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
 
     Raises:
@@ -189,7 +190,7 @@ def _make_run(table: pl.DataFrame, users: Ids, name: str) -> Run:
     )
 
 
-def _dense_array(table: Any, name: str) -> NDArray[np.float64]:
+def _dense_array(table: object, name: str) -> NDArray[np.float64]:
     """An array as ``(Q, D)`` floats."""
     if hasattr(table, "tocoo"):
         problem = (
@@ -323,7 +324,7 @@ def _empty_queries(table: Any) -> list[str]:
     return [query for query, row in table.items() if not row] if _is_dict(table) else []
 
 
-def _refuse_flat(table: Mapping[str, Any], number: str, label: str) -> None:
+def _refuse_flat(table: JsonObject, number: str, label: str) -> None:
     if not all(map(_is_dict, table.values())):
         problem = f"not a dict of dicts; expected {{query_id: {{doc_id: {number}}}}}."
         raise InputError(problem, source=label, code="wrong-type")
@@ -344,7 +345,7 @@ def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
     return drop_empty(_shape_rows(frame, "grade", label))
 
 
-def _to_lazy(table: Any, label: str) -> pl.LazyFrame:
+def _to_lazy(table: object, label: str) -> pl.LazyFrame:
     refuse_series(table, label)
     if is_frame(table):  # Polars, pandas, pyarrow, DuckDB, ibis and others
         return unnest_lists(lazy_frame(table, label))

@@ -347,7 +347,7 @@ class RepeatedJudgments:
     qrels: Mapping[tuple[str, ...], Any]
 
     @classmethod
-    def from_judgments(cls, source: Any) -> RepeatedJudgments:
+    def from_judgments(cls, source: object) -> RepeatedJudgments:
         """From one set of judgments, several, or several by label, such as judge:A,prompt:1.
 
         Raises:
@@ -403,7 +403,7 @@ def _is_label(label: object) -> bool:
     return isinstance(label, str) and ":" in label
 
 
-def _split_label(source: Any, number: int) -> tuple[dict[str, str], Any]:
+def _split_label(source: object, number: int) -> tuple[dict[str, str], Any]:
     """``judge:A,prompt:1=FILE``, or any source of `read_qrels`."""
     if isinstance(source, str) and not Path(source).exists():
         label, equals, path = source.partition("=")

@@ -221,7 +221,7 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
 
 
 def _from_memory(
-    read: Callable[[Any, str], Content], table: Any, name: str, input_kind: Part
+    read: Callable[[Any, str], Content], table: object, name: str, input_kind: Part
 ) -> Content:
     """Read a table in memory; errors of columns have a guess to copy.
 
@@ -360,7 +360,7 @@ def read_ratings(
     return _ratings_of_frame(table, name or "ratings")
 
 
-def _ratings_of_frame(table: Any, name: str) -> Ratings:
+def _ratings_of_frame(table: object, name: str) -> Ratings:
     if not is_frame(table):
         problem = f"a {type(table).__name__} is not a table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")

@@ -177,7 +177,7 @@ ANSWERS: tuple[AnswerKind, ...] = (
 """The answers of clients; plain dictionaries (OpenSearch, Meilisearch, Typesense) need none."""
 
 
-def is_answer(value: Any) -> bool:
+def is_answer(value: object) -> bool:
     """True for an answer to one query, and for a list of results.
 
     >>> is_answer({"hits": {"hits": [{"_id": "d1", "_score": 2.0}]}}), is_answer([("d1", 2.0)])
@@ -234,7 +234,7 @@ def _find_hit_kind(value: object) -> AnswerKind | None:
     return None
 
 
-def answers_by_query(rows: Any) -> dict[Any, Any] | None:
+def answers_by_query(rows: object) -> dict[Any, Any] | None:
     """``{query: answer}`` of a list of answers that name their queries; None for anything else.
 
     Raises:
@@ -255,14 +255,14 @@ def answers_by_query(rows: Any) -> dict[Any, Any] | None:
     return answers or None
 
 
-def _find_product(value: Any) -> Product | None:
+def _find_product(value: object) -> Product | None:
     """The product that returned a dictionary as an answer, judged by its keys."""
     if not isinstance(value, Mapping):
         return None
     return next((product for product in PRODUCTS if product.marked(value)), None)
 
 
-def _is_unnamed(value: Any) -> bool:
+def _is_unnamed(value: object) -> bool:
     """True for an answer that does not name its query."""
     has_query = isinstance(value, Mapping) and any(key in value for key in QUERY_ID_KEYS)
     return not has_query and (
@@ -270,7 +270,7 @@ def _is_unnamed(value: Any) -> bool:
     )
 
 
-def refuse_without_queries(answer: Any) -> None:
+def refuse_without_queries(answer: object) -> None:
     """Check that an object is not an answer itself, where ``{query: answer}`` is needed.
 
     Raises:
@@ -354,7 +354,7 @@ def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field:
     return {query: dict(zip(row, numbers[query], strict=True)) for query, row in documents.items()}
 
 
-def _is_plain(answer: Any) -> bool:
+def _is_plain(answer: object) -> bool:
     """True for pairs of ids and scores, which no engine orders."""
     if not isinstance(answer, list | tuple) or not answer or not _is_pair(answer[0]):
         return False
@@ -396,7 +396,7 @@ def _scores_fall(answers: Mapping[Any, Any], scores: Mapping[str, list[float | N
     return True
 
 
-def _read_results(answer: Any, query: str, input_kind: Part) -> list[Result]:
+def _read_results(answer: object, query: str, input_kind: Part) -> list[Result]:
     """The results in the answer to one query.
 
     Raises:
@@ -504,7 +504,7 @@ def _read_doc_id(result: Result, doc_field: str | None, query: str) -> str:
     return text_id(_read_stored_id(result.raw, doc_field, query))
 
 
-def _read_stored_id(hit: Any, doc_field: str | None, query: str) -> Any:
+def _read_stored_id(hit: object, doc_field: str | None, query: str) -> Any:
     """The id in a stored field.
 
     Raises:
@@ -523,7 +523,7 @@ def _read_stored_id(hit: Any, doc_field: str | None, query: str) -> Any:
     return doc_id
 
 
-def _read_field(hit: Any, name: str | None) -> Any:
+def _read_field(hit: object, name: str | None) -> Any:
     """A stored field, or the value at a path such as ``node.ref_doc_id``; of ``a|b`` the first."""
     for path in () if name is None else name.split("|"):
         value = _stored_fields(hit).get(path)
@@ -533,7 +533,7 @@ def _read_field(hit: Any, name: str | None) -> Any:
     return None
 
 
-def _stored_fields(hit: Any) -> Mapping[Any, Any]:
+def _stored_fields(hit: object) -> Mapping[Any, Any]:
     """The fields of the document of a result."""
     if kind := _find_hit_kind(hit):
         stored = value_at(hit, kind.stored, kind)
@@ -554,14 +554,14 @@ def _parse_score(value: Any, query: str) -> float | None:
         raise InputError(problem, source="answers", code="not-a-number") from None
 
 
-def _value_at_keys(value: Any, path: str) -> Any:
+def _value_at_keys(value: object, path: str) -> Any:
     """The value at a path of attributes and keys; None where the path does not exist."""
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     return value
 
 
-def value_at(value: Any, path: str, kind: AnswerKind) -> Any:
+def value_at(value: object, path: str, kind: AnswerKind) -> Any:
     """The value at a path of attributes; a method is called; None inside of None.
 
     Raises:

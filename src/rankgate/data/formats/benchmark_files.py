@@ -46,13 +46,14 @@ def read_mteb(source: InputFile) -> FileContents:
     """
     root = require_object(read_document(source), source)
     task = str(root.get("task_name") or root.get("mteb_dataset_name") or source.stem)
-    scores = root.get("scores") if isinstance(root.get("scores"), dict) else root
-    splits = {name: value for name, value in (scores or {}).items() if name in _SPLITS}
+    scores = root.get("scores")
+    split_scores = scores if isinstance(scores, dict) else root
+    splits = {name: value for name, value in split_scores.items() if name in _SPLITS}
     if not splits:
         problem = "no scores of a split in it, such as test."
         raise InputError(problem, source=source.label, code="missing-key")
     chosen_split = next(name for name in _SPLITS if name in splits)
-    values: list[tuple[Any, ...]] = []
+    values: list[tuple[object, ...]] = []
     for subset, metrics in _metrics_by_subset(splits[chosen_split]):
         system = task if subset in {"", "default"} else f"{task} ({subset})"
         values += [
@@ -67,7 +68,7 @@ def read_mteb(source: InputFile) -> FileContents:
     )
 
 
-def _metrics_by_subset(split: Any) -> list[tuple[str, dict[str, Any]]]:
+def _metrics_by_subset(split: object) -> list[tuple[str, dict[str, Any]]]:
     """The metrics of a split by subset: a list of objects, or one object in older versions."""
     if isinstance(split, list):
         rows = [row for row in split if isinstance(row, dict)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -56,7 +56,7 @@ class GrowingQrels:
         """Note a query, whether or not it has judgments."""
         self.asked[query] = None
 
-    def add(self, query: str, document: Any, grade: Json, json_path: str, key: str) -> None:
+    def add(self, query: str, document: Json, grade: Json, json_path: str, key: str) -> None:
         """Note a judgment; a grade of None is unrated.
 
         Args:

@@ -187,7 +187,7 @@ class _PartReader:
         return ()
 
 
-def _require(content: Any) -> Any:
+def _require(content: object) -> Any:
     assert content is not None
     return content
 

@@ -29,12 +29,14 @@ from rankgate.data.text.json_text import (
     find_key_paths,
     format_json,
     identifier,
+    member,
     read_json_objects,
+    read_object,
 )
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, JsonObject, Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -67,12 +69,15 @@ def sniff_trec_rag(first_bytes: bytes, name: str) -> str | None:
 def read_trec_rag(source: InputFile) -> FileContents:
     """A run with a ranking for each sentence, the topic being their task; judgments of support."""
     qrels = GrowingQrels(source.label)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     pairs: list[tuple[str, str]] = []
-    answers_by_task: dict[str, Any] = {}
+    answers_by_task: dict[str, Json] = {}
     tag = None
     for line, value in read_json_objects(source):
-        value_and_metadata = {**value, **(value.get("metadata") or {})}
+        value_and_metadata = {
+            **value,
+            **read_object(value, "metadata", f"line {line}", source.label),
+        }
         topic_id = next(
             (value_and_metadata[name] for name in _TOPIC if name in value_and_metadata), None
         )
@@ -83,7 +88,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
         answers_by_task[task], tag = value, value_and_metadata.get("run_id", tag)
         references = [
             identifier(reference, "a reference", source.label, line)
-            for reference in value.get("references") or []
+            for reference in _read_list(value, "references", source, line)
         ]
         sentences = _read_sentences(value, source, line)
         for position, sentence in enumerate(sentences or [{}], 1):
@@ -132,7 +137,7 @@ def write_trec_rag(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return find_losses(contents, _TREC_RAG_NAME, "qrels", "runs", "unjudged")
 
 
-def _read_sentences(value: dict[str, Any], source: InputFile, line: int) -> list[dict[str, Any]]:
+def _read_sentences(value: dict[str, Json], source: InputFile, line: int) -> list[dict[str, Json]]:
     sentences: Any = next((value[name] for name in _SENTENCES if value.get(name) is not None), [])
     if not isinstance(sentences, list) or not all(
         isinstance(sentence, dict) for sentence in sentences
@@ -143,11 +148,18 @@ def _read_sentences(value: dict[str, Any], source: InputFile, line: int) -> list
     return sentences
 
 
+def _read_list(table: JsonObject, key: str, source: InputFile, line: int) -> list[Json]:
+    """The list under a key; empty if it is missing or null."""
+    return member(table, key, list, f"line {line}", source.label) if table.get(key) else []
+
+
 def _read_citations(
-    sentence: dict[str, Any], references: list[str], source: InputFile, line: int
+    sentence: dict[str, Json], references: list[str], source: InputFile, line: int
 ) -> list[str]:
     """The documents that a sentence cites: positions among references, ids, or ids with scores."""
-    citations = sentence.get("citations") or []
+    citations = sentence.get("citations")
+    if not isinstance(citations, dict):
+        citations = _read_list(sentence, "citations", source, line)
     doc_ids: list[str] = []
     for citation in citations:
         if isinstance(citation, int) and not isinstance(citation, bool):
@@ -164,7 +176,7 @@ def _read_citations(
 
 
 def _read_support(
-    sentence: dict[str, Any], cited: list[str], source: InputFile, line: int
+    sentence: dict[str, Json], cited: list[str], source: InputFile, line: int
 ) -> list[tuple[str, float]]:
     """The judged support of each citation; empty without judgments."""
     support = sentence.get("support")
@@ -230,7 +242,7 @@ def read_nuggets(source: InputFile) -> FileContents:
     """Nuggets are judged documents: 2 is vital, 1 okay; the assignment of a nugget is its score."""
     qrels = GrowingQrels(source.label)
     pairs: list[tuple[str, str, float]] = []
-    queries: dict[str, Any] = {}
+    queries: dict[str, Json] = {}
     for line, value in read_json_objects(source):
         query = identifier(value.get("qid"), "qid", source.label, line)
         if query in queries:
@@ -311,7 +323,7 @@ def write_nuggets(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _read_nuggets(value: dict[str, Any], source: InputFile, line: int) -> list[dict[str, Any]]:
+def _read_nuggets(value: dict[str, Json], source: InputFile, line: int) -> list[dict[str, Json]]:
     nuggets = value.get("nuggets")
     if not isinstance(nuggets, list) or not all(isinstance(nugget, dict) for nugget in nuggets):
         problem = f"nuggets are {describe_type(nuggets)}, where a list of objects is needed."
@@ -320,7 +332,7 @@ def _read_nuggets(value: dict[str, Any], source: InputFile, line: int) -> list[d
 
 
 def _read_word(
-    nugget: dict[str, Any],
+    nugget: dict[str, Json],
     key: str,
     numbers_of_words: dict[str, float],
     source: InputFile,

@@ -198,7 +198,7 @@ def _read_samples(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]]:
 
 
 def _read_contexts(
-    value: dict[str, Any],
+    value: dict[str, Json],
     names: tuple[tuple[str, ...], ...],
     source: InputFile,
     line: int,
@@ -207,11 +207,12 @@ def _read_contexts(
 ) -> list[tuple[str, str | None]]:
     """The contexts of a sample: ids and texts, or texts that are their own ids."""
     for group in names:
-        lists = [value[name] for name in group if value.get(name) is not None]
-        for contexts in lists:
+        lists: list[list[Json]] = []
+        for contexts in (value[name] for name in group if value.get(name) is not None):
             if not isinstance(contexts, list):
                 problem = f"contexts are {describe_type(contexts)}, where a list is needed."
                 raise InputError(problem, source=source.label, line=line, code="wrong-type")
+            lists.append(contexts)
         if lists:
             ids = [identifier(context, "a context", source.label, line) for context in lists[0]]
             texts = lists[-1]
@@ -390,7 +391,7 @@ def _read_answered(value: dict[str, Json], source: InputFile, line: int) -> floa
     return float(value["answered"])
 
 
-def _read_documents(call: Any, source: InputFile, line: int) -> list[tuple[str, float]]:
+def _read_documents(call: object, source: InputFile, line: int) -> list[tuple[str, float]]:
     """The documents of a call with scores: their own, or by their order."""
     document_list = (
         next((call[name] for name in _DOCUMENTS if name in call), None)
@@ -407,7 +408,7 @@ def _read_documents(call: Any, source: InputFile, line: int) -> list[tuple[str, 
     return documents
 
 
-def _read_cost(call: Any, source: InputFile, line: int) -> dict[str, float | None]:
+def _read_cost(call: object, source: InputFile, line: int) -> dict[str, float | None]:
     """The tokens and the milliseconds of a call, if known."""
     costs: dict[str, float | None] = {"tokens": None, "latency_ms": None}
     for name, column, factor in (("tokens", "tokens", 1), ("seconds", "latency_ms", 1000)):
@@ -420,7 +421,7 @@ def _read_cost(call: Any, source: InputFile, line: int) -> dict[str, float | Non
     return costs
 
 
-def _read_evidence(value: dict[str, Json], source: InputFile, line: int) -> list[tuple[Any, Any]]:
+def _read_evidence(value: dict[str, Json], source: InputFile, line: int) -> list[tuple[Json, Json]]:
     """Evidence as documents of grade 1, or with their grades."""
     evidence = value.get("evidence") or []
     if isinstance(evidence, dict):

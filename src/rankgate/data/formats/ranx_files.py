@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from rankgate.core.errors import InputError
 from rankgate.data import memory_tables as memory
@@ -209,7 +209,7 @@ def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float
                     "and a number are needed."
                 )
                 raise InputError(problem, source=source.label, code="wrong-type")
-    return table
+    return cast("dict[str, dict[str, float]]", table)
 
 
 def write_ranx_json(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -22,7 +22,7 @@ from rankgate.data.streams.source import InputFile, open_source, split_table
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.formats.format import Format
 
     FORMATS: tuple[Format, ...]
@@ -423,7 +423,7 @@ def _is_plugin_format(name: str, path: str) -> bool:
     return Path(path).is_file() and name in load_plugin_formats().by_name
 
 
-def in_format(name: str, inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def in_format(name: str, inputs: Mapping[str, JsonObject]) -> dict[str, Any]:
     """Paths of a command as ``NAME:PATH``, for files that the format can hold.
 
     Args:
@@ -435,7 +435,7 @@ def in_format(name: str, inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
         UsageError: no such format, or it holds no input of the command.
     """
     format_ = find_format(name)
-    prefixed_paths: dict[str, Any] = {}
+    prefixed_paths: dict[str, Json] = {}
     for content, paths in inputs.items():
         if _can_hold(format_, content):
             prefixed_paths |= {

@@ -85,7 +85,7 @@ def read(path: str | Path) -> pl.DataFrame:
             or more, a query twice; with its line.
     """
     input_file = open_source(path)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     line_of_query: dict[str, int] = {}
     for line, value in read_json_lines(input_file):
         row = _parse_row(value, input_file.label, line)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
+
+T = TypeVar("T")
 
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _BLOCK_SIZE = 1 << 20
@@ -100,7 +102,7 @@ def read_document(source: InputFile, limit: int = LIMIT) -> Any:
     return parse_json(b"".join(chunks), source.label)
 
 
-def parse_json(data: bytes, label: str, line: int = 1) -> Any:
+def parse_json(data: bytes, label: str, line: int = 1) -> Json:
     """One JSON value from bytes.
 
     Args:
@@ -124,7 +126,9 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Any:
             code="too-deep",
         )
     try:
-        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant)
+        value: Json = json.loads(
+            text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant
+        )
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()  # half a pair is not a character
     except UnicodeEncodeError:
@@ -166,7 +170,7 @@ def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> 
     return InputError(problem, source=label, line=error_line, code="invalid-json")
 
 
-def read_json_lines(source: InputFile) -> Iterator[tuple[int, Any]]:
+def read_json_lines(source: InputFile) -> Iterator[tuple[int, Json]]:
     """The values of a file of one JSON value a line, each with its line; blank lines are skipped.
 
     Raises:
@@ -180,7 +184,7 @@ def read_json_lines(source: InputFile) -> Iterator[tuple[int, Any]]:
                 yield line, parse_json(text.strip(), source.label, line)
 
 
-def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]]:
     """As `read_json_lines`, where every value is an object.
 
     Raises:
@@ -193,7 +197,7 @@ def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Any]]]
         yield line, value
 
 
-def member(table: JsonObject, key: str, type_: type, object_path: str, label: str) -> Any:
+def member(table: JsonObject, key: str, type_: type[T], object_path: str, label: str) -> T:
     """The value of an object's key, checked to be of a type.
 
     Args:
@@ -216,7 +220,7 @@ def member(table: JsonObject, key: str, type_: type, object_path: str, label: st
             f"'{key}' of {object_path} is {describe_type(value)}, where {type_label} is needed."
         )
         raise InputError(problem, source=label, code="wrong-type")
-    return value
+    return cast("T", value)
 
 
 def number(value: Json, name: str, label: str, line: int | None = None) -> float:
@@ -357,7 +361,7 @@ TOP = "the document"
 """The name of the outermost value in errors."""
 
 
-def require_object(value: Json, source: InputFile) -> dict[str, Any]:
+def require_object(value: Json, source: InputFile) -> dict[str, Json]:
     """A document that must be an object.
 
     Raises:
@@ -372,7 +376,7 @@ def require_object(value: Json, source: InputFile) -> dict[str, Any]:
     return value
 
 
-def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str, dict[str, Json]]]:
     """The objects of a list, each with its JSON path.
 
     Args:
@@ -400,7 +404,7 @@ def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str
 
 def objects_under_key(
     table: JsonObject, key: str, path: str, label: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, dict[str, Json]]]:
     """The objects of the list under a required key; as `list_objects`."""
     if key not in table:
         raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
@@ -426,11 +430,10 @@ def read_text(table: JsonObject, key: str, path: str, label: str) -> str | None:
     """
     if table.get(key) is None:
         return None
-    text: str = member(table, key, str, path or TOP, label)
-    return text
+    return member(table, key, str, path or TOP, label)
 
 
-def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str, Any]:
+def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str, Json]:
     """The object under a key; empty if it is missing or null.
 
     Raises:
@@ -438,8 +441,7 @@ def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str,
     """
     if table.get(key) is None:
         return {}
-    value: dict[str, Any] = member(table, key, dict, path or TOP, label)
-    return value
+    return member(table, key, dict, path or TOP, label)
 
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)

@@ -195,5 +195,5 @@ def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Su
     )
 
 
-def _frame(table: Any) -> pl.DataFrame | None:
+def _frame(table: object) -> pl.DataFrame | None:
     return polars_frame(table) if is_frame(table) else None

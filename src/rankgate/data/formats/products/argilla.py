@@ -31,6 +31,7 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.streams.source import InputFile
 
 
@@ -68,7 +69,7 @@ def read(source: InputFile) -> FileContents:
     found_in_records = _RecordFacts()
     queries: dict[str, dict[str, str]] = {}
     documents: dict[tuple[str, str], dict[str, str]] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     unrated: list[str] = []
     for json_path, record in list_objects(read_document(source), "", label):
         document_fields = read_object(record, "fields", json_path, label)
@@ -110,10 +111,10 @@ def read(source: InputFile) -> FileContents:
 
 
 def _read_responses(
-    record: dict[str, Any], json_path: str, label: str, found_in_records: _RecordFacts
-) -> list[dict[str, Any]]:
+    record: dict[str, Json], json_path: str, label: str, found_in_records: _RecordFacts
+) -> list[dict[str, Json]]:
     """Each annotator's responses to all questions as one rating."""
-    row_of_rater: dict[str, dict[str, Any]] = {}
+    row_of_rater: dict[str, dict[str, Json]] = {}
     for question, answers in read_object(record, "responses", json_path, label).items():
         for response_path, response in list_objects(
             answers, f"{json_path}.responses.{question}", label
@@ -127,10 +128,10 @@ def _read_responses(
 
 
 def _read_suggestions(
-    record: dict[str, Any], json_path: str, label: str, found_in_records: _RecordFacts
-) -> list[dict[str, Any]]:
+    record: dict[str, Json], json_path: str, label: str, found_in_records: _RecordFacts
+) -> list[dict[str, Json]]:
     """Suggestions as ratings of their agents."""
-    row_of_agent: dict[str, dict[str, Any]] = {}
+    row_of_agent: dict[str, dict[str, Json]] = {}
     for question, suggestion in read_object(record, "suggestions", json_path, label).items():
         suggestion_path = f"{json_path}.suggestions.{question}"
         suggestion_object = read_object({"said": suggestion}, "said", suggestion_path, label)
@@ -139,15 +140,15 @@ def _read_suggestions(
         _add_answer(
             row, question, suggestion_object.get("value"), suggestion_path, label, found_in_records
         )
-    graded_rows = [row for row in row_of_agent.values() if row["grade"] is not None]
-    found_in_records.models |= dict.fromkeys(row["rater"] for row in graded_rows)
-    return [_make_rating(row) for row in graded_rows]
+    graded_rows = {agent: row for agent, row in row_of_agent.items() if row["grade"] is not None}
+    found_in_records.models |= dict.fromkeys(graded_rows)
+    return [_make_rating(row) for row in graded_rows.values()]
 
 
 def _add_answer(
-    row: dict[str, Any],
+    row: dict[str, Json],
     question: str,
-    value: Any,
+    value: Json,
     json_path: str,
     label: str,
     found_in_records: _RecordFacts,
@@ -168,7 +169,7 @@ def _add_answer(
         found_in_records.question, row["grade"] = question, grade
 
 
-def _parse_grade(value: Any, json_path: str, label: str) -> float | None:
+def _parse_grade(value: Json, json_path: str, label: str) -> float | None:
     """A number, or a label written as a number; None for anything else."""
     if isinstance(value, str):
         try:
@@ -180,7 +181,7 @@ def _parse_grade(value: Any, json_path: str, label: str) -> float | None:
     return number(value, json_path, label)
 
 
-def _make_rating(row: dict[str, Any]) -> dict[str, Any]:
+def _make_rating(row: dict[str, Json]) -> dict[str, Json]:
     reason = row.get("reason") or (_NO_GRADE_REASON if row["grade"] is None else None)
     return {**row, "comment": row.get("comment"), "reason": reason}
 

@@ -6,7 +6,7 @@ SearchTweak's API gives the judgments of a finished evaluation; its export of ju
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -81,7 +81,7 @@ def read_searchtweak(source: InputFile) -> FileContents:
     return FileContents(qrels=qrels, documents=documents if rows else None, notes=notes)
 
 
-def _read_fields(judgment: Json, json_path: str, label: str) -> tuple[str, Any, Any, str | None]:
+def _read_fields(judgment: Json, json_path: str, label: str) -> tuple[str, Json, Json, str | None]:
     if not isinstance(judgment, dict):
         raise InputError(
             f"{json_path} is {describe_type(judgment)}, where an object is needed.",
@@ -214,7 +214,7 @@ def read_rankquest(source: InputFile) -> FileContents:
         context = read_object(case, "searchContext", json_path, label)
         rows.append({"query_id": query, "text": _query_text(context), **_other_fields(context)})
         judged.ask(query)
-        other_fields: dict[str, Any] = {
+        other_fields: dict[str, Json] = {
             key: value for key, value in case.items() if key != "ratings"
         }
         rating_fields = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -36,6 +36,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import format_time, parse_time
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.streams.source import InputFile
 
 
@@ -51,7 +52,7 @@ _TEXT_CONTROLS = ("comment", "reason")
 class _TaskFacts:
     """Facts collected while reading: the control of grades, models, and results without grades."""
 
-    control: dict[str, Any] = field(default_factory=dict)
+    control: dict[str, Json] = field(default_factory=dict)
     models: dict[str, None] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
 
@@ -69,7 +70,7 @@ def read(source: InputFile) -> FileContents:
     A task's data names the query and the document; its other fields are texts of both. The grade
     is the one ``rating``, ``number`` or ``choices`` of an annotation; a choice must be a number.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     queries: dict[str, dict[str, str]] = {}
     documents: dict[tuple[str, str], dict[str, str]] = {}
     found_in_tasks = _TaskFacts()
@@ -104,7 +105,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def split_pair_fields(
-    data: dict[str, Any], json_path: str, label: str
+    data: dict[str, Json], json_path: str, label: str
 ) -> tuple[str, str, dict[str, str], dict[str, str]]:
     """The ids, the query's other fields, and the document's fields."""
     id_names = match_columns(data, ("query_id", "doc_id"))
@@ -128,8 +129,8 @@ def split_pair_fields(
 
 
 def _read_annotations(
-    task: dict[str, Any], json_path: str, label: str, found_in_tasks: _TaskFacts
-) -> Iterator[dict[str, Any]]:
+    task: dict[str, Json], json_path: str, label: str, found_in_tasks: _TaskFacts
+) -> Iterator[dict[str, object]]:
     """Each annotation and prediction as a rating."""
     for kind in ("annotations", "predictions"):
         for annotation_path, annotation in list_objects(
@@ -165,7 +166,7 @@ def _read_annotations(
             }
 
 
-def _read_rater(annotation: dict[str, Any], kind: str, json_path: str, label: str) -> str:
+def _read_rater(annotation: dict[str, Json], kind: str, json_path: str, label: str) -> str:
     user = annotation.get("completed_by" if kind == "annotations" else "model_version")
     if isinstance(user, dict):
         user = user.get("email") or user.get("username") or user.get("id")
@@ -175,7 +176,7 @@ def _read_rater(annotation: dict[str, Any], kind: str, json_path: str, label: st
 
 
 def _read_grade(
-    annotation: dict[str, Any], json_path: str, label: str, found_in_tasks: _TaskFacts
+    annotation: dict[str, Json], json_path: str, label: str, found_in_tasks: _TaskFacts
 ) -> tuple[float | None, dict[str, str]]:
     """The one grade of an annotation, and the texts written next to it."""
     grades: list[float] = []
@@ -201,7 +202,7 @@ def _read_grade(
     return (grades[0] if grades else None), texts_by_name
 
 
-def _parse_number(value: Any, json_path: str, label: str) -> float:
+def _parse_number(value: Json, json_path: str, label: str) -> float:
     if not isinstance(value, list):
         return number(value, json_path, label)
     if len(value) != 1:
@@ -260,7 +261,7 @@ def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     return _find_losses(contents)
 
 
-def collect_pair_fields(contents: FileContents) -> dict[tuple[str, str], dict[str, Any]]:
+def collect_pair_fields(contents: FileContents) -> dict[tuple[str, str], dict[str, str]]:
     """Each pair of documents and ratings with its ids, the query's text and its fields."""
     query_texts, documents = texts_by_query(contents), contents.documents
     pairs: dict[tuple[str, str], None] = {}
@@ -284,9 +285,9 @@ def collect_pair_fields(contents: FileContents) -> dict[tuple[str, str], dict[st
     return data_by_pair
 
 
-def _make_annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, Any]:
+def _make_annotation(row: dict[str, Any], control: Mapping[str, str]) -> dict[str, Json]:
     kind, grade = control["type"], row["grade"]
-    results: list[dict[str, Any]] = []
+    results: list[dict[str, Json]] = []
     if grade is not None:
         grade_value = whole_numbers(grade)
         results.append(
@@ -303,7 +304,7 @@ def _make_annotation(row: dict[str, Any], control: dict[str, Any]) -> dict[str, 
                     "value": value,
                 }
             )
-    annotation: dict[str, Any] = {
+    annotation: dict[str, Json] = {
         "completed_by": {"email": row["rater"]},
         "result": results,
         "was_cancelled": grade is None,

@@ -8,9 +8,9 @@ that configurations retrieved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -42,10 +42,10 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
-    _Rating = tuple[Any, Any, str, str]  # document, grade, their JSON path, the grade's key
+    _Rating = tuple[Json, Json, str, str]  # document, grade, their JSON path, the grade's key
 
 
 _SOURCE_PATH = "hits.hits[]._source."
@@ -73,7 +73,7 @@ def read_documents(source: InputFile) -> list[dict[str, Json]]:
     return [read_object(hit, "_source", json_path, source.label) for json_path, hit in hit_objects]
 
 
-def read_single_document(source: InputFile, noun: str) -> dict[str, Any]:
+def read_single_document(source: InputFile, noun: str) -> dict[str, Json]:
     """The only document.
 
     Raises:
@@ -180,13 +180,14 @@ def read_judgment_list(source: InputFile) -> FileContents:
 
 
 def _read_entries(
-    judgment_list: dict[str, Any], label: str
+    judgment_list: dict[str, Json], label: str
 ) -> Iterator[tuple[str, Iterator[_Rating]]]:
     """The query of each entry and its ratings; a query may have several entries in a list."""
     key = next((name for name in _LISTS if name in judgment_list), None)
     if key is None:
         return
-    if not isinstance(judgment_list[key], dict):
+    entries = judgment_list[key]
+    if not isinstance(entries, dict):
         for json_path, query_entry in objects_under_key(judgment_list, key, "", label):
             query = read_id(query_entry, "query", json_path, label)
             yield (
@@ -194,7 +195,7 @@ def _read_entries(
                 _read_ratings(query_entry.get("ratings", []), f"{json_path}.ratings", label),
             )
         return
-    for query, ratings in judgment_list[key].items():
+    for query, ratings in entries.items():
         json_path = f"{key}.{query}"
         if isinstance(ratings, list):
             yield query, _read_ratings(ratings, json_path, label)
@@ -203,14 +204,14 @@ def _read_entries(
             yield query, ((doc, grade, f"{json_path}.{doc}", "") for doc, grade in grades.items())
 
 
-def _read_ratings(ratings: Any, json_path: str, label: str) -> Iterator[_Rating]:
+def _read_ratings(ratings: Json, json_path: str, label: str) -> Iterator[_Rating]:
     for rating_path, rating in list_objects(ratings, json_path, label):
         yield rating.get("docId"), rating.get("rating"), rating_path, "rating"
 
 
 def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """A list to import; ratings are strings with three decimals, or with more if needed."""
-    other_fields: Mapping[str, Any] = format_data(contents, _JUDGMENT_LIST_NAME).get("list", {})
+    other_fields: JsonObject = format_data(contents, _JUDGMENT_LIST_NAME).get("list", {})
     if contents.qrels is None and other_fields:
         write_json(out, other_fields)
         return find_losses(contents, _JUDGMENT_LIST_NAME)

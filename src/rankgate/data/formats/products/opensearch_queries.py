@@ -44,7 +44,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import BOM, decode_utf8, format_time, parse_time
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, Schema
     from rankgate.data.streams.source import InputFile
 
 
@@ -78,7 +78,7 @@ def read_query_set(source: InputFile) -> FileContents:
     """Queries; any line that is neither JSON nor ``query: "...", answer: "..."`` is a query."""
     data = source.everything(_MAX_BYTES)
     first_byte = data.removeprefix(BOM).lstrip()[:1]
-    other_fields: dict[str, Any] = {}
+    other_fields: dict[str, Json] = {}
     if first_byte == b"{" and _TEXT not in find_key_paths(data[: 1 << 16]):
         query_set = opensearch_judgments.read_single_document(source, "query sets")
         other_fields = {key: value for key, value in query_set.items() if key != _LIST}
@@ -98,7 +98,7 @@ def read_query_set(source: InputFile) -> FileContents:
     )
 
 
-def _read_queries(query_list: Any, label: str) -> Iterator[Row]:
+def _read_queries(query_list: Json, label: str) -> Iterator[Row]:
     """Queries as a list of objects or strings, or as an object of frequencies."""
     if query_list is None:
         return
@@ -117,15 +117,15 @@ def _read_queries(query_list: Any, label: str) -> Iterator[Row]:
         yield _make_row(query if isinstance(query, dict) else {_TEXT: query}, json_path, label)
 
 
-def _make_row(query: dict[str, Any], json_path: str, label: str, line: int | None = None) -> Row:
+def _make_row(query: dict[str, Json], json_path: str, label: str, line: int | None = None) -> Row:
     if _TEXT not in query:
         raise InputError(
             f"{json_path} has no '{_TEXT}'.", source=label, line=line, code="missing-key"
         )
     text = identifier(query[_TEXT], f"'{_TEXT}' of {json_path}", label, line)
     row: Row = {"query_id": text, "text": text}
-    if read_text(query, _ANSWER, json_path, label):
-        row["reference_answer"] = query[_ANSWER]
+    if answer := read_text(query, _ANSWER, json_path, label):
+        row["reference_answer"] = answer
     known_keys = {_TEXT, _ANSWER, *row}
     return row | {key: cell_text(value) for key, value in query.items() if key not in known_keys}
 
@@ -137,6 +137,7 @@ def _read_lines(data: bytes, label: str) -> Iterator[Row]:
             continue
         if content.startswith(b"{"):
             fields = parse_json(content, label, line)
+            assert isinstance(fields, dict)
             yield _make_row(fields, "the line", label, line)
             continue
         text = decode_utf8(content, label, line)
@@ -226,7 +227,7 @@ def sniff_query_metrics(first_bytes: bytes, name: str) -> str | None:
 def read_query_metrics(source: InputFile) -> FileContents:
     """Values; the search configuration is the run. Action lines of a bulk request are kept."""
     label = source.label
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     actions: list[Any] = []
     unknown: dict[str, None] = {}
     time_key, times = None, dict[str, "datetime"]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -202,8 +202,8 @@ def read_rank_eval_response(source: InputFile) -> FileContents:
     label = source.label
     root = require_object(read_document(source), source)
     judged, queries, docs, scores, unrated = GrowingQrels(label), [], [], [], []
-    fields: list[dict[str, Any]] = []
-    values: list[tuple[Any, ...]] = []
+    fields: list[dict[str, str | None]] = []
+    values: list[tuple[object, ...]] = []
     states: list[tuple[str, str, str | None]] = []
     for query, details in read_object(root, "details", "", label).items():
         json_path = f"details.{query}"

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
@@ -35,9 +35,12 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
     Grades = Mapping[str, float]
+
+    _TopicGroups = tuple[JsonObject | None, list[JsonObject]]  # fields of a topic, its groups
 
 
 NAME = "rre"
@@ -51,10 +54,10 @@ class _QueryGroup:
     """Queries that share their relevant documents, and their JSON path."""
 
     where: str
-    queries: list[tuple[str, dict[str, Any]]]
-    relevant: dict[str, Any]
-    around: dict[str, Any]
-    topic: dict[str, Any] | None
+    queries: list[tuple[str, dict[str, Json]]]
+    relevant: dict[str, Json]
+    around: dict[str, Json]
+    topic: dict[str, Json] | None
 
 
 def sniff_arrays(first_bytes: bytes, name: str) -> str | None:
@@ -80,7 +83,7 @@ def read(source: InputFile) -> FileContents:
     label = source.label
     root = require_object(read_document(source), source)
     judged, groups, renumbered = GrowingQrels(label), [], []
-    gains_by_query: dict[str, dict[str, str]] = {}
+    gains_by_query: dict[str, dict[str, Json]] = {}
     for group in _read_groups(root, label):
         relevant_docs = list(_read_relevant(group, label))
         gain_of_doc = {doc: gain for doc, gain, _ in relevant_docs}
@@ -119,7 +122,7 @@ def read(source: InputFile) -> FileContents:
     )
 
 
-def _read_groups(root: dict[str, Any], label: str) -> Iterator[_QueryGroup]:
+def _read_groups(root: dict[str, Json], label: str) -> Iterator[_QueryGroup]:
     """All groups of queries, in topics or not, and the queries of the flat form."""
     for topic_path, topic in list_objects(root.get("topics") or [], "topics", label):
         other_fields = {key: value for key, value in topic.items() if key != "query_groups"}
@@ -132,7 +135,7 @@ def _read_groups(root: dict[str, Any], label: str) -> Iterator[_QueryGroup]:
 
 
 def _read_query_groups(
-    parent: dict[str, Any], path_prefix: str, topic: dict[str, Any] | None, label: str
+    parent: dict[str, Json], path_prefix: str, topic: dict[str, Json] | None, label: str
 ) -> Iterator[_QueryGroup]:
     for group_path, group in list_objects(
         parent.get("query_groups") or [], f"{path_prefix}query_groups", label
@@ -144,7 +147,7 @@ def _read_query_groups(
         yield _QueryGroup(group_path, queries, relevant, other_fields, topic)
 
 
-def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Any, str]]:
+def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Json, str]]:
     """Each document with its gain and JSON path: keys are documents, or gains over lists."""
     for key, value in group.relevant.items():
         document_path = f"{group.where}.relevant_documents.{key}"
@@ -163,7 +166,7 @@ def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Any, s
             raise InputError(problem, source=label, code="wrong-type")
 
 
-def _query_text(query: dict[str, Any], json_path: str, label: str) -> str:
+def _query_text(query: dict[str, Json], json_path: str, label: str) -> str:
     """The text of a query: its placeholder ``$query``, its only one, or all of them."""
     placeholders = read_object(query, "placeholders", json_path, label)
     query_text = placeholders.get(
@@ -181,7 +184,7 @@ def _query_text(query: dict[str, Any], json_path: str, label: str) -> str:
 
 
 def _unique_name(
-    text: str, relevant: dict[str, Any], gains_by_query: Mapping[str, dict[str, Any]]
+    text: str, relevant: dict[str, Json], gains_by_query: Mapping[str, dict[str, Json]]
 ) -> str:
     name, count = text, 1
     while name in gains_by_query and gains_by_query[name] != relevant:
@@ -191,14 +194,14 @@ def _unique_name(
 
 
 def _write(
-    relevant: Callable[[Grades], dict[str, Any]], contents: FileContents, out: BinaryIO
+    relevant: Callable[[Grades], JsonObject], contents: FileContents, out: BinaryIO
 ) -> tuple[Loss, ...]:
     """Write the groups as read, and all other queries in the flat form, in one of the modes."""
     contents, query_losses = with_text_ids(contents)
     grades, format_extra = collect_grades(contents.judgments("")), format_data(contents, NAME)
     header, shape = format_extra.get("head", _DEFAULT_HEADER), format_extra.get("shape", "queries")
-    topics: list[dict[str, Any]] = []
-    flat_queries: list[dict[str, Any]] = []
+    topics: list[_TopicGroups] = []
+    flat_queries: list[dict[str, Json]] = []
     written_queries: set[str] = set()
     for group in format_extra.get("groups", ()):
         remaining_pairs = [
@@ -222,9 +225,9 @@ def _write(
                 "queries": queries,
                 "relevant_documents": relevant(shared_grades),
             }
-            if not topics or topics[-1]["around"] != group["topic"]:
-                topics.append({"around": group["topic"], "groups": []})
-            topics[-1]["groups"].append(new_group)
+            if not topics or topics[-1][0] != group["topic"]:
+                topics.append((group["topic"], []))
+            topics[-1][1].append(new_group)
     for query in (query for query in grades if query not in written_queries):
         query_fields = {"placeholders": {_QUERY_PLACEHOLDER: query}}
         flat_queries.append({**query_fields, "relevant_documents": relevant(grades[query])})
@@ -233,26 +236,24 @@ def _write(
 
 
 def _arrange_queries(
-    topics: list[dict[str, Any]], flat_queries: list[dict[str, Any]], shape: str
-) -> dict[str, Any]:
+    topics: list[_TopicGroups], flat_queries: list[dict[str, Json]], shape: str
+) -> dict[str, Json]:
     if shape == "topics":
-        grouped: dict[str, Any] = {
-            "topics": [
-                {**(topic["around"] or {}), "query_groups": topic["groups"]} for topic in topics
-            ]
+        grouped: dict[str, Json] = {
+            "topics": [{**(fields or {}), "query_groups": groups} for fields, groups in topics]
         }
     elif shape == "query_groups":
-        grouped = {"query_groups": [group for topic in topics for group in topic["groups"]]}
+        grouped = {"query_groups": [group for _, groups in topics for group in groups]}
     else:
         grouped = {}
     return grouped | {"queries": flat_queries} if flat_queries or not grouped else grouped
 
 
-def _gains_by_document(grades: Grades) -> dict[str, Any]:
+def _gains_by_document(grades: Grades) -> JsonObject:
     return {doc: {"gain": whole_numbers(grade)} for doc, grade in grades.items()}
 
 
-def _documents_by_gain(grades: Grades) -> dict[str, Any]:
+def _documents_by_gain(grades: Grades) -> JsonObject:
     """The lowest gain first."""
     docs_by_gain: dict[str, list[str]] = {}
     for doc, grade in sorted(grades.items(), key=lambda pair: pair[1]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -54,6 +54,7 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -108,7 +109,10 @@ def read_book(source: InputFile) -> FileContents:
 
 
 def _add_judgement(
-    collected: GrowingRatings, pair: tuple[str, str], judgement: dict[str, Any], judgement_path: str
+    collected: GrowingRatings,
+    pair: tuple[str, str],
+    judgement: dict[str, Json],
+    judgement_path: str,
 ) -> None:
     label = collected.label
     rater = read_text(judgement, "user_email", judgement_path, label) or NAMELESS
@@ -130,16 +134,16 @@ def _add_judgement(
     collected.add(pair, rater, grade, f"{judgement_path}.rating", reason=reason, comment=comment)
 
 
-def _read_fields(pair: Mapping[str, Any], json_path: str, label: str) -> dict[str, str | None]:
+def _read_fields(pair: JsonObject, json_path: str, label: str) -> dict[str, str | None]:
     """The fields of a document, which may be an object or its text."""
     fields = pair.get("document_fields")
-    if isinstance(fields, str):
+    if isinstance(text := fields, str):
         try:
-            fields = json.loads(fields) if fields.strip() else None
+            fields = json.loads(text) if text.strip() else None
         except (ValueError, RecursionError):
-            return {"document_fields": pair["document_fields"]}
+            return {"document_fields": text}
         if not isinstance(fields, dict):
-            return {"document_fields": pair["document_fields"]}
+            return {"document_fields": text}
     field_object = read_object({"document_fields": fields}, "document_fields", json_path, label)
     own_columns = {"query_id", "doc_id"}
     return {
@@ -148,7 +152,7 @@ def _read_fields(pair: Mapping[str, Any], json_path: str, label: str) -> dict[st
     }
 
 
-def _read_scale(root: Mapping[str, Any], label: str) -> Scale | None:
+def _read_scale(root: JsonObject, label: str) -> Scale | None:
     """The grades of a book, from ``scale`` and ``scale_with_labels``."""
     labels = read_object(root, "scale_with_labels", "", label)
     grades = root.get("scale") or list(labels)
@@ -162,7 +166,9 @@ def _read_scale(root: Mapping[str, Any], label: str) -> Scale | None:
     return Scale(min(numbers), max(numbers), names)
 
 
-def _make_notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> tuple[Note, ...]:
+def _make_notes(
+    rated: GrowingRatings, pairs: Mapping[tuple[str, str], JsonObject]
+) -> tuple[Note, ...]:
     ratings = rated.ratings("")
     if ratings is None:
         return Note.of("pairs without a judgement", map(" ".join, pairs))
@@ -184,13 +190,13 @@ def _make_notes(rated: GrowingRatings, pairs: Mapping[tuple[str, str], Any]) -> 
 
 def judgements_by_pair(
     contents: FileContents, *, explained: bool
-) -> dict[tuple[str, str], list[dict[str, Any]]]:
+) -> dict[tuple[str, str], list[dict[str, Json]]]:
     """The judgements of each pair, in the form of the book.
 
     Raises:
         InputError: there are neither ratings nor judgments.
     """
-    judgements_of_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    judgements_of_pair: dict[tuple[str, str], list[dict[str, Json]]] = {}
     if contents.ratings is None:
         for query, doc, grade in (
             contents.judgments("").table.select("query_id", "doc_id", "grade").iter_rows()
@@ -209,7 +215,7 @@ def judgements_by_pair(
 
 def _format_judgement(
     rater: str, grade: float | None, reason: str | None, comment: str | None, *, explained: bool
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     is_later = reason == _LATER
     row = {
         "rating": whole_numbers(grade),
@@ -263,11 +269,13 @@ def write_book(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     )
 
 
-def _make_header(contents: FileContents, book: dict[str, Any] | None, name: str) -> dict[str, Any]:
+def _make_header(
+    contents: FileContents, book: dict[str, Json] | None, name: str
+) -> dict[str, Json]:
     if book is not None:
         return book
     scale = contents.ratings.scale if contents.ratings else contents.judgments("").scale
-    header: dict[str, Any] = {
+    header: dict[str, Json] = {
         "name": name,
         "show_rank": False,
         "support_implicit_judgements": False,
@@ -282,8 +290,8 @@ def _make_header(contents: FileContents, book: dict[str, Any] | None, name: str)
 
 def _fields_by_pair(
     documents: pl.DataFrame | None,
-) -> dict[tuple[str | None, str], dict[str, Any] | None]:
-    fields_of_pair: dict[tuple[str | None, str], dict[str, Any] | None] = {}
+) -> dict[tuple[str | None, str], dict[str, Json] | None]:
+    fields_of_pair: dict[tuple[str | None, str], dict[str, Json] | None] = {}
     for row in documents.iter_rows(named=True) if documents is not None else ():
         fields = {
             column: cell

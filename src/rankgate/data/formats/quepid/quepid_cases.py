@@ -7,7 +7,7 @@ any order of columns. Information needs are ``query,information_need``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -48,6 +48,7 @@ from rankgate.data.text.json_text import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.streams.source import InputFile
 
 
@@ -109,7 +110,7 @@ def make_query_notes(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
     return table.select(filled_columns) if has_notes else None
 
 
-def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Any]]]:
+def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Json]]]:
     """Each query's ratings: ``doc_id``, ``rating``, ``user_email``.
 
     Judgments are ratings without a rater if there are no ratings.
@@ -117,7 +118,7 @@ def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Any]]]:
     Raises:
         InputError: there are neither.
     """
-    ratings_by_query: dict[str, list[dict[str, Any]]] = {}
+    ratings_by_query: dict[str, list[dict[str, Json]]] = {}
     if contents.ratings is None:
         for query, grades in collect_grades(contents.judgments("")).items():
             ratings_by_query[query] = [

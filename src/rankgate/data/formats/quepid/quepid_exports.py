@@ -33,6 +33,7 @@ from rankgate.data.text import delimited_records
 from rankgate.data.text.text_values import format_time, parse_time
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -287,7 +288,7 @@ def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         )
     case = format_data(contents, _GENERAL_NAME).get("case", {})
     value_of_query, value_losses = _values_by_query(contents.values)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     for query, fields in rows_by_id(queries, "query_id").items():
         value, time = value_of_query.get(query, (None, None))
         row = {name: case.get(name) for name in _CASE}

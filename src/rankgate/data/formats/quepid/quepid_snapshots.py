@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import polars as pl
 
@@ -54,7 +54,7 @@ from rankgate.data.text.json_text import (
 from rankgate.data.text.text_values import parse_time
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.run import Run
     from rankgate.data.streams.source import InputFile
 
@@ -112,13 +112,14 @@ def read_snapshot(source: InputFile) -> FileContents:
 
 def _read_queries(
     root: JsonObject, label: str
-) -> tuple[dict[str, str], list[tuple[str | None, ...]], GrowingQrels, dict[str, Any]]:
+) -> tuple[dict[str, str], list[tuple[str | None, ...]], GrowingQrels, dict[str, JsonObject]]:
     """Each query's id by its number, its row, its judgments, and its other fields."""
     query_objects = list(list_objects(root.get("queries") or [], "queries", label))
     texts = [read_id(query, "query_text", json_path, label) for json_path, query in query_objects]
     numbers = [read_id(query, "query_id", json_path, label) for json_path, query in query_objects]
     names = texts if len({*texts}) == len(texts) else numbers
-    judged, rows, raw_queries = GrowingQrels(label), [], {}
+    judged, rows = GrowingQrels(label), []
+    raw_queries: dict[str, JsonObject] = {}
     for (json_path, query), name, text in zip(query_objects, names, texts, strict=True):
         judged.ask(name)
         rows.append((name, text, *(cell_text(query.get(noted_as)) for noted_as in NOTE_COLUMNS)))
@@ -224,8 +225,8 @@ def write_snapshot(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _list_documents(
-    ranking: list[tuple[str, float]], docs_before: list[dict[str, Any]], contents: FileContents
-) -> list[dict[str, Any]]:
+    ranking: list[tuple[str, float]], docs_before: list[dict[str, Json]], contents: FileContents
+) -> list[dict[str, Json]]:
     """The documents of a query as a snapshot lists them; documents only rated come last."""
     raw_docs = {str(doc["id"]): doc for doc in docs_before}
     table = contents.documents
@@ -293,7 +294,7 @@ def read_snapshot_csv(source: InputFile) -> FileContents:
     rows = csv_sheet.rows
     runs: list[Run] = []
     notes: list[Note] = []
-    snapshot_of_run: dict[str, Any] = {}
+    snapshot_of_run: dict[str, Json] = {}
     groups = rows.partition_by("Snapshot Name", maintain_order=True, include_key=True)
     for snapshot_rows in groups:
         name = (

@@ -23,6 +23,7 @@ from rankgate.data.formats.tables import parquet_arrow, schemas
 from rankgate.data.text.json_text import find_key_paths, read_document
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.file_contents import FileContents
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
@@ -74,7 +75,7 @@ def table_format(
     )
 
 
-def typed_frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+def typed_frame(names: Sequence[str], rows: Sequence[Sequence[object]]) -> pl.DataFrame:
     """A table of rows of Python's values: columns of numbers alone are numbers, others are text.
 
     Empty text is null, like an empty cell of CSV.
@@ -100,7 +101,7 @@ def _make_series(name: str, values: list[Any]) -> pl.Series:
     return pl.Series(name, [_format_text(cell) for cell in values], pl.String)
 
 
-def _format_text(value: Any) -> str | None:
+def _format_text(value: object) -> str | None:
     """A value of a table as text; a whole number without a point."""
     if value is None or value == "":
         return None
@@ -169,7 +170,7 @@ def json_table(source: InputFile) -> pl.DataFrame:
     raise InputError(problem, source=source.label, code="wrong-type")
 
 
-def _make_frame(rows: list[dict[str, Any]], source: InputFile) -> pl.DataFrame:
+def _make_frame(rows: Sequence[JsonObject], source: InputFile) -> pl.DataFrame:
     try:
         return pl.DataFrame(rows, infer_schema_length=None)
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
@@ -258,7 +259,7 @@ def _filled_rows(book: Any, source: InputFile) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _is_filled(row: tuple[Any, ...]) -> bool:
+def _is_filled(row: tuple[object, ...]) -> bool:
     return any(cell is not None for cell in row)
 
 
