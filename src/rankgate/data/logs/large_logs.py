@@ -328,10 +328,7 @@ class UserItems:
             middle = np.minimum((lower + upper) // 2, last_pair)
             is_below = (self.item[middle] < item) & (lower < upper)
             lower, upper = np.where(is_below, middle + 1, lower), np.where(is_below, upper, middle)
-        has_pair: NDArray[np.bool_] = (lower < user_end) & (
-            self.item[np.minimum(lower, last_pair)] == item
-        )
-        return has_pair
+        return (lower < user_end) & (self.item[np.minimum(lower, last_pair)] == item)
 
 
 def read_user_items(log: LogLike) -> UserItems:

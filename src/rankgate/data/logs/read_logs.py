@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -460,7 +460,7 @@ def _find_format(name: str) -> LogFormat:
 
 
 def _frame_of_table(
-    table: Any, columns: Mapping[str, str]
+    table: object, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, str, RowLocation]:
     """A frame under our column names; of a matrix, the entries that are not 0."""
     if is_source(table):

@@ -152,8 +152,7 @@ def _known_codes(
 def draw_positions(free: int, negatives: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw positions of free items, in the order of drawing; all if there are too few."""
     count = min(negatives, free)
-    positions: NDArray[np.int64] = rng.choice(free, count, replace=False, shuffle=False)
-    return positions
+    return rng.choice(free, count, replace=False, shuffle=False)
 
 
 def _draw_negatives(
@@ -162,8 +161,7 @@ def _draw_negatives(
     """Draw items that a user does not have: positions among the free ones, turned into codes."""
     positions = np.sort(draw_positions(size - len(known_codes), negatives, rng))
     free_before = known_codes - np.arange(len(known_codes))  # free items before each that is had
-    codes: NDArray[np.int64] = positions + np.searchsorted(free_before, positions, side="right")
-    return codes
+    return positions + np.searchsorted(free_before, positions, side="right")
 
 
 Masks = list[tuple[Flags, Flags]]
@@ -388,8 +386,7 @@ def _make_cold_split(column: str) -> Callable[[Interactions, SplitPlan], Masks]:
 
 
 def _times(log: Interactions) -> NDArray[np.int64]:
-    times: NDArray[np.int64] = log.table["at"].to_numpy()
-    return times
+    return log.table["at"].to_numpy()
 
 
 def _positions(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

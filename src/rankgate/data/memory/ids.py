@@ -176,7 +176,7 @@ def unique_sorted(keys: NDArray[Any]) -> NDArray[Any]:
     return keys[:end]
 
 
-def text_ids(ids: Iterable[Any], label: str) -> list[str]:
+def text_ids(ids: Iterable[object], label: str) -> list[str]:
     """Ids as texts, which differ if the ids do.
 
     Raises:

@@ -38,11 +38,11 @@ def is_pair(table: object) -> bool:
     )
 
 
-def _has_integers(array: Any) -> bool:
+def _has_integers(array: object) -> bool:
     return str(getattr(array, "dtype", "")).rpartition(".")[2].startswith(("int", "uint"))
 
 
-def padded_lists(first_array: Any, second_array: Any) -> Lists:
+def padded_lists(first_array: object, second_array: object) -> Lists:
     """The items of users by number, and their scores, in either order.
 
     >>> padded_lists(np.array([[0.9, 0.2]]), np.array([[3, 1]])).items.tolist()
@@ -55,7 +55,7 @@ def padded_lists(first_array: Any, second_array: Any) -> Lists:
     return Lists(item_numbers, values=np.where(float_scores > _UNRANKED, float_scores, np.nan))
 
 
-def lists_by_user(collection: Any, input_kind: Part) -> dict[str, Any]:
+def lists_by_user(collection: object, input_kind: Part) -> dict[str, Any]:
     """The lists of LensKit's ``ItemListCollection`` as a dictionary.
 
     Args:
@@ -80,7 +80,7 @@ def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:
         yield str(key[0]), item_list
 
 
-def _rankings_by_user(collection: Any) -> Iterator[tuple[str, list[str]]]:
+def _rankings_by_user(collection: object) -> Iterator[tuple[str, list[str]]]:
     """The items of each user, the best first; NaN as a score is not ranked."""
     for user, item_list in _item_lists(collection):
         ids = np.asarray([str(item_id) for item_id in item_list.ids()], dtype=object)
@@ -95,7 +95,7 @@ def _rankings_by_user(collection: Any) -> Iterator[tuple[str, list[str]]]:
         yield user, ids.tolist()
 
 
-def _grades_by_user(collection: Any) -> Iterator[tuple[str, dict[str, float]]]:
+def _grades_by_user(collection: object) -> Iterator[tuple[str, dict[str, float]]]:
     """The grade of each item: its rating, or 1 without ratings."""
     for user, item_list in _item_lists(collection):
         ids, ratings = [str(item_id) for item_id in item_list.ids()], item_list.field("rating")

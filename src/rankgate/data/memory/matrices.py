@@ -124,7 +124,7 @@ def _is_torch(xp: Any) -> bool:
     return bool(xp.__name__ == "torch")
 
 
-def array_library(array: Any) -> Any:
+def array_library(array: object) -> Any:
     """The functions of an array's library; None if the library is unknown."""
     if isinstance(array, np.ndarray):
         return np
@@ -145,7 +145,7 @@ def _kth_greatest(xp: Any, scores: Any, k: int) -> Any:
     return xp.sort(scores, axis=-1)[:, -k]
 
 
-def to_numpy(array: Any, name: str = "array") -> NDArray[Any]:
+def to_numpy(array: object, name: str = "array") -> NDArray[Any]:
     """An array as NumPy's, in main memory, without a copy if it is there already.
 
     Raises:
@@ -309,8 +309,7 @@ class Padded:
 
     def _coded(self, block: NDArray[Any], is_item: NDArray[np.bool_]) -> Codes:
         assert self.vocabulary is not None
-        codes: Codes = np.where(is_item, np.searchsorted(self.vocabulary, block), NOT_FOUND)
-        return codes
+        return np.where(is_item, np.searchsorted(self.vocabulary, block), NOT_FOUND)
 
     def _refuse_repeated(self, codes: Codes, first_row: int) -> None:
         sorted_codes = np.sort(
@@ -349,7 +348,7 @@ def is_source(table: object) -> bool:
     return is_array and not hasattr(table, "__arrow_c_stream__")
 
 
-def make_source(table: Any, name: str) -> MatrixInput:
+def make_source(table: object, name: str) -> MatrixInput:
     """The source of an array, a `Matrix` or `Lists`.
 
     Raises:

@@ -228,7 +228,7 @@ def _sample(_: Collection, source: Any, queries: pl.Series) -> pl.Series:
     return queries.clear() if table is None else table["query_id"]
 
 
-def _judgments(collection: Collection, source: Any, _: pl.Series) -> pl.Series:
+def _judgments(collection: Collection, source: object, _: pl.Series) -> pl.Series:
     return read_qrels(map_columns(source, collection.columns, "qrels")).table["query_id"]
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.declare import Parameter
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring.convention import Convention, Empty
 
@@ -176,7 +177,7 @@ def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
 
 def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
     """The conventions whose tools have a metric on lists, with parameters and names."""
-    variants: dict[str, Mapping[str, Any]] = {}
+    variants: dict[str, JsonObject] = {}
     tools_with_metric = (
         (name, used_convention)
         for name, used_convention in CONVENTIONS.items()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ from rankgate.measurement.stats.weighted_means import chance_of_sample, estimate
 if TYPE_CHECKING:
     from rankgate.data import Qrels
     from rankgate.data.collection import Collection
-    from rankgate.data.input_types import ColumnsLike, QrelsLike
+    from rankgate.data.input_types import ColumnsLike, QrelsLike, RunLike
     from rankgate.data.query_sample import Sample
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.evaluation.scored_system import Scorer
@@ -310,7 +310,7 @@ def score_by_model(
     predicted: ModelJudgments,
     sample: Sample,
     systems: Sequence[ScoredRun],
-    runs: Sequence[Any],
+    runs: Sequence[RunLike],
 ) -> ModelScores:
     """Score runs by judgments that a model made, too.
 

@@ -40,7 +40,7 @@ _SAMPLE_SUPPLY = Supply(
 )
 
 
-def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tuple[Any, ...]:
+def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tuple[object, ...]:
     """The last columns of `INTERVALS`, with mean ± t(n - 1) · sd / √n."""
     from scipy.special import stdtrit
 
@@ -48,12 +48,12 @@ def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tu
     return n, mean, sd, mean - half_width, mean + half_width, level
 
 
-def no_plain_mean(mean: float, level: float = LEVEL) -> tuple[Any, ...]:
+def no_plain_mean(mean: float, level: float = LEVEL) -> tuple[object, ...]:
     """The last columns of `INTERVALS` for a number that is not a mean of values."""
     return None, mean, None, None, None, level
 
 
-def table_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+def table_of(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     """A table with the columns of `INTERVALS`; undefined numbers are null."""
     return make_frame(rows, INTERVALS).fill_nan(None)
 
@@ -79,7 +79,7 @@ def intervals_of(
     """
     if sample is not None:
         raise _SAMPLE_SUPPLY.error("`intervals`", Need("intervals"))
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for run in runs:
         for label in metrics:
             values = run.values.get(label, np.zeros(0))
@@ -91,7 +91,7 @@ def intervals_of(
     return table_of(rows)
 
 
-def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[Any, ...]:
+def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[object, ...]:
     """The last columns of `INTERVALS` for one run and metric."""
     defined = values[~np.isnan(values)]
     if not len(defined) or abs(defined.mean() - mean) > _ROUNDING:
@@ -103,7 +103,7 @@ def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[Any, 
 
 def _slice_rows(
     runs: Sequence[RunScores], slices: pl.DataFrame, tags: TagsLike
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     """Rows for the values of tags, in the order of the scores' slices."""
     from rankgate.data.query_tags import matching_tags
 

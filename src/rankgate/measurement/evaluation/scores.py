@@ -25,6 +25,7 @@ from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.scoring.presets import refuse_mixed
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.metrics.metric_declaration import Metric
 
@@ -464,7 +465,7 @@ _BOUND_FIELDS = ("low", "high", "all_irrelevant", "all_best")
 """The scores of bounds and scenarios, besides the values."""
 
 
-def _floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: ANN401 - a view
+def _floats(values: Any) -> Floats:  # noqa: ANN401 - a view
     return np.array([math.nan if value is None else value for value in values], np.float64)
 
 

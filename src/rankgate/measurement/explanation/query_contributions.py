@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ from rankgate.measurement.scoring.alignment.kernel_inputs import blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.metrics.judged_block import Steps
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring.alignment.aligned_run import JudgedRanks
@@ -145,7 +146,7 @@ class Contributions:
 
 
 def contributions(
-    metric: Metric, blocks: tuple[Judged, Judged], ranks: Sequence[int], defaults: Mapping[str, Any]
+    metric: Metric, blocks: tuple[Judged, Judged], ranks: Sequence[int], defaults: JsonObject
 ) -> Contributions:
     """The contribution of each given rank to the value of a metric.
 
@@ -206,7 +207,7 @@ def _terms(terms: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _from_prefixes(
-    metric: Metric, block: Judged, ranks: Sequence[int], defaults: Mapping[str, Any]
+    metric: Metric, block: Judged, ranks: Sequence[int], defaults: JsonObject
 ) -> Contributions:
     """Measure the list cut after each rank, by the kernel itself."""
     cuts = sorted({0, *ranks, *(rank - 1 for rank in ranks)})
@@ -243,7 +244,7 @@ def _prefixes(block: Judged, cuts: Sequence[int]) -> Judged:
 
 
 def ideal_rows(
-    metric: Metric, ranked: QueryRanking, marks: tuple[Mark, ...], defaults: Mapping[str, Any]
+    metric: Metric, ranked: QueryRanking, marks: tuple[Mark, ...], defaults: JsonObject
 ) -> tuple[list[IdealRow], float | None]:
     """The ideal ranking with the contribution of each document, and its value.
 
@@ -285,7 +286,7 @@ def ideal_rows(
     return rows, finite_or_none(float(metric.compute(perfect, defaults)[0]))
 
 
-def _gains(metric: Metric, ranked: QueryRanking, defaults: Mapping[str, Any]) -> dict[str, float]:
+def _gains(metric: Metric, ranked: QueryRanking, defaults: JsonObject) -> dict[str, float]:
     """The worth of each document to the metric, for those with any.
 
     If the metric is not a sum of gains, the grade of each relevant document.

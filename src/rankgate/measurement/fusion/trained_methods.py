@@ -6,7 +6,7 @@ every fusion method, by name.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def _average_precision(hits: Hits, training: TrainingData) -> float:
     return float(precisions.sum() / training.queries)
 
 
-def _map_fuse(candidates: Candidates, *, trained: Any) -> Fused:
+def _map_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
     ranks = np.where(candidates.present, candidates.ranks, np.inf)
     return (trained / ranks).sum(axis=0)
 
@@ -61,7 +61,7 @@ def _bayes_train(training: TrainingData) -> TrainedValues:
     return np.log(share / np.where(share == 1, _UNSEEN_PROBABILITY, 1 - share))
 
 
-def _bayes_fuse(candidates: Candidates, *, trained: Any) -> Fused:
+def _bayes_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
     return _value_of_segment(candidates, trained, _BAYES_ENDS, _ABSENT_LOG_ODDS).sum(axis=0)
 
 
@@ -70,7 +70,7 @@ def _segment_train(training: TrainingData) -> TrainedValues:
     return _share_by_segment(training, _SEGMENT_ENDS)
 
 
-def _segment_fuse(candidates: Candidates, *, trained: Any) -> Fused:
+def _segment_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
     share = _value_of_segment(candidates, trained, _SEGMENT_ENDS, 0.0)
     return (share * (candidates.scores + 1)).sum(axis=0)
 
@@ -96,7 +96,7 @@ def _position_train(training: TrainingData) -> TrainedValues:
     return np.divide(hit_counts, reached, out=np.zeros(hit_counts.shape), where=reached > 0)
 
 
-def _position_fuse(candidates: Candidates, *, trained: Any) -> Fused:
+def _position_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
     table = np.column_stack([np.zeros(len(trained)), trained])  # rank 0 is an absent document
     ranks = np.where(candidates.ranks < table.shape[1], candidates.ranks, 0)
     return np.take_along_axis(table, ranks, axis=1).sum(axis=0)
@@ -105,7 +105,7 @@ def _position_fuse(candidates: Candidates, *, trained: Any) -> Fused:
 def _slide_fuse(
     candidates: Candidates,
     *,
-    trained: Any,
+    trained: TrainedValues,
     width: Annotated[int, Range(1)] = 5,
 ) -> Fused:
     """SlideFuse.
@@ -146,7 +146,7 @@ def _prob_train(
     return learned / training.queries
 
 
-def _prob_fuse(candidates: Candidates, *, trained: Any) -> Fused:
+def _prob_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
     count = trained.shape[1]
     size = np.maximum(-(-candidates.lengths // count), 1)[:, candidates.owner]
     segment = np.maximum(candidates.ranks - 1, 0) // size

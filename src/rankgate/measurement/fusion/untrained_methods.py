@@ -7,7 +7,7 @@ sorts documents by which of two more runs rank higher.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ def _rrf(
     candidates: Candidates,
     *,
     k: Annotated[float, Range(0)] = 60,
-    weights: Any = None,
+    weights: Fused | None = None,
 ) -> Fused:
     """Reciprocal rank fusion.
 
@@ -60,7 +60,7 @@ def _rbc(
     candidates: Candidates,
     *,
     phi: Annotated[float, Range(0, 1, exclusive=True)] = 0.8,
-    weights: Any = None,
+    weights: Fused | None = None,
 ) -> Fused:
     """Rank-biased centroids.
 
@@ -73,7 +73,7 @@ def _rbc(
     return _weighted(np.where(candidates.present, rank_weights, 0.0), weights)
 
 
-def _borda(candidates: Candidates, *, weights: Any = None) -> Fused:
+def _borda(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
     sizes = candidates.sizes[candidates.owner]
     lengths = candidates.lengths[:, candidates.owner]
     points = np.where(candidates.present, sizes - candidates.ranks + 1.0, (sizes - lengths + 1) / 2)
@@ -189,17 +189,17 @@ def _gmnz(candidates: Candidates, *, gamma: Annotated[float, Range(0)] = 1.0) ->
     return candidates.scores.sum(axis=0) * candidates.votes.astype(np.float64) ** gamma
 
 
-def _linear(candidates: Candidates, *, weights: Any = None) -> Fused:
+def _linear(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
     return _weights_or_ones(weights, candidates) @ candidates.scores
 
 
-def _wmnz(candidates: Candidates, *, weights: Any = None) -> Fused:
+def _wmnz(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
     return candidates.scores.sum(axis=0) * (
         _weights_or_ones(weights, candidates) @ candidates.present
     )
 
 
-def _mixed(candidates: Candidates, *, weights: Any = None) -> Fused:
+def _mixed(candidates: Candidates, *, weights: Fused | None = None) -> Fused:
     return _linear(candidates, weights=weights) * np.sqrt(candidates.votes)
 
 
@@ -306,7 +306,7 @@ _BORDA = next(method for method in RANK_METHODS if method.name == "borda")
 _ABSENT_RANK = np.iinfo(np.int64).max
 
 
-def _condorcet(candidates: Candidates, *, weights: Any = None) -> NDArray[np.float64]:
+def _condorcet(candidates: Candidates, *, weights: Fused | None = None) -> NDArray[np.float64]:
     """Points from the number of candidates down to 1, in the order of a merge sort by majority.
 
     Majorities can go round in circles, so the order depends on the sort: it begins with the Borda
@@ -324,8 +324,7 @@ def _condorcet(candidates: Candidates, *, weights: Any = None) -> NDArray[np.flo
     starts = np.cumsum(sizes) - sizes
     position = np.empty(len(sorted_rows), np.int64)
     position[sorted_rows] = np.arange(len(sorted_rows))
-    fused: NDArray[np.float64] = (sizes + starts)[candidates.owner] - position.astype(np.float64)
-    return fused
+    return (sizes + starts)[candidates.owner] - position.astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,9 @@ def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]
         yield ranking
 
 
-def _query_value(name: str, row: int, grades: list[float | None], call: Callable[[], Any]) -> float:
+def _query_value(
+    name: str, row: int, grades: list[float | None], call: Callable[[], object]
+) -> float:
     documents = f"{len(grades)} document{'' if len(grades) == 1 else 's'}"
     try:
         value = call()
@@ -263,7 +265,7 @@ def _query_value(name: str, row: int, grades: list[float | None], call: Callable
     return float(value)
 
 
-def _location(call: Callable[[], Any], error: BaseException | None = None) -> str:
+def _location(call: Callable[[], object], error: BaseException | None = None) -> str:
     """The file and line where a user's function failed, or where it begins: `` (own.py:7)``."""
     function = call.func if isinstance(call, functools.partial) else call
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -70,8 +70,7 @@ class Faceted:
     @property
     def subtopics(self) -> Counts:
         """Subtopics with a relevant document, ``(T,)``."""
-        counts: Counts = np.count_nonzero(self.pool.any(axis=1), axis=-1)
-        return counts
+        return np.count_nonzero(self.pool.any(axis=1), axis=-1)
 
     @property
     def worth(self) -> Floats:
@@ -92,14 +91,12 @@ class Faceted:
         return weights
 
     def _answers(self, grades: Grades) -> Flags:
-        answers: Flags = (grades >= self.level) & (grades > 0)
-        return answers
+        return (grades >= self.level) & (grades > 0)
 
     @property
     def relevant(self) -> Counts:
         """Count the documents that answer each subtopic, ``(T, S)``."""
-        counts: Counts = np.count_nonzero(self.pool, axis=1)
-        return counts
+        return np.count_nonzero(self.pool, axis=1)
 
 
 def gains(covers: Flags, alpha: float, weights: Floats) -> Floats:
@@ -108,8 +105,7 @@ def gains(covers: Flags, alpha: float, weights: Floats) -> Floats:
     Σ_s worth(s) · covers(i, s) · (1 − α)^(how often s was answered above)
     """
     covered_above = np.cumsum(covers, axis=1, dtype=np.float64) - covers
-    gain: Floats = np.where(covers, weights[:, None] * (1 - alpha) ** covered_above, 0).sum(axis=-1)
-    return gain
+    return np.where(covers, weights[:, None] * (1 - alpha) ** covered_above, 0).sum(axis=-1)
 
 
 def ideal_gains(pool: Flags, alpha: float, depth: int, weights: Floats) -> Floats:
@@ -223,15 +219,13 @@ def subtopic_recall(faceted: Faceted, *, cutoff: Cutoff | None = None, rel: floa
 
 
 def _inside(faceted: Faceted, cutoff: int | None) -> Flags:
-    is_inside: Flags = (faceted.rank <= (cutoff or PAD))[:, :, None]
-    return is_inside
+    return (faceted.rank <= (cutoff or PAD))[:, :, None]
 
 
 def _mean(total: Floats, faceted: Faceted) -> Floats:
     """A sum over subtopics as a mean; NaN without any."""
     count = faceted.subtopics
-    mean: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return mean
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 PIA = FacetMetric(

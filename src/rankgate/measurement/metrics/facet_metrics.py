@@ -177,8 +177,7 @@ def _weights(rank: Ranks, kind: Kind, cutoff: int | None, p: float = 0.5) -> Flo
         weight = 1 / np.log2(safe_rank + 1)
     else:
         weight = 1 / safe_rank if kind == "reciprocal" else p ** (safe_rank - 1)
-    weights: Floats = np.where(is_inside, weight, 0.0)
-    return weights
+    return np.where(is_inside, weight, 0.0)
 
 
 def _normalised(

@@ -74,8 +74,7 @@ class Judged:
         """Count documents that are judged, also below 0, or retrieved, ``(T,)``."""
         missed_count = self.judged - count(self.hits(0))
         low = np.maximum(count(self.below < 0) - count(self.grade < 0), 0)
-        documents: Counts = self.retrieved + missed_count + low
-        return documents
+        return self.retrieved + missed_count + low
 
     def hits(self, rel: float, cutoff: int | None = None) -> Flags:
         """True for rows that are relevant and, with a cutoff, among the first ranks.
@@ -113,8 +112,7 @@ class Judged:
 
 def count(rows: Flags) -> Counts:
     """Count True along the last axis, ``(T, J) -> (T,)``."""
-    counts: Counts = np.count_nonzero(rows, axis=-1)
-    return counts
+    return np.count_nonzero(rows, axis=-1)
 
 
 def total(terms: Floats) -> Floats:
@@ -226,16 +224,14 @@ class Steps:
 def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
     """The plainest weight: 1 for a document up to the cutoff, 0 behind it, ``(T, J)``."""
     last = PAD - 1 if cutoff is None else cutoff
-    weight: Floats = (judged.rank <= last).astype(np.float64)
-    return weight
+    return (judged.rank <= last).astype(np.float64)
 
 
 def weight_until_hit(judged: Judged, cutoff: int | None, rel: float) -> Floats:
     """The weight 1 down to the first relevant document, and 0 below it."""
     hits = judged.hits(rel)
     hits_above: Counts = np.cumsum(hits, axis=-1) - hits
-    weight: Floats = np.where(hits_above == 0, cutoff_weight(judged, cutoff), 0)
-    return weight
+    return np.where(hits_above == 0, cutoff_weight(judged, cutoff), 0)
 
 
 def relevance_gain(judged: Judged, rel: float) -> Floats:

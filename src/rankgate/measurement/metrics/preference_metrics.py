@@ -69,8 +69,7 @@ def _first_counts(group: Group, prefers: Flags, m: int, keep: int) -> tuple[int,
 
 
 def _fulfilled(prefers: Flags, m: int) -> Flags:
-    is_fulfilled: Flags = np.triu(prefers[:m], 1)
-    return is_fulfilled
+    return np.triu(prefers[:m], 1)
 
 
 Over = Literal["judged", "implied", "retrieved"]

@@ -168,8 +168,7 @@ def _ranks(values: Floats) -> Floats:
     """Ranks from 1, ties at the mean of theirs."""
     _, value_index, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    ranks: Floats = (last - (counts - 1) / 2)[value_index]
-    return ranks
+    return (last - (counts - 1) / 2)[value_index]
 
 
 def _correlation(first: Floats, second: Floats) -> float:

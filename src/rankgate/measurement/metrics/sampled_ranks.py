@@ -50,8 +50,7 @@ def rank_chances(items: int, negatives: int) -> Floats:
     sampled_better = np.arange(negatives + 1)[None, :]
     log_total = log_choose(np.array(items - 1), np.array(negatives))
     log_others = log_choose(items - 1 - better_count, negatives - sampled_better)
-    chances: Floats = np.exp(log_choose(better_count, sampled_better) + log_others - log_total)
-    return chances
+    return np.exp(log_choose(better_count, sampled_better) + log_others - log_total)
 
 
 def estimator(values: Floats, items: int, negatives: int, variance: float) -> Floats:

@@ -325,8 +325,7 @@ class Axis(Parameter):
 
 def parse_number(value: object) -> float | None:
     """Parse a number, NaN or none; raise ValueError for anything else."""
-    number: float | None = _NUMBER.parse(value)
-    return number
+    return _NUMBER.parse(value)
 
 
 _NUMBER = Parameter("forced", "float", range=Range(finite=False), optional=True)

@@ -23,6 +23,7 @@ from rankgate.measurement.scoring.convention import KINDS, Convention, axes, par
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
+    from rankgate.core.value_types import JsonObject
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -305,7 +306,7 @@ def value_text(value: object) -> str:
 
 
 def differing_choices(
-    first_axes: Mapping[str, Any], second_axes: Mapping[str, Any]
+    first_axes: JsonObject, second_axes: JsonObject
 ) -> dict[str, tuple[str, str]]:
     """The keys on which the axes of two results differ, with the value of each.
 

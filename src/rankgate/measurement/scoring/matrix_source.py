@@ -110,8 +110,7 @@ class SeenItems:
     def places(self, rows: slice) -> Codes:
         """Positions of the seen items in a block: row times ``size`` plus item."""
         ends = np.searchsorted(self.keys, [rows.start * self.size, rows.stop * self.size])
-        places: Codes = self.keys[ends[0] : ends[1]] - rows.start * self.size
-        return places
+        return self.keys[ends[0] : ends[1]] - rows.start * self.size
 
 
 def aligned_blocks(

@@ -59,8 +59,7 @@ class Job:
     def level(self) -> float:
         """The smallest grade that counts as relevant."""
         bound = {**self.defaults, **dict(self.metric.given)}
-        level: float = bound.get("rel", self.metric.rel or 1)
-        return level
+        return bound.get("rel", self.metric.rel or 1)
 
     @property
     def cutoff(self) -> int | None:
@@ -176,8 +175,7 @@ def _compute_rankings(
 def _without_relevant(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any) -> Flags:  # noqa: ANN401
     """True for queries without a relevant document, as far as a view knows."""
     if job.metric.view == SUBTOPICS:
-        none: Flags = kernel_input.at_level(job.level).subtopics == 0
-        return none
+        return kernel_input.at_level(job.level).subtopics == 0
     return block.judgments.best(block.aligned.codes[rows]) < max(job.level, 0)
 
 

@@ -96,8 +96,7 @@ class TopLists:
     def positions_in(self, items: pl.Series) -> Codes:
         """The items of the lists by their places in a catalogue; `NONE` for those outside of it."""
         new_code = np.append(find_positions(self.names, items), NONE)  # so that NONE stays NONE
-        codes: Codes = new_code[self.codes]
-        return codes
+        return new_code[self.codes]
 
     def of_users(self, users: pl.Series) -> TopLists:
         """The lists of these users; an empty list for a user without one."""

@@ -283,8 +283,7 @@ def _truncate(terms: Floats, digits: int | None) -> Floats:
     """Terms without the decimals behind some; None keeps all."""
     if digits is None:
         return terms
-    truncated: Floats = np.floor(terms * 10.0**digits) / 10.0**digits
-    return truncated
+    return np.floor(terms * 10.0**digits) / 10.0**digits
 
 
 _DCG_SOURCE = "Järvelin & Kekäläinen, ACM TOIS 20(4), 2002, doi:10.1145/582415.582418"
@@ -406,10 +405,7 @@ def ndcg_at_levels(
 
 def _cumulated_dcg(best_gains: Floats) -> Floats:
     """The discounted gain of each prefix of the ideal ranking, ``(T, I)``."""
-    cumulated: Floats = np.cumsum(
-        best_gains / np.log2(np.arange(2.0, best_gains.shape[-1] + 2)), axis=-1
-    )
-    return cumulated
+    return np.cumsum(best_gains / np.log2(np.arange(2.0, best_gains.shape[-1] + 2)), axis=-1)
 
 
 def _ndcg_at(judged: Judged, terms: Floats, ideal: Floats, cutoffs: Counts) -> Floats:

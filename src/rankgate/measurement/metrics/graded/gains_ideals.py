@@ -208,8 +208,7 @@ def _group_mean(
     else:
         rank_weights = discount_gains(np.ones(len(ranks)), ranks, cutoff, discount, base)
     cumulated = np.concatenate([[0], np.cumsum(rank_weights)])
-    mean: Floats = (cumulated[last] - cumulated[first - 1]) / (last - first + 1)
-    return mean
+    return (cumulated[last] - cumulated[first - 1]) / (last - first + 1)
 
 
 def _divisor(rank: Ranks | NDArray[np.int64] | Floats, discount: Discount, base: float) -> Floats:
@@ -323,5 +322,4 @@ def _ideal_length(judged: Judged, cutoff: int | None, ideal: Ideal) -> Counts:
         return retrieved
     if ideal == "known":
         return judged.documents
-    pool: Counts = judged.judged + count(judged.below < 0)
-    return pool
+    return judged.judged + count(judged.below < 0)

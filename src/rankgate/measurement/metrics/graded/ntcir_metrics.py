@@ -66,10 +66,7 @@ def blended_ratio(judged: Judged, hits: Flags, gain: Gain, beta: float) -> Float
     ideal_column = np.minimum(judged.rank, ideal_sums.shape[-1]) - 1
     ideal = np.take_along_axis(ideal_sums, ideal_column, axis=-1)
     cumulated_gain = np.cumsum(retrieved_gains(judged, gain), axis=-1)
-    ratio: Floats = (np.cumsum(hits, axis=-1) + beta * cumulated_gain) / (
-        judged.rank + beta * ideal
-    )
-    return ratio
+    return (np.cumsum(hits, axis=-1) + beta * cumulated_gain) / (judged.rank + beta * ideal)
 
 
 def q_measure_steps(
@@ -155,8 +152,7 @@ def p_plus(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = "li
 
 def _first_only(rows: Flags) -> Flags:
     """The first of them in each query."""
-    first: Flags = rows & (np.cumsum(rows, axis=-1) == 1)
-    return first
+    return rows & (np.cumsum(rows, axis=-1) == 1)
 
 
 def _is_best(judged: Judged, rel: float) -> Flags:

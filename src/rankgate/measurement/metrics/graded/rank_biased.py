@@ -98,8 +98,7 @@ def _worth(
         return judged.hits(rel, cutoff).astype(np.float64)
     grade = judged.grade[:, :cutoff]
     if gain == "scaled":
-        worth: Floats = np.maximum(grade, 0) / np.maximum(judged.ideal[:, :1], 1)
-        return worth
+        return np.maximum(grade, 0) / np.maximum(judged.ideal[:, :1], 1)
     top = 1.0 if max_grade is None else gain_of_grades(np.array([max_grade]), gain)[0]
     return np.where(judged.rank[:, :cutoff] < PAD, gain_of_grades(grade, gain) / top, 0)
 
@@ -129,8 +128,7 @@ def _weights(
 def _weight_sum(ranks: Ranks | int, p: float) -> Floats:
     """The sum of the weights of the first ranks: 1 + p + p² + …, a term for each rank."""
     term_count = np.asarray(ranks, np.float64)
-    weight_sum: Floats = term_count if p == 1 else (1 - np.power(p, term_count)) / (1 - p)
-    return weight_sum
+    return term_count if p == 1 else (1 - np.power(p, term_count)) / (1 - p)
 
 
 def rank_biased_residual(
@@ -302,11 +300,10 @@ def _count_better(ideal: Floats, grade: Floats) -> Counts:
     begin = np.arange(T)[:, None]
     ideal_keys = begin * top + (top - 1 - ideal)  # ascending over the rows of all queries
     grade_keys = begin * top + (top - 1 - np.maximum(grade, 0))
-    counts: Counts = (
+    return (
         np.searchsorted(ideal_keys.ravel(), grade_keys.ravel()).reshape(grade_keys.shape)
         - begin * width
     )
-    return counts
 
 
 Compat = Metric(

@@ -79,8 +79,7 @@ def _cosines(lists: Listed) -> Floats:
     for codes in lists.items.T:
         direction_sum += direction[codes]
     squared_norm = (direction**2).sum(axis=-1)
-    pair_sums: Floats = ((direction_sum**2).sum(axis=-1) - total(squared_norm[lists.items])) / 2
-    return pair_sums
+    return ((direction_sum**2).sum(axis=-1) - total(squared_norm[lists.items])) / 2
 
 
 def _jaccards(lists: Listed) -> Floats:
@@ -219,8 +218,7 @@ def category_entropy(
     sums = np.where(lists.lengths[:, None] > 0, sums + smoothing, 0)
     share = safe_ratio(sums, np.broadcast_to(sums.sum(axis=-1, keepdims=True), sums.shape))
     bits = share * np.log2(np.where(share > 0, share, 1))
-    entropy: Floats = np.maximum(-bits.sum(axis=-1), 0)
-    return entropy
+    return np.maximum(-bits.sum(axis=-1), 0)
 
 
 def divergence_of_shares(
@@ -235,12 +233,8 @@ def divergence_of_shares(
         return _kl_divergence(p, (1 - alpha) * q + alpha * p)
     if divergence == "js":
         mean_shares = (p + q) / 2
-        bits: Floats = (_kl_divergence(p, mean_shares) + _kl_divergence(q, mean_shares)) / (
-            2 * np.log(2)
-        )
-        return bits
-    distance: Floats = np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2)
-    return distance
+        return (_kl_divergence(p, mean_shares) + _kl_divergence(q, mean_shares)) / (2 * np.log(2))
+    return np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum(axis=-1) / 2)
 
 
 def _kl_divergence(p: Floats, q: Floats) -> Floats:
@@ -249,8 +243,7 @@ def _kl_divergence(p: Floats, q: Floats) -> Floats:
     terms = np.where(p > 0, p * np.log(ratio), 0)
     terms = np.where((p > 0) & (q == 0), np.inf, terms)
     unknown = np.isnan(p).any(axis=-1) | np.isnan(q).any(axis=-1)
-    divergence: Floats = np.where(unknown, np.nan, np.maximum(terms.sum(axis=-1), 0))
-    return divergence
+    return np.where(unknown, np.nan, np.maximum(terms.sum(axis=-1), 0))
 
 
 CategoryEntropy = ListMetric(

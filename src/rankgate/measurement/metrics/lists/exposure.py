@@ -37,8 +37,7 @@ def attention_weights(places: int, weight: Weight = "log2", patience: float = 0.
     [1.0, 0.5, 0.25]
     """
     ranks = np.arange(1, places + 1, dtype=np.float64)
-    place_weights: Floats = 1 / np.log2(ranks + 1) if weight == "log2" else patience ** (ranks - 1)
-    return place_weights
+    return 1 / np.log2(ranks + 1) if weight == "log2" else patience ** (ranks - 1)
 
 
 def attention_weighted_fairness(
@@ -73,8 +72,7 @@ def attention_weighted_fairness(
     target_share = np.ones(len(size)) if target == "uniform" else size
     target_share = np.broadcast_to(target_share / target_share.sum(), share.shape)
     if distance == "absolute":
-        nearness: Floats = 1 - np.abs(share - target_share).sum(axis=-1) / 2
-        return nearness
+        return 1 - np.abs(share - target_share).sum(axis=-1) / 2
     return 1 - divergence_of_shares(share, target_share, "js")
 
 

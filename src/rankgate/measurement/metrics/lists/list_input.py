@@ -201,14 +201,12 @@ class Listed:
     @property
     def is_filled(self) -> Flags:
         """True for places that hold an item, ``(T, K)``."""
-        valid: Flags = self.items != NONE
-        return valid
+        return self.items != NONE
 
     @property
     def lengths(self) -> Codes:
         """The number of items of each list, ``(T,)``."""
-        lengths: Codes = np.count_nonzero(self.is_filled, axis=-1)
-        return lengths
+        return np.count_nonzero(self.is_filled, axis=-1)
 
     def first(self, cutoff: int | None) -> Listed:
         """The same lists cut at a rank; the obvious, the earlier and the drawn ones too."""
@@ -372,8 +370,7 @@ class _ListPlaces:
         """By item the sum of what each list is worth, ``(T,)``; exact for few binary digits."""
         filled_worth = list_weights[self.lengths > 0]
         if len(filled_worth) and (filled_worth == filled_worth[0]).all():
-            item_sums: Floats = self.counts * filled_worth[0]
-            return item_sums
+            return self.counts * filled_worth[0]
         return self.sums(np.repeat(list_weights, self.lengths))
 
     def sums(self, worth: Floats) -> Floats:
@@ -440,8 +437,7 @@ def is_in_row(items: Codes, other_items: Codes) -> Flags:
     if not len(sorted_keys):
         return np.zeros(items.shape, bool)
     places = np.minimum(np.searchsorted(sorted_keys, item_keys), len(sorted_keys) - 1)
-    is_member: Flags = (sorted_keys[places] == item_keys) & (items != NONE)
-    return is_member
+    return (sorted_keys[places] == item_keys) & (items != NONE)
 
 
 def count_shared(items: Codes | Ragged, other_items: Codes | Ragged) -> int:

@@ -111,8 +111,7 @@ class ListMetric(Metric):
     @property
     def cutoff(self) -> int | None:
         """K; None where whole lists count."""
-        cutoff: int | None = dict(self.given).get("cutoff")
-        return cutoff
+        return dict(self.given).get("cutoff")
 
     def lacks(self, lists: Listed) -> tuple[str, ...]:
         """The needed inputs that are missing."""

@@ -127,8 +127,7 @@ def _unfairness(protected: Codes, sizes: Codes, kind: Kind, step: int) -> Floats
 
 def _bits(share: Floats, expected_share: Floats) -> Floats:
     safe_share = np.where(share > 0, share, 1)
-    bits: Floats = np.where(share > 0, share * np.log2(safe_share / expected_share), 0)
-    return bits
+    return np.where(share > 0, share * np.log2(safe_share / expected_share), 0)
 
 
 def skew(lists: Listed) -> Floats:
@@ -194,8 +193,7 @@ def fair_top_k(
     level = adjusted_alpha(places, p, alpha) if adjust else alpha
     minima = np.array(least_protected(places, p, level))
     passed = ((protected_counts >= minima) | ~lists.is_filled).all(axis=-1)
-    is_fair: Floats = np.where(lists.lengths > 0, passed.astype(np.float64), np.nan)
-    return is_fair
+    return np.where(lists.lengths > 0, passed.astype(np.float64), np.nan)
 
 
 @lru_cache(maxsize=64)
@@ -261,10 +259,7 @@ def _chances(k: int, p: float) -> tuple[Floats, ...]:
 
 def _protected(lists: Listed, protected: int) -> Flags:
     groups = _groups(lists)
-    is_protected: Flags = lists.is_filled & (
-        groups[np.where(lists.is_filled, lists.items, 0)] == protected
-    )
-    return is_protected
+    return lists.is_filled & (groups[np.where(lists.is_filled, lists.items, 0)] == protected)
 
 
 def _groups(lists: Listed) -> Codes:

@@ -67,8 +67,7 @@ def unjudged_share(judged: Judged, *, cutoff: Cutoff) -> Floats:
     array([0.1])
     """
     shown_count, judged_count = _counts(judged, cutoff)
-    share: Floats = (shown_count - judged_count) / cutoff
-    return share
+    return (shown_count - judged_count) / cutoff
 
 
 def unjudged_count(judged: Judged, *, cutoff: Cutoff | None = None) -> Floats:

@@ -37,8 +37,7 @@ def count_through_group(judged: Judged, rows: Flags) -> Counts:
     ends = np.append(judged.first[:, 1:] != judged.first[:, :-1], np.ones((len(rows), 1), bool), -1)
     last = np.where(ends, columns, columns[-1])
     last_column = np.minimum.accumulate(last[:, ::-1], axis=-1)[:, ::-1]
-    counts: Counts = np.take_along_axis(np.cumsum(rows, axis=-1), last_column, axis=-1)
-    return counts
+    return np.take_along_axis(np.cumsum(rows, axis=-1), last_column, axis=-1)
 
 
 def count_before_group(judged: Judged, rows: Flags) -> Counts:
@@ -53,8 +52,7 @@ def count_before_group(judged: Judged, rows: Flags) -> Counts:
         np.ones((len(rows), 1), bool), judged.first[:, 1:] != judged.first[:, :-1], -1
     )
     start = np.maximum.accumulate(np.where(starts, columns, 0), axis=-1)
-    counts: Counts = np.take_along_axis(np.cumsum(rows, axis=-1) - rows, start, axis=-1)
-    return counts
+    return np.take_along_axis(np.cumsum(rows, axis=-1) - rows, start, axis=-1)
 
 
 def pairwise_accuracy(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Floats:

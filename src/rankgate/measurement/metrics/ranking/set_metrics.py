@@ -357,13 +357,12 @@ def utility(
     """
     judged = judged.at_level(rel)
     hits, retrieved, relevant = judged.relevant_retrieved, judged.retrieved, judged.relevant
-    value: Floats = (
+    return (
         found * hits
         + noise * (retrieved - hits)
         + missed * (relevant - hits)
         + avoided * (documents + hits - retrieved - relevant)
     )
-    return value
 
 
 Utility = Metric(

@@ -212,8 +212,7 @@ def utility(
     if form == "plain":
         return value
     exponent = np.minimum(-value / np.maximum(count(is_used), 1), _LEAST)
-    probability: Floats = 1 / (1 + np.exp(exponent))
-    return probability
+    return 1 / (1 + np.exp(exponent))
 
 
 _LEAST = 700.0  # a sigmoid is below 1e-304 from there on, and e to it is still a number

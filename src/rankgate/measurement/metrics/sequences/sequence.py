@@ -81,8 +81,7 @@ class Sequences:
     @property
     def is_filled(self) -> Flags:
         """True for cells that hold a document, ``(G, Q, K)``."""
-        is_shown: Flags = self.doc != NOTHING
-        return is_shown
+        return self.doc != NOTHING
 
     def hits(self, rel: float) -> Flags:
         """True for relevant documents, ``(G, Q, K)``."""
@@ -93,8 +92,7 @@ class Sequences:
         """Count the relevant documents of each task, ``(G,)``."""
         if rel <= 0:
             return self.judged
-        counts: Counts = np.count_nonzero(self.ideal >= rel, axis=-1)
-        return counts
+        return np.count_nonzero(self.ideal >= rel, axis=-1)
 
     def within(self, cutoff: int | None, tokens: int | None = None) -> Flags:
         """True for the first documents of each ranking, within a cutoff and a budget of tokens.
@@ -137,8 +135,7 @@ class Sequences:
 
 def count(flags: Flags) -> Counts:
     """Count True in each task, ``(G, …) -> (G,)``."""
-    counts: Counts = np.count_nonzero(flags.reshape(len(flags), -1), axis=1)
-    return counts
+    return np.count_nonzero(flags.reshape(len(flags), -1), axis=1)
 
 
 def total(terms: Floats) -> Floats:
@@ -146,8 +143,7 @@ def total(terms: Floats) -> Floats:
     rows = terms.reshape(len(terms), -1)
     if not rows.shape[1]:
         return np.zeros(len(rows))
-    sums: Floats = np.cumsum(rows, axis=1)[:, -1]
-    return sums
+    return np.cumsum(rows, axis=1)[:, -1]
 
 
 def sequences(

@@ -234,8 +234,7 @@ def _discounted_sums(gains: Floats, cutoff: int | None, base: float) -> Floats:
     discounted_gains = gains * np.log(base) / np.log(rank + base - 1)
     if cutoff is not None:
         discounted_gains = np.where(rank <= cutoff, discounted_gains, 0)
-    gain_sums: Floats = np.cumsum(discounted_gains, axis=-1)[..., -1]
-    return gain_sums
+    return np.cumsum(discounted_gains, axis=-1)[..., -1]
 
 
 def _query_weights(sequences: Sequences, base: float, discount: str) -> Floats:
@@ -323,8 +322,7 @@ def worst(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
     >>> worst(topic, of="RR"), best(topic, of="RR"), variance(topic, of="RR")
     (array([0.]), array([1.]), array([0.5]))
     """
-    lowest: Floats = np.fmin.reduce(sequences.values[of], axis=1)
-    return lowest
+    return np.fmin.reduce(sequences.values[of], axis=1)
 
 
 def best(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
@@ -332,8 +330,7 @@ def best(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:
 
     Arguments and what has no value as of `Worst`.
     """
-    highest: Floats = np.fmax.reduce(sequences.values[of], axis=1)
-    return highest
+    return np.fmax.reduce(sequences.values[of], axis=1)
 
 
 def variance(sequences: Sequences, *, of: str = "nDCG@10") -> Floats:

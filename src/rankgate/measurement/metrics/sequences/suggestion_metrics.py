@@ -58,8 +58,7 @@ def keystrokes_saved(sequences: Sequences, *, cutoff: Cutoff | None = None) -> F
     letters = _letters(sequences)
     is_suggested = np.isfinite(_ranks(sequences, cutoff))
     typed_letters = np.where(is_suggested, sequences.position, letters[:, None]).min(axis=1)
-    saved_share: Floats = np.clip(1 - typed_letters / np.maximum(letters, 1), 0, None)
-    return saved_share
+    return np.clip(1 - typed_letters / np.maximum(letters, 1), 0, None)
 
 
 def minimum_keystrokes(sequences: Sequences, *, cutoff: Cutoff | None = None) -> Floats:
@@ -79,8 +78,7 @@ def minimum_keystrokes(sequences: Sequences, *, cutoff: Cutoff | None = None) ->
     array([3.])
     """
     keys = np.where(_has_ranking(sequences), sequences.position + _ranks(sequences, cutoff), np.inf)
-    key_count: Floats = np.minimum(keys.min(axis=1), _letters(sequences))
-    return key_count
+    return np.minimum(keys.min(axis=1), _letters(sequences))
 
 
 def correction_accuracy(sequences: Sequences) -> Floats:
@@ -137,8 +135,7 @@ def false_alarms(sequences: Sequences) -> Floats:
 
 def _has_ranking(sequences: Sequences) -> Flags:
     """True for rankings that exist, ``(G, Q)``."""
-    has_ranking: Flags = np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
-    return has_ranking
+    return np.arange(sequences.doc.shape[1]) < sequences.calls[:, None]
 
 
 def _letters(sequences: Sequences) -> Floats:
@@ -151,8 +148,7 @@ def _letters(sequences: Sequences) -> Floats:
 def _ranks(sequences: Sequences, cutoff: int | None) -> Floats:
     """The rank of the first relevant document of each ranking, infinite for none, ``(G, Q)``."""
     hits = sequences.within(cutoff) & sequences.hits(1)
-    rank: Floats = np.where(hits.any(axis=-1), hits.argmax(axis=-1) + 1.0, np.inf)
-    return rank
+    return np.where(hits.any(axis=-1), hits.argmax(axis=-1) + 1.0, np.inf)
 
 
 def _correction_flags(sequences: Sequences) -> tuple[Flags, Flags]:

@@ -243,7 +243,4 @@ def _order_ties(
         sort = pl.arg_sort_by("group", "doc_id", descending=[False, down])
         member_order = names.select(sort).to_series().to_numpy().astype(np.intp)
     sorter = np.argsort(members[member_order])
-    positions: NDArray[np.int64] = places_of_members[
-        sorter[np.searchsorted(members[member_order][sorter], rows)]
-    ]
-    return positions
+    return places_of_members[sorter[np.searchsorted(members[member_order][sorter], rows)]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from rankgate.measurement.scoring.alignment.row_order import rank_rows, sort_key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.data.input_types import RunLike
     from rankgate.data.run import Batch, Batches, Run
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun
@@ -166,7 +167,7 @@ def _top_of_batch(
     ).with_columns(pl.col("grade").fill_nan(None))
 
 
-def distinct_names(names: Sequence[str], places: Sequence[Any]) -> list[str]:
+def distinct_names(names: Sequence[str], places: Sequence[object]) -> list[str]:
     """Make equal names different: by the shortest folder, by the whole file name, else by number.
 
     Args:
@@ -214,7 +215,7 @@ def _is_file(source: object) -> bool:
     return isinstance(source, str | Path) and Path(source).is_file()
 
 
-def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[Any]) -> list[ScoredRun]:
+def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[object]) -> list[ScoredRun]:
     """Make names of scored systems distinct; arguments as of `distinct_names`."""
     names = distinct_names([system.name for system in systems], places)
     return [
@@ -248,7 +249,7 @@ RANKS = Columns(
 )
 
 
-def read_named_runs(runs: Sequence[Any]) -> list[Run]:
+def read_named_runs(runs: Sequence[RunLike]) -> list[Run]:
     """Runs with names that differ.
 
     Raises:

@@ -85,7 +85,7 @@ def convention(name: str | Convention) -> Convention:
     if isinstance(name, Convention):
         return name
     if str(name).endswith(".toml"):
-        return import_module(f"{__name__}.user_convention").read_convention(name)  # type: ignore[no-any-return]
+        return import_module(f"{__name__}.user_convention").read_convention(name)
     if name in CONVENTIONS:
         return CONVENTIONS[name]
     plugin_conventions = of_plugins()
