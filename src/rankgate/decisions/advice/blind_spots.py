@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -353,7 +353,7 @@ def blindspots(
         scorer.how.to_dict(),
         depth,
         page,
-        len(baseline_values["query_id"]),
+        len(baseline_values.query_ids),
         changed,
         seen_table,
         chosen_profile,
@@ -377,10 +377,16 @@ def _lists(scorer: Scorer, run: Run) -> pl.DataFrame:
     return top_documents.select("query_id", "rank", "doc_id", "grade", relevant)
 
 
+class _QueryValues(NamedTuple):
+    """Queries, and their values by metric; undefined values are 0."""
+
+    query_ids: list[str]
+    by_metric: Mapping[str, Floats]
+
+
 def _values(
     scorer: Scorer, lists: pl.DataFrame, metrics: Sequence[tuple[str, Metric]]
-) -> dict[str, Any]:
-    """Values by metric and query, with ``query_id``; undefined values are 0."""
+) -> _QueryValues:
     # a rank may be shared after a change: the order of the rows decides
     ranked_lists = lists.sort("query_id", "rank", maintain_order=True).select(
         "query_id",
@@ -389,28 +395,29 @@ def _values(
     )
     if ranked_lists.is_empty():
         queries = scorer.index.query_ids.to_list()
-        return {"query_id": queries, **{label: np.zeros(len(queries)) for label, _ in metrics}}
+        return _QueryValues(queries, {label: np.zeros(len(queries)) for label, _ in metrics})
     scores = score(scorer.index, read_run(ranked_lists), metrics, scorer.how)
     values = {label: np.nan_to_num(scores.values[label]) for label, _ in metrics}
-    return {"query_id": scores.query_ids.to_list(), **values}
+    return _QueryValues(scores.query_ids.to_list(), values)
 
 
 def _profile(
     scorer: Scorer,
     lists: pl.DataFrame,
-    baseline_values: dict[str, Any],
+    baseline_values: _QueryValues,
     metrics: Sequence[tuple[str, Metric]],
     k: int,
 ) -> pl.DataFrame:
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     for change in PERTURBATIONS:
         changed_lists = change.apply(lists, k)
         altered_queries = _altered_queries(lists, changed_lists, pl.col("grade").fill_null(0.0))
         changed_values = _values(scorer, changed_lists, metrics)
-        is_altered = np.array([query in altered_queries for query in baseline_values["query_id"]])
+        is_altered = np.array([query in altered_queries for query in baseline_values.query_ids])
         for label, _ in metrics:
             delta = (
-                _align_values(changed_values, label, baseline_values) - baseline_values[label]
+                _align_values(changed_values, label, baseline_values)
+                - baseline_values.by_metric[label]
             )[is_altered]
             rows.append(
                 {
@@ -425,12 +432,13 @@ def _profile(
     return pl.DataFrame(rows, schema=PROFILE)
 
 
-def _align_values(values: dict[str, Any], label: str, order: dict[str, Any]) -> Floats:
+def _align_values(values: _QueryValues, label: str, order: _QueryValues) -> Floats:
     """Sort a metric's values by the queries of `order`; a query that vanished has 0."""
-    if values["query_id"] == order["query_id"]:
-        return np.asarray(values[label], np.float64)
-    value_of_query = dict(zip(values["query_id"], values[label], strict=True))
-    return np.array([value_of_query.get(query, 0.0) for query in order["query_id"]])
+    metric_values = values.by_metric[label]
+    if values.query_ids == order.query_ids:
+        return metric_values
+    value_of_query = dict(zip(values.query_ids, metric_values, strict=True))
+    return np.array([value_of_query.get(query, 0.0) for query in order.query_ids])
 
 
 def _altered_queries(
@@ -462,29 +470,34 @@ def _changed_queries(lists: pl.DataFrame, changed_lists: pl.DataFrame, depth: in
 
 
 def _moved_queries(
-    baseline_values: dict[str, Any],
-    candidate_values: dict[str, Any],
+    baseline_values: _QueryValues,
+    candidate_values: _QueryValues,
     label: str,
     queries: list[str],
 ) -> set[str]:
-    delta = _align_values(candidate_values, label, baseline_values) - baseline_values[label]
+    delta = (
+        _align_values(candidate_values, label, baseline_values) - baseline_values.by_metric[label]
+    )
     moved_queries = {
-        q for q, d in zip(baseline_values["query_id"], delta, strict=True) if abs(d) > _CLOSE
+        q for q, d in zip(baseline_values.query_ids, delta, strict=True) if abs(d) > _CLOSE
     }
     return moved_queries & set(queries)
 
 
 def _seen_table(
     chosen_labels: list[str],
-    baseline_values: dict[str, Any],
-    candidate_values: dict[str, Any],
+    baseline_values: _QueryValues,
+    candidate_values: _QueryValues,
     queries: list[str],
     moved: dict[str, set[str]],
 ) -> pl.DataFrame:
     rows = []
     for label in chosen_labels:
         missed_queries = sorted(set(queries) - moved[label])
-        delta = _align_values(candidate_values, label, baseline_values) - baseline_values[label]
+        delta = (
+            _align_values(candidate_values, label, baseline_values)
+            - baseline_values.by_metric[label]
+        )
         rows.append(
             {
                 "metric": label,

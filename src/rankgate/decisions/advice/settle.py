@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
@@ -42,6 +42,7 @@ from rankgate.measurement.stats.sampling_design import SamplingPlan, TwoStage, b
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import JsonObject
     from rankgate.data import Qrels, Run
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
@@ -447,7 +448,7 @@ class _SettlingStep:
         earlier_sample: pl.DataFrame,
         plan: Plan,
         spending: SamplingPlan,
-        rows: list[dict[str, Any]],
+        rows: Sequence[JsonObject],
         look_result: _LookResult = _NO_LOOK,
     ) -> Settlement:
         sample = frame.draw(spending, earlier_sample)
@@ -478,7 +479,7 @@ class _SettlingStep:
         earlier_sample: pl.DataFrame = _EMPTY_SAMPLE,
         look_result: _LookResult = _NO_LOOK,
         *,
-        actions: Sequence[Mapping[str, Any]] = (),
+        actions: Sequence[JsonObject] = (),
         sample: pl.DataFrame | None = None,
         batch: pl.DataFrame | None = None,
         new: int = 0,

@@ -104,7 +104,7 @@ def design_systems(
     predicted: ModelJudgments | None,
     sample: Sample | None,
     systems: Sequence[ScoredRun],
-    runs: Sequence[Any],
+    runs: Sequence[RunLike],
     unequal: str,
 ) -> DesignedSystems:
     """Make the designs with a model's judgments, if any, and keep the sampled queries of systems.

@@ -32,7 +32,7 @@ from rankgate.decisions.comparison.comparison_columns import (
 
 if TYPE_CHECKING:
     from rankgate.core.present.columns import Columns
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Comparison:
             per_query: with the table of queries.
             lists: with both lists of every query.
         """
-        values: dict[str, Any] = {
+        values: dict[str, Json] = {
             "schema_version": 1,
             "baseline": encode(self.baseline),
             "candidate": encode(self.candidate),
@@ -327,7 +327,7 @@ class Comparisons(Result):
 
     def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
         """Plain values for JSON: the comparisons, and ``systems`` where there are many."""
-        values: dict[str, Any] = {
+        values: dict[str, Json] = {
             **self.head(),
             "comparisons": [
                 comparison.to_dict(per_query=per_query, lists=lists)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.core.value_types import Schema
+    from rankgate.core.value_types import Json, JsonObject, Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.inference import Test
     from rankgate.measurement.stats.paired_tests import Friedman
@@ -205,7 +205,7 @@ def _means(
     signs: dict[str, float],
     friedman_by_metric: dict[str, Friedman],
 ) -> pl.DataFrame:
-    rows = [
+    rows: list[JsonObject] = [
         {
             "metric": metric,
             "system": name,
@@ -222,14 +222,14 @@ def _means(
     return _frame(rows, MEANS)
 
 
-def _anova_row(metric: str, table: NDArray[np.float64]) -> dict[str, Any]:
+def _anova_row(metric: str, table: NDArray[np.float64]) -> dict[str, Json]:
     from rankgate.measurement.stats.multiple_comparisons import anova
 
     result = asdict(anova(table))
     return {"metric": metric, **{name: result[name] for name in ANOVA if name != "metric"}}
 
 
-def _friedman_row(metric: str, result: Friedman) -> dict[str, Any]:
+def _friedman_row(metric: str, result: Friedman) -> dict[str, Json]:
     return {"metric": metric, **{name: getattr(result, name) for name in list(FRIEDMAN)[1:]}}
 
 
@@ -269,7 +269,7 @@ def _orderings(
     names: Sequence[str],
     signed_means: dict[str, NDArray[np.float64]],
     intervals: Mapping[tuple[str, str], Mapping[str, float]],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     """Agreement of metrics on the order of systems, by means where larger is better."""
     from rankgate.measurement.stats.rank_correlation import (
         group_ties,
@@ -300,7 +300,7 @@ def _orderings(
     ]
 
 
-def _reliability_row(metric: str, table: NDArray[np.float64], test: Test) -> dict[str, Any]:
+def _reliability_row(metric: str, table: NDArray[np.float64], test: Test) -> dict[str, Json]:
     from rankgate.measurement.stats.query_reliability import reliability, split_half
 
     result: Reliability = reliability(table, test.level)
@@ -318,5 +318,5 @@ def _reliability_row(metric: str, table: NDArray[np.float64], test: Test) -> dic
     }
 
 
-def _frame(rows: list[dict[str, Any]], schema: Schema) -> pl.DataFrame:
+def _frame(rows: Sequence[JsonObject], schema: Schema) -> pl.DataFrame:
     return make_frame([{name: row[name] for name in schema} for row in rows], schema)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.design import Design
     from rankgate.decisions.comparison.paired_values import PairedFigures
 
@@ -128,11 +129,11 @@ def _slice_figures(
 
 def _interactions(
     tag: str, values: PairedValues, slice_of_query: NDArray[Any], groups: list[str]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     """Test if differences depend on the value of a tag, by one-way analysis of variance."""
     from rankgate.measurement.stats.multiple_comparisons import one_way
 
-    rows = []
+    rows: list[dict[str, Json]] = []
     for j, metric in enumerate(values.metrics):
         delta = values.candidate[:, j] - values.baseline[:, j]
         deltas_by_slice = [
@@ -309,7 +310,7 @@ def refuse_incomparable(baseline: ScoredRun, candidate: ScoredRun) -> None:
         )
 
 
-def _correct_p_values(pairs: list[_Pair], rules: ComparisonRules) -> list[np.ndarray[Any, Any]]:
+def _correct_p_values(pairs: list[_Pair], rules: ComparisonRules) -> list[Floats]:
     """p-values of all metrics and candidates, corrected as one family."""
     raw_p_values = np.concatenate([pair.figures.p_raw for pair in pairs])
     if rules.test.correction == "maxt":
@@ -365,7 +366,7 @@ def _plan_sizes(
     ], plans
 
 
-def _mask_undecided(pair: _Pair, figures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _mask_undecided(pair: _Pair, figures: Floats) -> Floats:
     """The figures, NaN where weights are too unequal for inference."""
     degrees = pair.weighed.degrees
     return figures if degrees is None else np.where(np.isnan(degrees), np.nan, figures)
@@ -378,7 +379,7 @@ def _has_predictions(pair: _Pair) -> bool:
 
 def _make_comparison(
     pair: _Pair,
-    p_value: np.ndarray[Any, Any],
+    p_value: Floats,
     rules: ComparisonRules,
     family: tuple[int, pl.DataFrame],
     randomized_p: Mapping[int, float],
@@ -492,7 +493,7 @@ def _test_names(result: PairedFigures, method: str) -> list[str]:
 def metric_rows(
     names: Sequence[str],
     result: PairedFigures,
-    p_value: np.ndarray[Any, Any],
+    p_value: Floats,
     test: Test,
     correction: str,
 ) -> pl.DataFrame:

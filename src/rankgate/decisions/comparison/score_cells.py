@@ -129,8 +129,9 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         records = [parse_json(line, label, i) for i, line in enumerate(lines, 1)]
     else:
         document = parse_json(content, label)
-        if isinstance(document, Mapping) and isinstance(document.get("runs"), list):
-            return _evaluation_cells(document["runs"], label)
+        runs = document.get("runs") if isinstance(document, Mapping) else None
+        if isinstance(runs, list):
+            return _evaluation_cells(runs, label)
         if isinstance(document, Mapping) and {"schema_version", "kind"} <= set(document):
             problem = (
                 f"a saved result of kind {document['kind']} without values of queries; give "
@@ -139,14 +140,15 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
             raise InputError(problem, source=label, code="no-values")
         if isinstance(document, Mapping):
             return _nested_cells(document, label, names)
-        records = document
-    if not all(isinstance(record, Mapping) for record in records):
+        records = document if isinstance(document, list) else [document]
+    objects = [record for record in records if isinstance(record, Mapping)]
+    if len(objects) < len(records):
         problem = "a list that is not of objects; give one with query, metric and value each."
         raise InputError(problem, source=label, code="wrong-document")
-    columns = list(dict.fromkeys(str(name) for record in records for name in record))
+    columns = list(dict.fromkeys(str(name) for record in objects for name in record))
     rows = [
         (i if is_json_lines else None, [_text(record.get(name)) for name in columns])
-        for i, record in enumerate(records, 1)
+        for i, record in enumerate(objects, 1)
     ]
     return _table_cells(columns, rows, label, names)
 

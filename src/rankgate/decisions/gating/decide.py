@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import pi
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.text.json_text import parse_json
@@ -52,7 +52,7 @@ def list_admission_files(policy: Policy) -> list[str]:
 
 def _read_admission(path: Path) -> Admission:
     try:
-        result = parse_json(path.read_bytes(), str(path))
+        result: Any = parse_json(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(
             f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read"

@@ -45,7 +45,7 @@ def keys_document(result: PolicyKeys) -> Document:
     gate, lists, rules = (tables[name] for name in ("gate", "lists", "rules"))
     kinds = rules["items"]["oneOf"]
     common = {parameter.name: parameter for parameter in COMMON}
-    parts: list[tuple[str, Mapping[str, Any], Any]] = [
+    parts: list[tuple[str, JsonObject, Any]] = [
         ("[gate]", gate, gate["properties"]),
         ("[lists]", lists, lists["properties"]),
         *(
@@ -145,7 +145,7 @@ def _meaning_text(schema: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _settings_text(values: Mapping[str, Any]) -> str:
+def _settings_text(values: JsonObject) -> str:
     return ", ".join(
         f"{name} {format_setting(value)}"
         for name, value in values.items()

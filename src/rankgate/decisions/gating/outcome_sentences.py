@@ -8,6 +8,7 @@ common parts of such rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def unmoved_outcome(
         )
     changed = lists.filter(pl.col("moved").is_null() | (pl.col("moved") != 0))["query_id"]
     n, depth = len(queries), evidence.comparison.depth
-    figures: dict[str, Any] = {"n": n, "delta": 0.0, "low": 0.0, "high": 0.0, "margin": margin}
+    make_outcome = partial(Outcome, n=n, delta=0.0, low=0.0, high=0.0, margin=margin)
     design = evidence.inputs.design
     elsewhere = 0 if design is None else design.changed_elsewhere(metric, rule.slice)
     if elsewhere:
@@ -182,15 +183,13 @@ def unmoved_outcome(
     if not len(changed):
         reason = f"no list changed in its first {depth} documents, so nothing differs"
         if passes:
-            return Outcome("pass", reason, "", **figures)
-        return Outcome("fail", reason, "there is no improvement to show", **figures)
+            return make_outcome("pass", reason, "")
+        return make_outcome("fail", reason, "there is no improvement to show")
     reason = (
         f"{metric} {'did not move' if is_whole else f'moved for none of {n} queries'}, though the "
         f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
     )
-    return Outcome(
-        "inconclusive", reason, "add a metric that sees it (rankgate blindspots)", **figures
-    )
+    return make_outcome("inconclusive", reason, "add a metric that sees it (rankgate blindspots)")
 
 
 def _has_moved(gains: NDArray[np.float64] | ResampledValue) -> bool:
@@ -211,24 +210,24 @@ def difference_outcome(
     lower, is_whole = evidence.lower(metric), (metric, rule.slice) in evidence.inputs.wholes
     difference = result.turned if lower else result
     lost_queries = tuple(evidence.losses(metric, rule.slice)["query_id"].to_list())
-    figures: dict[str, Any] = {
-        "n": result.n,
-        "delta": difference.mean,
-        "low": difference.low,
-        "high": difference.high,
-        "margin": margin,
-        "mde": result.mde,
-        "queries": lost_queries,
-    }
+    make_outcome = partial(
+        Outcome,
+        n=result.n,
+        delta=difference.mean,
+        low=difference.low,
+        high=difference.high,
+        margin=margin,
+        mde=result.mde,
+        queries=lost_queries,
+    )
     slice_label = f" for {rule.slice}" if rule.slice else ""
     if result.why:
         advice_to_add = "add users" if is_whole else "add queries"
-        return Outcome(
+        return make_outcome(
             "inconclusive",
             f"{rule.slice}: {result.why}" if rule.slice else result.why,
             evidence.terms.advice if result.code else advice_to_add,
             code=result.code,
-            **figures,
         )
     bound = -margin if loss != lower else margin
     low, high = signed_number(difference.low, bound), signed_number(difference.high, bound)
@@ -244,15 +243,14 @@ def difference_outcome(
             next_step = advise_more_queries(
                 estimate, -margin if loss else margin, evidence, design, rule
             )
-        return Outcome("inconclusive", reason, next_step, **figures)
+        return make_outcome("inconclusive", reason, next_step)
     reason = f"{interval}: {'not ' * ((result.status == 'pass') == loss)}{claim}"
     advice = "look at the lists" if is_whole else "look at the worst queries"
-    return Outcome(
+    return make_outcome(
         result.status,
         reason,
         "" if result.status == "pass" else advice,
         caution=unseen_loss_sentence(rule, result, lower=lower),
-        **figures,
     )
 
 
@@ -265,19 +263,20 @@ def equivalence_outcome(
     rise, fall = (gain.turned, loss) if not evidence.lower(metric) else (loss.turned, gain)
     low, high = fall.low, rise.high
     lost_queries = evidence.losses(metric, rule.slice)
-    figures: dict[str, Any] = {
-        "n": loss.n,
-        "delta": fall.mean,
-        "low": low,
-        "high": high,
-        "margin": margin,
-        "mde": loss.mde,
-        "queries": tuple(lost_queries["query_id"].to_list()),
-    }
+    make_outcome = partial(
+        Outcome,
+        n=loss.n,
+        delta=fall.mean,
+        low=low,
+        high=high,
+        margin=margin,
+        mde=loss.mde,
+        queries=tuple(lost_queries["query_id"].to_list()),
+    )
     if loss.why:
         reason = f"{rule.slice}: {loss.why}" if rule.slice else loss.why
         next_step = evidence.terms.advice if loss.code else "add queries"
-        return Outcome("inconclusive", reason, next_step, code=loss.code, **figures)
+        return make_outcome("inconclusive", reason, next_step, code=loss.code)
     ends = (
         f"(bounds {signed_number(low, -margin, margin)} and {signed_number(high, -margin, margin)})"
     )
@@ -286,21 +285,20 @@ def equivalence_outcome(
         f"within ±{short_number(margin)}",
     )
     if "fail" in (loss.status, gain.status):
-        return Outcome("fail", f"{interval}: not {claim}", "look at the worst queries", **figures)
+        return make_outcome("fail", f"{interval}: not {claim}", "look at the worst queries")
     if loss.status == gain.status == "pass":
         caution = unseen_loss_sentence(rule, loss, lower=evidence.lower(metric))
-        return Outcome("pass", f"{interval}: {claim}", caution=caution, **figures)
+        return make_outcome("pass", f"{interval}: {claim}", caution=caution)
     query_count = max((side.more or 0 for side in sides if side.status != "pass"), default=0)
     next_step = (
         f"add about {query_count:,} queries like these, if the difference stays"
         if query_count
         else ""
     )
-    return Outcome(
+    return make_outcome(
         "inconclusive",
         f"{interval} does not show whether it is {claim}",
         next_step or "add queries, or allow more",
-        **figures,
     )
 
 

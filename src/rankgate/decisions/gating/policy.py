@@ -33,6 +33,7 @@ from rankgate.decisions.gating.rule import Rule
 from rankgate.decisions.gating.rules import RULES
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.run import Run
 
 
@@ -125,7 +126,7 @@ def read_launch(file: TomlFile) -> Launch:
             line.
     """
     policy_tables = file.values
-    experiment: Mapping[str, Any] = {}
+    experiment: JsonObject = {}
     if "experiment" in policy_tables:
         from rankgate.decisions.gating.policy_experiment import read_experiment  # few have one
 
@@ -441,7 +442,7 @@ def _default_rules(file: TomlFile) -> Policy:
     )
 
 
-def _rule(file: TomlFile, table: Any, position: str) -> Rule:  # noqa: ANN401 - any TOML value
+def _rule(file: TomlFile, table: object, position: str) -> Rule:
     key = ("rules", position)
     if not isinstance(table, dict):
         raise file.error("a rule is a table: [[rules]].", *key)

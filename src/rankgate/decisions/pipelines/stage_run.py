@@ -204,7 +204,7 @@ class StageRun:
     def candidates(self) -> Candidates:
         """The documents of each query with their display fields, best first."""
         display_fields = dict(_read_display_fields(self.documents))
-        lists: dict[str, list[Mapping[str, Any]]] = {}
+        lists: dict[str, list[JsonObject]] = {}
         ranked = self.run.table.sort("score", descending=True, maintain_order=True)
         for query_id, doc_id, score in ranked.iter_rows():
             candidates = lists.setdefault(query_id, [])

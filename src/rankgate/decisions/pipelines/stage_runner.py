@@ -130,7 +130,7 @@ class StageRunner:
         )
 
     def _reranked(
-        self, stage: RerankStage, function: Callable[..., Any] | None, input_stage: StageRun
+        self, stage: RerankStage, function: Callable[..., object] | None, input_stage: StageRun
     ) -> StageRun:
         """The documents of an earlier stage in a new order."""
 
@@ -297,7 +297,7 @@ def _in_order(
     return all_states.join(order, on="query_id").sort("at").drop("at")
 
 
-def _source_hashes(program_words: Sequence[Any], folder: Path) -> list[str]:
+def _source_hashes(program_words: Sequence[object], folder: Path) -> list[str]:
     """Hashes of the files that the words name: a program's scripts, a function's module."""
     names = [word for word in program_words if isinstance(word, str)]
     modules = [f"{word.partition(':')[0].replace('.', '/')}.py" for word in names]

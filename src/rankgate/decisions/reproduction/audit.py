@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import polars as pl
 
@@ -247,12 +247,12 @@ def _metrics_by_column(
 
 def _cell_rows(
     numbers: _TableNumbers, column: int, assumptions: _Assumptions
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     """The rows of the result for a column."""
     heading, metric = numbers.table.head[column], numbers.metrics[column]
     name = None if metric is None else str(metric)
     scales = _possible_units(numbers, column)
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for row, cells in enumerate(numbers.cells):
         number, n, line = cells[column], numbers.counts[row][column], numbers.table.lines[row]
         if number is None or row == numbers.all_queries:
@@ -426,7 +426,7 @@ def _smallest_step(metric: Metric, assumptions: _Assumptions) -> float:
 
 def _compare_best_two(
     cells: pl.DataFrame, metric: Metric, assumptions: _Assumptions
-) -> tuple[Any, ...]:
+) -> tuple[object, ...]:
     """The best system of a column against the second."""
     from rankgate.measurement.stats.mean_intervals import student_quantile
 

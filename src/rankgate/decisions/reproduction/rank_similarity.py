@@ -31,6 +31,7 @@ from rankgate.measurement.stats.rank_correlation import group_ties, rbo, tau, ta
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankgate.core.arrays import Floats
     from rankgate.data import Run
     from rankgate.data.input_types import QrelsLike, RunLike, RunsLike
     from rankgate.measurement.scoring import Convention
@@ -154,7 +155,7 @@ def rank_similarity(
     return _compare_many(names, [_rankings(run, depth) for run in runs], p, ties, depth)
 
 
-def _refuse_for_many(sources: Sequence[Any], *, reproduced: bool) -> None:
+def _refuse_for_many(sources: Sequence[object], *, reproduced: bool) -> None:
     """Check that three runs or more have no judgments, and that no run is given twice.
 
     Raises:
@@ -361,7 +362,7 @@ def _overlap_curve(
 
 
 def _value_table(
-    rows: Mapping[str, Mapping[str, float]], curves: np.ndarray[Any, Any], longest_list: int
+    rows: Mapping[str, Mapping[str, float]], curves: Floats, longest_list: int
 ) -> pl.DataFrame:
     """One row for each query and measure."""
     value_rows = [
@@ -372,7 +373,7 @@ def _value_table(
     return pl.DataFrame(value_rows, schema=PER_QUERY, orient="row")
 
 
-def _overlaps(curve: np.ndarray[Any, Any], longest_list: int) -> list[tuple[str, float]]:
+def _overlaps(curve: Floats, longest_list: int) -> list[tuple[str, float]]:
     return [
         (f"overlap@{k}", float(curve[k - 1]))
         for k in OVERLAPS
@@ -381,7 +382,7 @@ def _overlaps(curve: np.ndarray[Any, Any], longest_list: int) -> list[tuple[str,
 
 
 def _mean_table(
-    rows: Mapping[str, Mapping[str, float]], curves: np.ndarray[Any, Any], longest_list: int
+    rows: Mapping[str, Mapping[str, float]], curves: Floats, longest_list: int
 ) -> pl.DataFrame:
     """The mean of each measure over the queries with a value, and the least similar query."""
     table = _value_table(rows, curves, longest_list)
@@ -452,7 +453,7 @@ def _is_defined(value: float | None) -> bool:
     return value is not None and not np.isnan(value)
 
 
-def _effects(means: np.ndarray[Any, Any]) -> tuple[float, float]:
+def _effects(means: Floats) -> tuple[float, float]:
     """Effect ratio Δ′/Δ, and RI − RI′ with RI = Δ / mean of the baseline; 1 and 0 are perfect."""
     first, second, first_baseline, second_baseline = map(float, means)
     ratio = (

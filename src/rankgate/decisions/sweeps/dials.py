@@ -190,7 +190,7 @@ def read_dials(toml: TomlFile, *, grid: bool) -> tuple[Dial, ...]:
     return tuple(_dial(toml, name, table, grid=grid) for name, table in tables.items())
 
 
-def _dial(toml: TomlFile, name: str, dial_table: Any, *, grid: bool) -> Dial:
+def _dial(toml: TomlFile, name: str, dial_table: object, *, grid: bool) -> Dial:
     key_path = ("dials", name)
     if isinstance(dial_table, dict) and "values" in dial_table:
         toml.check_keys(dial_table, ("values",), *key_path)
@@ -356,7 +356,7 @@ def point_levels(dial: Dial, points: Sequence[Point]) -> Levels:
     return Levels(names, codes.astype(np.int64))
 
 
-def _by_name(values: Sequence[Any], dial_values: Sequence[Any]) -> Levels:
+def _by_name(values: Sequence[object], dial_values: Sequence[object]) -> Levels:
     used_values = [dial_value for dial_value in dial_values if dial_value in values]
     codes = np.array([used_values.index(value) for value in values], np.int64)
     return Levels(tuple(format_setting(dial_value) for dial_value in used_values), codes)

@@ -27,6 +27,7 @@ from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, temp
 from rankgate.engines.requests.transport import Response, Transport
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.streams.journal import Journal
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.engines.engine import Engine
@@ -37,7 +38,10 @@ _MAX_MESSAGE = 200
 
 
 def run_program(
-    command: Sequence[Any], folder: Path, timeout: float, watch: Callable[[], None] = lambda: None
+    command: Sequence[object],
+    folder: Path,
+    timeout: float,
+    watch: Callable[[], None] = lambda: None,
 ) -> str:
     """Run a program; return the reason of its failure, empty if it succeeded.
 
@@ -134,7 +138,7 @@ def names_in(step: Step) -> set[str]:
     return {*template_names([step.request, step.body, step.sql, step.command, step.headers])}
 
 
-def with_values(step: Step, values: Mapping[str, Any]) -> Step:
+def with_values(step: Step, values: JsonObject) -> Step:
     """The step with values in place of names."""
     return replace(
         step,

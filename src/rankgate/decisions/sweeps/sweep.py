@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import Json
 
 
 @dataclass(frozen=True)
@@ -297,8 +298,8 @@ class Sweep(Result):
         return pl.DataFrame([_row(point, self) for point in self.points], infer_schema_length=None)
 
 
-def _row(point: SweepPoint, result: Sweep) -> dict[str, Any]:
-    row: dict[str, Any] = {"hash": point.hash, "state": point.state, "problem": point.problem}
+def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
+    row: dict[str, Json] = {"hash": point.hash, "state": point.state, "problem": point.problem}
     row |= point.parameters
     for metric in result.metrics:
         value = point.metrics.get(metric)

@@ -38,6 +38,7 @@ from rankgate.engines.snapshots.snapshot_verb import configuration_of
 from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Engine
 
@@ -142,7 +143,7 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
 def _target(
     toml: TomlFile,
     settings: Settings,
-    given_inputs: Mapping[str, Any],
+    given_inputs: JsonObject,
     folder: Path,
     *,
     steady: bool,
@@ -180,7 +181,7 @@ def _target(
 
 
 def _function_configuration(
-    toml: TomlFile, configuration: Configuration, function: Callable[..., Any]
+    toml: TomlFile, configuration: Configuration, function: Callable[..., object]
 ) -> Configuration:
     """A function with its arguments as parameters: their defaults, or the values of [baseline]."""
     baseline_values = toml.values.get("baseline", {})
@@ -196,7 +197,7 @@ def _function_configuration(
     return replace(configuration, engine=replace(configuration.engine, parameters=parameters))
 
 
-def _clusters(queries: Any, folder: Path) -> dict[str, str]:
+def _clusters(queries: object, folder: Path) -> dict[str, str]:
     """The clusters of the queries; none without their file."""
     if queries is None:
         return {}
@@ -341,7 +342,7 @@ def _refuse_unjudged(toml: TomlFile, plan: Plan) -> None:
         )
 
 
-def _resolve_path(source: Any, folder: Path) -> Any:
+def _resolve_path(source: object, folder: Path) -> Any:
     """A path resolved from the folder of the sweep's file; any other source unchanged."""
     if not isinstance(source, str) or source == "-":
         return source

@@ -142,7 +142,7 @@ class Target(ABC):
         return True
 
 
-def digest(values: Any) -> str:
+def digest(values: object) -> str:
     """A hash of plain values."""
     text = json.dumps(values, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -433,7 +433,7 @@ class EngineTarget(Target):
             name: parameter for name, parameter in declared.items() if parameter.kind in _DIAL_KINDS
         }
 
-    def _refused(self, name: str, values: tuple[Any, ...]) -> str:
+    def _refused(self, name: str, values: tuple[object, ...]) -> str:
         for value in values:
             try:
                 self._read(name, value)
@@ -444,7 +444,7 @@ class EngineTarget(Target):
                 return f"{name} = {format_setting(value)} {str(error).rstrip('.')}"
         return ""
 
-    def _read(self, name: str, value: Any) -> Any:
+    def _read(self, name: str, value: object) -> Any:
         return self._keys[name].read(value)
 
 

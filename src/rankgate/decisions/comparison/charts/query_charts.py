@@ -32,6 +32,7 @@ from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import format_interval, format_signed
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
 
@@ -49,7 +50,7 @@ DELTAS_EXPLANATION = (
 def draw_deltas(results: Comparisons) -> Picture:
     """A panel for each metric, for the first candidate."""
     result = results.only
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     panels = []
     for metric in result.names:
         metric_rows = delta_rows(result, metric)
@@ -215,7 +216,7 @@ SCATTER_EXPLANATION = (
 def draw_scatter(results: Comparisons) -> Picture:
     """A square for each metric, for the first candidate."""
     result = results.only
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Json]] = []
     panels = []
     for metric in result.names:
         metric_rows = [

@@ -37,6 +37,7 @@ from rankgate.online.log_database import MEMORY, Database
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rankgate.core.value_types import JsonObject
     from rankgate.online.events.events import EventsLike
 
 
@@ -205,7 +206,7 @@ def _last_day(base: Database, today: str) -> date:
 def _begun_steps(policy: Policy, last: date) -> list[RampStep]:
     """The steps that have begun; an experiment without a ramp is one step of equal shares."""
     if not policy.ramp:
-        values: Mapping[str, Any] = {"share": 0.5, "days": 1, "units": 0, "passes": ()}
+        values: JsonObject = {"share": 0.5, "days": 1, "units": 0, "passes": ()}
         since = experiment_of(policy).design.first_day
         return [RampStep(0, 0.5, since, last, values, last=True)]
     begun_steps: list[RampStep] = []
@@ -290,7 +291,7 @@ def _step_table(
 ) -> pl.DataFrame:
     """Every step of the ramp, with the status of those that have begun."""
     alpha = policy.budget.get("ramp", policy["alpha"]) / max(len(policy.ramp), 1)
-    rows: list[tuple[Any, ...]] = [
+    rows: list[tuple[object, ...]] = [
         (
             step.place + 1,
             step.share,

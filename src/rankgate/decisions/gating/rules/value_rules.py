@@ -6,7 +6,8 @@ A ceiling above the candidate's value is a floor of a metric that is better when
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,12 +43,7 @@ def decide_floor(rule: Rule, evidence: Evidence) -> Outcome:
             n=0,
         )
     result = _check_value(metric, values, bound, evidence, ceiling=ceiling)
-    figures: dict[str, Any] = {
-        "n": result.n,
-        "low": result.low,
-        "high": result.high,
-        "mde": result.mde,
-    }
+    make_outcome = partial(Outcome, n=result.n, low=result.low, high=result.high, mde=result.mde)
     advice = "lower it" if ceiling else "raise it"
     inside_word, outside_word = ("below", "above") if ceiling else ("above", "below")
     if rule["by"] == "mean" and result.mean is not None:
@@ -56,15 +52,14 @@ def decide_floor(rule: Rule, evidence: Evidence) -> Outcome:
             f"{metric} {measured_number(result.mean, bound)}{slice_label}: {'not ' * is_met}"
             f"{outside_word} the {kind} {short_number(bound)}, by the mean alone"
         )
-        return Outcome("pass" if is_met else "fail", reason, "" if is_met else advice, **figures)
+        return make_outcome("pass" if is_met else "fail", reason, "" if is_met else advice)
     units = "users" if isinstance(values, ResampledValue) else "queries"
     if result.why:
-        return Outcome(
+        return make_outcome(
             "inconclusive",
             f"{rule.slice}: {result.why}" if rule.slice else result.why,
             evidence.terms.advice if result.code else f"add {units}",
             code=result.code,
-            **figures,
         )
     claims = {
         "pass": f": {inside_word}",
@@ -85,12 +80,11 @@ def decide_floor(rule: Rule, evidence: Evidence) -> Outcome:
         "fail": f"{advice}, or the {kind} was too {wrong_direction}",
         "inconclusive": more_queries,
     }
-    return Outcome(
+    return make_outcome(
         result.status,
         reason,
         next_steps[result.status],
         caution=unseen_loss_sentence(rule, result, ceiling=ceiling),
-        **figures,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import polars as pl
 
@@ -98,7 +98,7 @@ def is_baseline(first_bytes: bytes) -> bool:
     return start.startswith(b'{"schema_version":1,"name":')
 
 
-def _json_line(value: Any) -> str:  # noqa: ANN401 - plain values
+def _json_line(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
@@ -234,7 +234,7 @@ def read_looks(path: Path) -> tuple[JsonObject, ...]:
     return tuple(logged_looks)
 
 
-def append_look(path: Path, look: Mapping[str, Any]) -> None:
+def append_look(path: Path, look: Mapping[str, object]) -> None:
     """Add a look; it is on disk before this returns.
 
     Raises:
@@ -310,7 +310,7 @@ def _fingerprint(*texts: str) -> str:
     return blake2b(text, digest_size=_BYTES).hexdigest()
 
 
-def _is_look(value: object) -> bool:
+def _is_look(value: Json) -> TypeGuard[JsonObject]:
     if not isinstance(value, dict) or not all(isinstance(value.get(n), str) for n in LOOK_KEYS):
         return False
     lists = value.get(LOOK_LISTS, {})
