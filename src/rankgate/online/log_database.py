@@ -62,7 +62,7 @@ class Database:
         self.connection = connection
         self.folder = folder
 
-    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
         """Carry out a statement."""
         with _translated_errors():
             self.connection.execute(sql, list(values))
@@ -76,7 +76,7 @@ class Database:
         self.run(f"SET TimeZone = {quote_text(time_zone)}")
         self.time_zone = time_zone
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
+    def rows(self, sql: str, values: Sequence[object] = ()) -> pl.DataFrame:
         """The rows of a query; times with a zone are in UTC."""
         import polars.selectors as cs
 
@@ -84,17 +84,17 @@ class Database:
             table: pl.DataFrame = self.connection.sql(sql, params=list(values) or None).pl()
         return table.with_columns(cs.datetime(time_zone="*").dt.convert_time_zone("UTC"))
 
-    def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
+    def text(self, expression: object) -> str:
         """An expression of Ibis as SQL of this database."""
         import ibis
 
         return str(ibis.to_sql(expression, dialect=self.dialect))
 
-    def keep(self, name: str, expression: Any) -> None:  # noqa: ANN401 - of Ibis
+    def keep(self, name: str, expression: object) -> None:
         """Make a temporary table of an expression of Ibis."""
         self.run(f"CREATE OR REPLACE TEMP TABLE {name} AS {self.text(expression)}")
 
-    def first_value(self, sql: str, values: Sequence[Any] = ()) -> Any:  # noqa: ANN401 - any column
+    def first_value(self, sql: str, values: Sequence[object] = ()) -> Any:  # noqa: ANN401 - any column
         """The first value of a query; None without rows."""
         rows = self.rows(sql, values)
         return rows.item(0, 0) if len(rows) else None

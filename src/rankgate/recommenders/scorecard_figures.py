@@ -250,7 +250,7 @@ class SliceFigures:
         """
         from rankgate.measurement.stats.multiple_comparisons import mean_difference
 
-        rows: list[tuple[Any, ...]] = []
+        rows: list[tuple[object, ...]] = []
         for segment in parts:
             for card in self.cards if segment.of == "users" else ():
                 for label, values in card.values.items():

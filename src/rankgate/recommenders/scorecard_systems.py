@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import JsonObject
     from rankgate.data import Qrels, Run
     from rankgate.data.collection import Collection
     from rankgate.data.input_types import RunsLike
@@ -398,7 +399,7 @@ def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Itera
 
 def catalogue_warnings(
     item_ids: pl.Series,
-    facts: Mapping[str, Any],
+    facts: JsonObject,
     table: DescribedTable | None,
     metrics: Mapping[str, Metric],
 ) -> Iterator[str]:

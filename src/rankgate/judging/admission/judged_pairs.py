@@ -425,7 +425,7 @@ COMPONENTS = Columns(
 )
 
 
-def grade_components(repeated: Sequence[Any]) -> pl.DataFrame:
+def grade_components(repeated: Sequence[object]) -> pl.DataFrame:
     """The components of the variance of one grade, by the facets that were repeated.
 
     A grade is the mean plus an effect of the pair, of each facet and of their interactions, all at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from rankgate.measurement.scoring.scoring_facts import with_run_name
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.core.value_types import JsonObject
+    from rankgate.data.input_types import RunLike
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -106,7 +107,7 @@ class OrderedSystems:
 
 def order_systems(
     common_pairs: pl.DataFrame,
-    runs: Sequence[Any],
+    runs: Sequence[RunLike],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     top: int = TOP,

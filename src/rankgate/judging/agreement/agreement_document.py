@@ -7,6 +7,7 @@ has a headline, charts and tables.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,6 @@ from rankgate.core.present.number_formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from rankgate.core.present.base_result import ReportOptions

@@ -365,7 +365,7 @@ def _resolved_qrels(ratings: Ratings, rule: str) -> Qrels:
     return read_qrels(result)
 
 
-def _deltas(scorer: Scorer, systems: Sequence[ScoredRun]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _deltas(scorer: Scorer, systems: Sequence[ScoredRun]) -> Floats:
     """(M,) the differences of the means; an undefined mean is 0."""
     means = []
     for system in systems:

@@ -39,7 +39,7 @@ from rankgate.judging.counting_ratings import PAIR
 from rankgate.measurement.evaluation.evaluate import evaluate
 
 if TYPE_CHECKING:
-    from rankgate.data.input_types import QrelsLike, RatingsLike
+    from rankgate.data.input_types import QrelsLike, RatingsLike, RunLike
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
 
@@ -326,7 +326,7 @@ def _expected_wrong(ratings: pl.Series, error: float, scale: int, majority: floa
 def _systems(
     gold_qrels: Qrels,
     labels: pl.DataFrame,
-    runs: Sequence[Any],
+    runs: Sequence[RunLike],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
 ) -> tuple[pl.DataFrame, JsonObject | None]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
@@ -383,7 +383,7 @@ def template_of(template: str | Path | Template | None, grades: tuple[float, ...
     return Template.parse(text, str(template))
 
 
-def _refuse_empty_queries(batch_tasks: list[Task], queries: Any) -> None:
+def _refuse_empty_queries(batch_tasks: list[Task], queries: object) -> None:
     """Refuse a pool with a query that has no text."""
     for task in batch_tasks:
         if not task.query:

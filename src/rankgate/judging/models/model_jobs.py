@@ -29,6 +29,7 @@ from rankgate.store.people import users
 from rankgate.store.rating import batches, tasks
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.store.blobs.blob_folders import Blobs
     from rankgate.store.database import Connection
     from rankgate.store.models.model_job import Job
@@ -169,9 +170,9 @@ class Review:
         return cls(grades[min(2, len(grades) - 1)] - grades[0])
 
 
-def settings_of(judge: Judge, review: Review) -> dict[str, Any]:
+def settings_of(judge: Judge, review: Review) -> dict[str, Json]:
     """The settings of a model's requests, without its key."""
-    settings: dict[str, Any] = {name: getattr(judge, name) for name in _SETTING_NAMES}
+    settings: dict[str, Json] = {name: getattr(judge, name) for name in _SETTING_NAMES}
     prices = judge.prices
     settings["prices"] = None if prices is None else [prices.input, prices.output]
     return {**settings, "review": vars(review)}

@@ -36,7 +36,7 @@ from rankgate.store.models import model_admissions, model_jobs_table
 from rankgate.store.people import audit
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.database import Connection
     from rankgate.store.models.model_admissions import ModelRule
     from rankgate.store.store import Store
@@ -107,7 +107,7 @@ def _endpoint(file: TomlFile, name: str, table: object) -> Endpoint:
     return Endpoint(name, url, protocol, key_from, tuple(models), prices, concurrency)
 
 
-def _text(file: TomlFile, table: Mapping[str, Any], name: str, key: str) -> str:
+def _text(file: TomlFile, table: JsonObject, name: str, key: str) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
         raise file.error(f"{key} is not a text.", name, key)

@@ -391,7 +391,7 @@ def collect(
     return CollectedRatings(ratings, notes)
 
 
-def _pair(row: JsonObject) -> tuple[Any, ...]:
+def _pair(row: JsonObject) -> tuple[object, ...]:
     return row.get("query_id"), row.get("doc_id"), row.get("rater")
 
 

@@ -21,6 +21,7 @@ from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.rating import tasks
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.store.database import Connection
     from rankgate.store.store import Store
 
@@ -82,7 +83,7 @@ def list_projects(store: Store) -> StoreListing:
     return StoreListing(store.name, "projects", rows)
 
 
-def _project_row(connection: Connection, project: projects.Project) -> dict[str, Any]:
+def _project_row(connection: Connection, project: projects.Project) -> dict[str, Json]:
     progress = tasks.progress(connection, project.id)
     grades = projects.grades(connection, project.id)
     return {

@@ -283,7 +283,7 @@ def sensitivities(result: Sensitivity) -> Picture:
     )
 
 
-def _with_zero_line(layers: Any, rows: int) -> Any:
+def _with_zero_line(layers: object, rows: int) -> Any:
     alt = load_altair()
     zero = (
         alt.Chart(inline_data([{"x": 0}])).mark_rule(color=INK, strokeDash=[2, 2]).encode(x="x:Q")

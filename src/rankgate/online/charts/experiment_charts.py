@@ -5,7 +5,8 @@ Charts of experiments show intervals of metrics, differences day by day, and wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,6 +22,7 @@ from rankgate.core.present.charts.chart_style import BLUE, GREY
 from rankgate.core.present.charts.picture import Picture
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.online.experiments.experiment_plan import ExperimentPlan
     from rankgate.online.experiments.experiment_result import Experiment
     from rankgate.online.experiments.online_agreement import OnlineAgreement
@@ -100,7 +102,7 @@ def days(result: Experiment) -> Picture:
 
 
 def _picture(
-    kind: str, texts: tuple[str, str], result: Experiment, rows: list[dict[str, Any]], chart: Any
+    kind: str, texts: tuple[str, str], result: Experiment, rows: Sequence[JsonObject], chart: object
 ) -> Picture:
     units = result.variants["units"].sum()
     return Picture(

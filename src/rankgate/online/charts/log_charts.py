@@ -6,6 +6,7 @@ weeks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,7 +25,7 @@ from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.users.personalization_impact import ALL
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.online.indicators.kpi_table import KpiTable
     from rankgate.online.users.intent_diversity import IntentDiversity
     from rankgate.online.users.personalization_impact import PersonalizationImpact
@@ -93,7 +94,7 @@ def _lines(
     )
 
 
-def _panel(rows: list[dict[str, Any]], name: str, by: str) -> Any:
+def _panel(rows: Sequence[JsonObject], name: str, by: str) -> Any:
     alt = load_altair()
     share = name in KPIS and KPIS[name].unit == "share"
     axis = alt.Axis(format=".0%") if share else alt.Axis()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -345,7 +345,7 @@ def _rows_by_rank(counts: pl.DataFrame) -> pl.DataFrame:
     return counts.with_row_index("search").explode("list").unnest("list")
 
 
-def read_counts(source: Any) -> pl.DataFrame | None:  # noqa: ANN401 - as of judgments
+def read_counts(source: object) -> pl.DataFrame | None:
     """The click counts in a frame, a Parquet file or a folder of them; None if it has others."""
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         frame = source.lazy()

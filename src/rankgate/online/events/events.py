@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
@@ -170,7 +170,7 @@ class OpenEvents:
         return set(self.base.rows("SELECT DISTINCT kind FROM events")["kind"])
 
 
-def _short_repr(log: Any) -> str:  # noqa: ANN401 - as of Events
+def _short_repr(log: object) -> str:
     """A log in a few words; a table by its size."""
     if isinstance(log, str | Path):
         return repr(str(log))
@@ -213,7 +213,7 @@ def _create_view(base: Database, events: Events) -> Manifest:
     return {}
 
 
-def _read_table(log: Any) -> pl.DataFrame | None:  # noqa: ANN401 - as of Events
+def _read_table(log: object) -> pl.DataFrame | None:
     """A log in memory, in rows or a frame; None for paths."""
     import polars as pl
 

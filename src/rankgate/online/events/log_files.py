@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError
@@ -28,6 +28,7 @@ from rankgate.online.events.event_table import ACTIONS, KINDS, UBI_ACTIONS
 from rankgate.online.log_database import quote_identifier, quote_text
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import Source
     from rankgate.online.log_database import Database
 
@@ -169,7 +170,7 @@ def read_mapping(path: str | Path) -> LogMapping:
     )
 
 
-def _check_log(toml: TomlFile, log: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+def _check_log(toml: TomlFile, log: JsonObject, columns: JsonObject) -> None:
     from zoneinfo import ZoneInfo
 
     if log.get("rank_base") not in (None, 0, 1):

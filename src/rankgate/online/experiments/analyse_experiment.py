@@ -182,7 +182,7 @@ def _status(row: Mapping[str, Any], alpha: float) -> str:
     return "better" if (row["delta"] > 0) == (row["better"] == "up") else "worse"
 
 
-def _null_if_not_finite(value: Any) -> Any:  # noqa: ANN401 - a number, a word
+def _null_if_not_finite(value: Json) -> Json:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
@@ -240,11 +240,12 @@ def _segment_rows(
     segment_and_arm: tuple[str, str],
     control: str,
     method: ComparisonMethod,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     from scipy.special import chdtrc
 
     segment, arm = segment_and_arm
-    rows, effects = [], []
+    rows: list[dict[str, Json]] = []
+    effects = []
     for value in units.arms[segment].drop_nulls().unique().sort():
         members = units.on_arms(pl.col(segment) == value)
         if min(members.counts.get(control, 0), members.counts.get(arm, 0)) < _MIN_UNITS:

@@ -222,7 +222,7 @@ def _threshold(
 
 def _unit_rows(
     observations: Observations, m: int, k: int, has_both: NDArray[np.bool_], predicted: Floats
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     return [
         (
             observations.metrics[m],

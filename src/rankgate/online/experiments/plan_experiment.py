@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ from rankgate.online.experiments.units import (
 from rankgate.online.indicators.kpi_catalogue import KPIS as CATALOGUE
 
 if TYPE_CHECKING:
+    from rankgate.core.arrays import Floats
     from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.online.events.events import EventsLike
     from rankgate.online.experiments.experiment_design import DesignLike
@@ -154,8 +155,8 @@ class _Curve:
     """
 
     value: float
-    units: np.ndarray[Any, np.dtype[np.float64]]
-    deviation: np.ndarray[Any, np.dtype[np.float64]]
+    units: Floats
+    deviation: Floats
     explained: float | None
 
     def value_at(self, day: int) -> tuple[float, float]:
@@ -251,7 +252,7 @@ def _explained_variance(halves: Units, measure: Measure) -> float | None:
     )
 
 
-def _kpi_row(measure: Measure, curve: _Curve | None, reasons: dict[str, str]) -> tuple[Any, ...]:
+def _kpi_row(measure: Measure, curve: _Curve | None, reasons: dict[str, str]) -> tuple[object, ...]:
     if curve is None:
         reason = reasons.get(measure.name, "the log has too few values, or all are the same")
         return measure.name, None, None, 0, None, reason
@@ -265,8 +266,8 @@ def _kpi_row(measure: Measure, curve: _Curve | None, reasons: dict[str, str]) ->
     )
 
 
-def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
-    rows = []
+def _needed_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     for share in goal.shares:
         days = {"plain": None, "cuped": None, "sequential": None}
         for day in range(1, goal.horizon + 1):
@@ -296,8 +297,8 @@ def _sequential_factor(units: float, goal: _Goal) -> float:
     return z_sum / float(ndtri(1 - goal.alpha / 2) + ndtri(goal.power))
 
 
-def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[Any, ...]]:
-    rows = []
+def _detectable_rows(name: str, curve: _Curve, goal: _Goal) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     for share in goal.shares:
         for day in (shown_day for shown_day in _REPORTED_DAYS if shown_day <= goal.horizon):
             units, deviation = curve.value_at(day)
@@ -333,7 +334,7 @@ def _interleaving_table(
     from rankgate.online.interleaving.simulate_tests import sensitivity
 
     qrels, *runs = systems
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for row in sensitivity(qrels, runs).tests.iter_rows(named=True):
         units = days = None
         if row["needed"] is not None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -316,7 +316,7 @@ def _read_arms(
     return assign_arms(arm_rows, segments)
 
 
-def _collect(log_tables: KpiTables, expression: Any) -> pl.DataFrame:  # noqa: ANN401 - of Ibis
+def _collect(log_tables: KpiTables, expression: object) -> pl.DataFrame:
     sql = search_tables.load_ibis().to_sql(expression, dialect="duckdb")
     return log_tables.base.rows(str(sql)).with_columns(pl.col("day").cast(pl.Date))
 

@@ -51,7 +51,7 @@ _MAX_WEIGHT_SHARE = 0.05  # share of one decision in all weights
 _MAX_NAMED = 5  # actions that a message names
 
 
-def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[dict[str, Any]]:
+def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[dict[str, Json]]:
     """``check``, ``value``, ``limit``, ``outcome`` (ok, warns, blocks) and ``words`` of each."""
     weight = log.slate_weights
     ess, total = effective_size(weight), float(weight.sum())
@@ -126,7 +126,7 @@ def _action_names(actions: tuple[str, ...]) -> str:
     return f" ({', '.join(actions[:_MAX_NAMED])}{', ...' if len(actions) > _MAX_NAMED else ''})"
 
 
-def _check_mean_weight(log: BanditLog) -> dict[str, Any]:
+def _check_mean_weight(log: BanditLog) -> dict[str, Json]:
     """The mean weight must be the target's supported probability."""
     supported = (1 - log.unsupported) ** log.depth
     errors = _standard_errors_from(log.slate_weights, supported)
@@ -140,7 +140,7 @@ def _check_mean_weight(log: BanditLog) -> dict[str, Any]:
     )
 
 
-def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Any]:
+def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Json]:
     """The same in the earlier and the later half of the log, which only times can tell."""
     supported = (1 - log.unsupported) ** log.depth
     is_later = time >= np.sort(time)[log.units // 2]

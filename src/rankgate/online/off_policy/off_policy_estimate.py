@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.online.off_policy.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 CHECKS = Columns(
     "One row per check of the log.",
@@ -34,7 +34,9 @@ CHECKS = Columns(
 )
 
 
-def check_row(check: str, value: float, limit: float, outcome: str, message: str) -> dict[str, Any]:
+def check_row(
+    check: str, value: float, limit: float, outcome: str, message: str
+) -> dict[str, Json]:
     """A row of `CHECKS`."""
     return {
         "check": check,

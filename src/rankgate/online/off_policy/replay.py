@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,7 @@ from rankgate.online.off_policy.replay_estimate import (
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
+    from rankgate.core.value_types import Json
     from rankgate.data.input_types import RunLike
     from rankgate.data.run import Run
 
@@ -93,7 +94,7 @@ def replay(
     candidate, queries = _match_candidate(lists, searches, k)
     models = _choose_models(searches, model, curve, seed)
     estimated = estimate_replay(searches, candidate, k, models[0], curve)
-    support = _measure_support(candidate, estimated.traffic)
+    support, _ = _measure_support(candidate, estimated.traffic)
     checks = _checks(searches, candidate, estimated, support, min_support, k)
     refused = any(row["outcome"] == "blocks" for row in checks)
     measures = (
@@ -116,7 +117,7 @@ def replay(
         k,
         round(float(estimated.traffic.sum())),
         len(queries),
-        float(support["all"]),
+        support,
         pl.DataFrame(measures, schema=MEASURES),
         pl.DataFrame(checks, schema=CHECKS),
         _by_rank(candidate, estimated, k),
@@ -221,23 +222,23 @@ def _match_candidate(
     return CandidateLists(pair, filled, query), queries
 
 
-def _measure_support(candidate: CandidateLists, traffic: Floats) -> dict[str, Any]:
-    """Shares of the candidate's slots that the log ever shows, weighted by searches."""
+def _measure_support(candidate: CandidateLists, traffic: Floats) -> tuple[float, Floats]:
+    """The share of the candidate's slots that the log ever shows, by searches, and by rank."""
     is_shown = (candidate.pair >= 0) & candidate.filled
     slots, shown_slots = traffic @ candidate.filled, traffic @ is_shown
     with np.errstate(invalid="ignore", divide="ignore"):
         by_rank = shown_slots / slots
-    return {"all": float(shown_slots.sum() / max(float(slots.sum()), 1e-12)), "by_rank": by_rank}
+    return float(shown_slots.sum() / max(float(slots.sum()), 1e-12)), by_rank
 
 
 def _checks(
     searches: PackedSearches,
     candidate: CandidateLists,
     estimated: ReplayEstimate,
-    support: dict[str, Any],
+    support: float,
     min_support: float,
     k: int,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     used_ranks = np.flatnonzero(candidate.filled.any(axis=0))
     curve = np.append(estimated.fitted.curve, np.full(k, np.nan))[:k]
     linked = int(np.isfinite(curve[used_ranks]).sum())
@@ -253,10 +254,10 @@ def _checks(
     return [
         check_row(
             "support",
-            support["all"],
+            support,
             min_support,
-            "blocks" if support["all"] < min_support else "warns" if support["all"] < 1 else "ok",
-            f"{support['all']:.1%} of the candidate's top {k} was ever shown for its query; what "
+            "blocks" if support < min_support else "warns" if support < 1 else "ok",
+            f"{support:.1%} of the candidate's top {k} was ever shown for its query; what "
             "users would do with the rest is unknown",
         ),
         check_row(
@@ -302,13 +303,13 @@ def _checks(
 
 def _measure_rows(
     estimated: ReplayEstimate, draws: Sequence[tuple[Floats, Floats, Floats]], level: float
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Json]]:
     """Values of the best model; intervals from the lowest to the highest of all models.
 
     Ends are percentiles of resamples; the difference is of the same resamples.
     """
     tails = [(1 - level) / 2, (1 + level) / 2]
-    rows = []
+    rows: list[dict[str, Json]] = []
     for index, name in enumerate(NAMES):
         ends, changes, upper_changes = (
             np.array([np.quantile(values, tails) for values in by_model])
@@ -340,7 +341,7 @@ def _measure_rows(
 
 def _by_rank(candidate: CandidateLists, estimated: ReplayEstimate, k: int) -> pl.DataFrame:
     curve = np.append(estimated.fitted.curve, np.full(k, np.nan))[:k]
-    shown_shares = _measure_support(candidate, estimated.traffic)["by_rank"]
+    _, shown_shares = _measure_support(candidate, estimated.traffic)
     rows = {"rank": np.arange(1, k + 1), "examination": curve, "shown": shown_shares}
     return pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None)).cast(RANKS_OF_LISTS)  # type: ignore[arg-type]
 

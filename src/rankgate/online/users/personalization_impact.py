@@ -28,6 +28,7 @@ from rankgate.online.log_database import Database, quote_text
 from rankgate.online.users.user_rates import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.data.input_types import Frame, Source
 
 
@@ -356,7 +357,7 @@ def _rate(rows: pl.DataFrame, variant: str, group: str) -> UserRate:
     return user_rate(variant_rows["total"].to_numpy(), variant_rows["count"].to_numpy())
 
 
-def _interaction(rows: Sequence[dict[str, Any]], kpi: str, variant: str) -> dict[str, Any]:
+def _interaction(rows: Sequence[JsonObject], kpi: str, variant: str) -> dict[str, Json]:
     """Cochran's Q of the deltas of groups; empty for a single group."""
     from scipy.special import chdtrc
 
