@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from rankgate.spark.shuffle import ORDER, QUERY, read_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rankgate.spark.shuffle import Cells
+    from rankgate.spark.shuffle import Cells, Columns
 
 
 _ROWS = 1 << 20  # rows that are read at once
@@ -132,7 +132,7 @@ class PieceReading:
         """The index of the table and of the piece, for each piece to read."""
         return [(i, j) for i, (_, table) in enumerate(self.tables) for j in range(len(table.every))]
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """The rows of the pieces with the given numbers, packed.
 
         Raises:

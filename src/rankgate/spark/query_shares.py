@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from rankgate.spark.file_pieces import FilePiece, TableFiles
+    from rankgate.spark.shuffle import Columns
 
 
 _MAX_LISTED = 400_000  # queries that are sent by their hashes, at most
@@ -191,7 +192,7 @@ class RangeSearch:
     parts: int
     probe: tuple[int, ...]
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """The spans of the pieces with the given numbers, packed by parts.
 
         Raises:
@@ -222,7 +223,7 @@ class ShareSearch:
 
     spans: QueryRanges
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """The places and lists of the given queries."""
         frames = [
             pl.read_ipc_stream(value.as_py()) for batch in batches for value in batch["spans"]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    Columns = Mapping[str, Sequence[int | str | bytes]]
+    """The values of columns of Spark, by name."""
 
 _TYPES = {
     "string": "string",
@@ -135,7 +137,7 @@ class Cells:
             -(-count // partitions) * partitions, _partition_keys(spark, partitions), probe_hashes()
         )
 
-    def packed(self, frames: Iterable[pl.DataFrame], part: int) -> Iterator[dict[str, Any]]:
+    def packed(self, frames: Iterable[pl.DataFrame], part: int) -> Iterator[Columns]:
         """Rows with a ``query_id`` as columns of `PACKED`.
 
         Args:
@@ -170,7 +172,7 @@ class Packing:
     cells: Cells
     part: int
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """Rows, packed.
 
         Raises:

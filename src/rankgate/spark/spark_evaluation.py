@@ -236,9 +236,9 @@ def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Conven
         raise InputError(problem, source=label, code="unknown-query")
 
 
-def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tuple[Any, ...]]:
+def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tuple[object, ...]]:
     """The intervals of all queries; ends are null for metrics that are not plain means."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for name, run_totals in zip(work.names, totals, strict=True):
         for job in work.plan.jobs[0]:
             moments, _ = run_totals.means.get(job.label, (None, 0))
@@ -252,9 +252,9 @@ def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tupl
 
 def _slices(
     work: SparkMeasurement, totals: Sequence[RunTotals], slices: Sequence[str]
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     """The intervals of slices: tags in order of their names, values in order, runs, metrics."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for tag in sorted(set(slices)):
         tag_values = {
             value
@@ -272,7 +272,7 @@ def _slices(
     return rows
 
 
-def _mean_row(moments: Moments, mean: float) -> tuple[Any, ...]:
+def _mean_row(moments: Moments, mean: float) -> tuple[object, ...]:
     """The number of values, their mean and standard deviation, and Student's interval."""
     return interval_of_mean(int(moments.first.count), mean, moments.variance**0.5)
 

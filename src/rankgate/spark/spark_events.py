@@ -67,11 +67,11 @@ class SparkDatabase(Database):
         self.spark.conf.set("spark.sql.session.timeZone", time_zone)
         self.time_zone = time_zone
 
-    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
         """Carry out a statement."""
         self.spark.sql(sql, [*values] or None)
 
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> pl.DataFrame:
+    def rows(self, sql: str, values: Sequence[object] = ()) -> pl.DataFrame:
         """The rows of a query, which come to the driver; times are in UTC without a zone."""
         frame = pl.DataFrame(pl.from_arrow(self.spark.sql(sql, [*values] or None).toArrow()))
         zoned = pl.selectors.datetime(time_zone="*").dt.convert_time_zone("UTC")

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
     from rankgate.spark.spark_inputs import SparkMeasurement
 
-    Rows = list[tuple[Any, ...]]
+    Rows = list[tuple[object, ...]]
 
 
 @dataclass(frozen=True)

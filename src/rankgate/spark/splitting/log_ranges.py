@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from rankgate.data.logs.interactions import Unit
     from rankgate.spark.file_pieces import FilePiece, TableFiles
+    from rankgate.spark.shuffle import Columns
 
 
 RANGED = "key int, range int, piece int, place int, rows binary, totals string"
@@ -94,7 +95,7 @@ class RangePacking:
     ends: pl.Series
     keys: tuple[int, ...]
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """The rows of the pieces with the given numbers, packed.
 
         Raises:
@@ -104,7 +105,7 @@ class RangePacking:
             for frame_index, frame in enumerate(_frames(self.pieces[number], self.columns)):
                 yield self._packed(frame, number, frame_index)
 
-    def _packed(self, frame: pl.DataFrame, piece: int, frame_index: int) -> dict[str, Any]:
+    def _packed(self, frame: pl.DataFrame, piece: int, frame_index: int) -> Columns:
         users = frame["query_id"].fill_null("")
         all_users = users.unique().sort()
         codes = users.cast(pl.Enum(all_users)).to_physical().to_numpy()

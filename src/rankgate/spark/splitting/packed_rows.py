@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import Column, DataFrame
 
+    from rankgate.spark.shuffle import Columns
     from rankgate.spark.table_rows import TableRows
 
 
@@ -45,7 +46,7 @@ _ROWS = 1 << 18  # rows in a value
 
 def pack_rows(
     table: pl.DataFrame, partition_id: int, fold: int = 0, part_number: int = 0
-) -> dict[str, Any]:
+) -> Columns:
     """Rows as columns of `COLUMNS`; Spark moves and keeps a few values at a fraction of the cost.
 
     Args:
@@ -84,9 +85,7 @@ def unpack_rows(
             yield number_of_rows, pl.read_ipc_stream(buffer, columns=column_names)
 
 
-def pack_counts(
-    numbers: NDArray[np.int64], partition_id: int, chunk: int, fold: int
-) -> dict[str, Any]:
+def pack_counts(numbers: NDArray[np.int64], partition_id: int, chunk: int, fold: int) -> Columns:
     """A number for each of some users as columns of `COLUMNS`."""
     starts = range(0, len(numbers), _COUNTS)
     values = [numbers[start : start + _COUNTS].astype(np.int64).tobytes() for start in starts]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from rankgate.recommenders.split import Split
+    from rankgate.spark.shuffle import Columns
     from rankgate.spark.splitting.spark_split import SparkParts
 
 
@@ -169,7 +170,7 @@ class _Writing:
     folder: str
     tables: tuple[PartTable, ...]
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """The names and sizes of the written files, as text.
 
         Raises:

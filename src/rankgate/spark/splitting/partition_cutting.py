@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rankgate.data.logs.log_judgments import Truth
     from rankgate.data.logs.splits import Masks as Outer
     from rankgate.data.logs.splits import Sample, SplitPlan
-    from rankgate.spark.shuffle import Cells
+    from rankgate.spark.shuffle import Cells, Columns
     from rankgate.spark.splitting.log_facts import LogFacts, States
     from rankgate.spark.table_rows import TableRows
 
@@ -135,7 +135,7 @@ class _PartitionCut:
                 rows = candidate_sample.table.rename({"doc_id": "item"})
                 yield pack_rows(rows, self.number, fold, CANDIDATES)
 
-    def items(self) -> Iterator[dict[str, Any]]:
+    def items(self) -> Iterator[Columns]:
         """The items of each fold, spread by a hash; the shuffle's key is the ``chunk``."""
         for fold, table in self._items.items():
             items_as_queries = table.rename({"doc_id": "query_id"})  # cells are of queries
@@ -149,7 +149,7 @@ class _PartitionCut:
                     "rows": columns["rows"],
                 }
 
-    def totals(self) -> dict[str, Any]:
+    def totals(self) -> Columns:
         """The figures of all users so far."""
         folds = {fold: figures.to_dict() for fold, figures in self._folds.items()}
         return {"totals": [json.dumps({"stretch": self.number, "folds": folds})]}
@@ -181,7 +181,7 @@ class _PartitionCut:
             return masks_without_one(log, self._random[int(plan != self._asked.plan)])
         return SPLIT_METHODS[plan.way].masks(log, plan)
 
-    def _free(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> dict[str, Any]:
+    def _free(self, log: pl.DataFrame, judged: pl.DataFrame, fold: int) -> Columns:
         """The number of items that may be drawn for each user with judgments."""
         users = judged.select("query_id").unique()
         items_of_user = log.join(users, on="query_id", how="semi").group_by("query_id")
@@ -346,7 +346,7 @@ class FoldTotals:
 class _ItemCounting:
     """Count the items that have the same bits, of items that no other partition has."""
 
-    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
         """Fold, bits and number of items, as text."""
         tables = [
             table.with_columns(fold=pl.lit(fold, pl.Int32))
