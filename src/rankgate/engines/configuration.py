@@ -21,7 +21,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.engines.engine import Engine
 
 
@@ -159,7 +159,7 @@ class Configuration:
         return hashlib.sha256(hashed_text.encode()).hexdigest()
 
     def with_parameters(
-        self, parameters: Mapping[str, Any] | Sequence[str] = (), depth: int | None = None
+        self, parameters: JsonObject | Sequence[str] = (), depth: int | None = None
     ) -> Configuration:
         """The configuration with other values of the engine's parameters, or another depth.
 

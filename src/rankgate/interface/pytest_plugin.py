@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.decisions.gating.verdict import Verdict
 
 _MARK = "rankgate_gate"
@@ -122,7 +123,7 @@ def _refuse(problem: str) -> NoReturn:
     pytest.fail(f"rankgate: {problem}", pytrace=False)
 
 
-def _run_gate(root: Path, result: dict[str, Any]) -> Verdict | str:
+def _run_gate(root: Path, result: JsonObject) -> Verdict | str:
     """The verdict, or what is wrong with the input."""
     from rankgate.core.errors import RankgateError
     from rankgate.decisions.gating.gate import gate
@@ -137,7 +138,7 @@ def _run_gate(root: Path, result: dict[str, Any]) -> Verdict | str:
         return str(error)
 
 
-def _resolve_paths(root: Path, name: str, value: Any) -> Any:  # noqa: ANN401 - any option of gate
+def _resolve_paths(root: Path, name: str, value: object) -> Any:  # noqa: ANN401 - any option of gate
     """Paths below the root folder; names and data as they are."""
     if isinstance(value, list | tuple):
         return [_resolve_paths(root, name, member) for member in value]

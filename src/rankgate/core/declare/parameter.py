@@ -340,7 +340,7 @@ _KINDS: Mapping[object, Kind] = {
 
 
 @functools.cache
-def parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+def parameters_of(function: Callable[..., object]) -> Mapping[str, Parameter]:
     """Return the keyword-only arguments of a function by name, in the order of its signature.
 
     Raises:
@@ -370,7 +370,7 @@ _INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
 _SEQUENCE = re.compile(r"^Sequence\[|Sequence\[\w+Like\]")
 
 
-def declared_parameter(verb: Callable[..., Any], name: str) -> Parameter:
+def declared_parameter(verb: Callable[..., object], name: str) -> Parameter:
     """Return the parameter that an argument of a function, or a field of a value, declares.
 
     Type and default are those of the signature, the help is the text of the docstring under

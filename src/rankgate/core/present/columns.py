@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from polars.datatypes import DataTypeClass
 
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "decimal": format_decimal,
@@ -172,7 +172,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
     def json_schema(self) -> JsonObject:
         """The JSON schema of the table as a list of rows."""
         properties = {column.name: column.json_schema() for column in self.columns}
-        row: dict[str, Any] = {"type": "object", "properties": properties}
+        row: dict[str, Json] = {"type": "object", "properties": properties}
         if self.further_columns:
             row["additionalProperties"] = {"description": self.further_columns}
         return {"type": "array", "description": self.row_meaning, "items": row}

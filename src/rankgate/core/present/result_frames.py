@@ -20,7 +20,7 @@ _SYSTEMS = frozenset({"system", "run", "candidate"})
 
 
 def make_frame(
-    rows: Sequence[Any] | Mapping[str, Any], schema: Schema | Mapping[str, None]
+    rows: Sequence[object] | Mapping[str, object], schema: Schema | Mapping[str, None]
 ) -> pl.DataFrame:
     """Rows, or columns by name, as a schema has them; an undefined number is null.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.document_model import Document
+    from rankgate.core.value_types import Json
 
 
-def to_json(result: dict[str, Any]) -> str:
+def to_json(result: Mapping[str, object]) -> str:
     r"""One document with a newline at its end; undefined numbers are null.
 
     >>> to_json({"mean": {"AP": float("nan")}}).replace("\n", "")
@@ -29,7 +31,7 @@ def to_json(result: dict[str, Any]) -> str:
     return json.dumps(_without_nan(result), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _without_nan(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _without_nan(value: object) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict):
         return {key: _without_nan(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
@@ -73,7 +75,7 @@ def render_result(result: WritableResult, form: str, width: int = WIDTH, **optio
         options: as the result's ``document`` takes them (``to_dict`` for JSON).
     """
     if form == "json":
-        values: dict[str, Any] = result.to_dict(**options)
+        values: dict[str, Json] = result.to_dict(**options)
         return to_json(values)
     from rankgate.core.present import document_forms as forms  # here only: JSON needs none of it
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.declare import Parameter
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.score_parts import MissingPart, Part
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.design import Contrast, Design
@@ -102,7 +101,7 @@ class RuleKind(Declared):
         lacks = (supply.lack(Need(need)) for need in PARTS if need in parts)
         return next((lack for lack in lacks if lack is not None), None)
 
-    def problem(self, values: JsonObject) -> tuple[str, str] | None:
+    def problem(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
         """The problem of values that are right one by one, with the key."""
         names = {name for name, value in values.items() if value is not None}
         if self.one_of and len(names.intersection(self.one_of)) != 1:

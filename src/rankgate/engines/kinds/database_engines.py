@@ -46,7 +46,7 @@ FROM pg_stat_all_tables WHERE relid = ANY (%s::oid[])
 """
 
 
-def _relations(plan: Any) -> Iterator[str]:
+def _relations(plan: object) -> Iterator[str]:
     """The tables that a plan reads, with their schemas."""
     if isinstance(plan, list):
         for plan_node in plan:

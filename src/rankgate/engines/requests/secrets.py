@@ -103,7 +103,7 @@ class Secrets:
         line = " ".join(self.scrubbed(text).split())
         return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
 
-    def _scrubbed(self, value: Any) -> Any:
+    def _scrubbed(self, value: object) -> Any:
         if isinstance(value, str):
             return self._scrubbed_text(value)
         if isinstance(value, Mapping):
@@ -211,7 +211,7 @@ def _inner_base64(value: str) -> Iterator[str]:
         yield text[first:last]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """All texts in a value, at any depth."""
     if isinstance(value, str):
         yield value
@@ -251,7 +251,7 @@ _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 _NAME_OR_VARIABLE = re.compile(f"{_NAME.pattern}|{VARIABLE.pattern}")
 
 
-def fill(template: Any, values: JsonObject, variables: Mapping[str, str] = _NONE) -> Any:
+def fill(template: object, values: JsonObject, variables: Mapping[str, str] = _NONE) -> Any:
     """The template with values in place of names and of environment variables.
 
     A text that is one name and nothing else becomes the value with its type; in a longer text
@@ -284,7 +284,7 @@ def fill(template: Any, values: JsonObject, variables: Mapping[str, str] = _NONE
     )
 
 
-def template_names(template: Any) -> Iterator[str]:
+def template_names(template: object) -> Iterator[str]:
     """The names that a template uses."""
     if isinstance(template, Mapping):
         for value in template.values():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines, queries_documents
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.snapshot import Snapshot
     from rankgate.store.stored_project import StoredProject
 
@@ -105,7 +105,7 @@ def _read_documents(path: Path) -> pl.DataFrame | None:
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)) if rows else None
 
 
-def _text_row(row: Mapping[str, Any]) -> dict[str, str]:
+def _text_row(row: JsonObject) -> dict[str, str]:
     return {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for name, value in row.items()

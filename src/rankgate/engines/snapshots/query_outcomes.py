@@ -219,7 +219,7 @@ def _line_offsets(path: Path) -> dict[str, int]:
     return places
 
 
-def _other_snapshot_problem(path: Path, stored_head: Any, head: JsonObject) -> str:
+def _other_snapshot_problem(path: Path, stored_head: object, head: JsonObject) -> str:
     stored_values = stored_head if isinstance(stored_head, dict) else {}
     different = [
         name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)

@@ -202,5 +202,5 @@ def _resolve_path(folder: Path, value: str) -> str:
     return value if "://" in value else str(folder / value)
 
 
-def _is_list_of_texts(values: Any) -> bool:  # noqa: ANN401 - any TOML value
+def _is_list_of_texts(values: object) -> bool:
     return isinstance(values, list) and all(isinstance(text, str) for text in values)

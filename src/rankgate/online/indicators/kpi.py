@@ -63,7 +63,7 @@ class Kpi(Declared):
             return True
         return any(kind in kinds for kind in self.needs)
 
-    def columns(self, table: object, limit: float | None = None) -> dict[str, Any]:
+    def columns(self, table: Any, limit: float | None = None) -> dict[str, Any]:  # noqa: ANN401 - Ibis
         """The columns of its aggregation: ``value`` and ``n``, both with its name before it.
 
         Args:

@@ -6,7 +6,7 @@ many. Then come names, which are placed next to points without overlap.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
@@ -14,6 +14,7 @@ from rankgate.core.present.charts.chart_style import ON_DEEP, ON_PALE, separate_
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.chart_parts import Rows
+    from rankgate.core.value_types import JsonObject
 
 
 _CELL, _ROW = 74, 26
@@ -223,7 +224,7 @@ def find_label_spots(
 def spot_layers(
     rows: Rows,
     places: Sequence[int | None],
-    axes: Mapping[str, Any],
+    axes: JsonObject,
     **marks: Any,
 ) -> list[Any]:
     """A layer for each spot that is taken: the rows' ``shown`` next to their points."""
@@ -244,7 +245,7 @@ def unplaced_layers(
     points: Sequence[tuple[float, float]],
     places: Sequence[int | None],
     size: tuple[float, float],
-    axes: Mapping[str, Any],
+    axes: JsonObject,
     **marks: Any,
 ) -> list[Any]:
     """Layers that list the names without a free spot on the right, each with a line to its point.

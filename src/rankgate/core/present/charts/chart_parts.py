@@ -222,7 +222,7 @@ def signed_axis() -> Any:
     return load_altair().Axis(labelExpr=label_expression, tickCount=6)
 
 
-def concat_panels(panels: Sequence[Any], columns: int = 2, spacing: int = 28) -> Any:
+def concat_panels(panels: Sequence[object], columns: int = 2, spacing: int = 28) -> Any:
     """Panels next to and below each other, each with its own scales.
 
     One panel is put in a frame too: the picture's words take the place of its own heading.
@@ -246,7 +246,7 @@ def _line_axis(axis: ChartAxis) -> Any:
     alt = load_altair()
     if axis.bare:
         return hidden_axis()
-    axis_options: dict[str, Any] = {"grid": False}
+    axis_options: dict[str, Json] = {"grid": False}
     if axis.ticks:
         axis_options |= {"values": list(axis.ticks), "labelOverlap": "greedy"}
     if axis.form:
@@ -256,7 +256,7 @@ def _line_axis(axis: ChartAxis) -> Any:
 
 def _axis_scale(axis: ChartAxis) -> Any:
     alt = load_altair()
-    scale_options: dict[str, Any] = {"nice": False, "zero": False}
+    scale_options: dict[str, Json] = {"nice": False, "zero": False}
     if axis.log:
         scale_options = {"type": "log", "nice": False}
     if axis.domain:

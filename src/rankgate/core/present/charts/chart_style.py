@@ -105,7 +105,7 @@ def chart_config() -> dict[str, Any]:
     }
 
 
-def dark_spec(spec: Any) -> Any:
+def dark_spec(spec: object) -> Any:
     """A specification with the colours of the dark theme; the data do not change."""
     if isinstance(spec, dict):
         unchanged_keys = ("data", "datasets")

@@ -52,7 +52,7 @@ def narrow_spec(spec: dict[str, Json], *, fluid: bool) -> dict[str, Json]:
     return dict(_narrow_panels(stacked_spec, excess)) if excess > 0 else stacked_spec
 
 
-def _narrow_panels(spec: Any, excess: float) -> Any:
+def _narrow_panels(spec: object, excess: float) -> Any:
     """Every panel by so much narrower, but not below the least width."""
     if isinstance(spec, list):
         return [_narrow_panels(child, excess) for child in spec]
@@ -69,7 +69,7 @@ def _narrow_panels(spec: Any, excess: float) -> Any:
     }
 
 
-def _move_marks(spec: Any, width: float, shift: float) -> Any:
+def _move_marks(spec: object, width: float, shift: float) -> Any:
     """Marks at or beyond the right edge of a panel move with it."""
     if isinstance(spec, list):
         return [_move_marks(child, width, shift) for child in spec]

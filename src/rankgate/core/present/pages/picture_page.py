@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.present.charts.chart_parts import load_converter
 from rankgate.core.present.charts.chart_style import dark_css
@@ -87,7 +87,7 @@ def _figures_html(picture: Picture) -> str:
     return folded_html("Figures", f"{table}{note}")
 
 
-def _cell_text(value: Any) -> str:
+def _cell_text(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
