@@ -190,6 +190,9 @@ def test_support_of_sentences(tmp_path):
         ),
         ("trec-rag", [{"references": []}], "invalid-id", 1),
         ("ragas", [RAGAS[0], RAGAS[1] | {"reference_contexts": None}], "missing-key", 2),
+        ("trec-rag", [{"topic_id": 1, "references": 3, "answer": []}], "wrong-type", 1),
+        ("trec-rag", [{"topic_id": 1, "metadata": "x", "answer": []}], "wrong-type", 1),
+        ("trec-rag", [{"topic_id": 1, "answer": [{"citations": 3}]}], "wrong-type", 1),
     ],
 )
 def test_what_is_wrong_is_named(name, rows, code, line):

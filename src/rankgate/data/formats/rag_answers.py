@@ -7,7 +7,7 @@ queries, with their assignments to an answer.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import polars as pl
 
@@ -29,9 +29,7 @@ from rankgate.data.text.json_text import (
     find_key_paths,
     format_json,
     identifier,
-    member,
     read_json_objects,
-    read_object,
 )
 from rankgate.data.text.text_values import BOM
 
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject, Schema
     from rankgate.data.streams.source import InputFile
 
+T = TypeVar("T")
 
 _TREC_RAG_NAME = "trec-rag"
 _TOPIC = ("topic_id", "narrative_id", "query_id")
@@ -74,10 +73,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
     answers_by_task: dict[str, Json] = {}
     tag = None
     for line, value in read_json_objects(source):
-        value_and_metadata = {
-            **value,
-            **read_object(value, "metadata", f"line {line}", source.label),
-        }
+        value_and_metadata = {**value, **_read_member(value, "metadata", dict, source, line)}
         topic_id = next(
             (value_and_metadata[name] for name in _TOPIC if name in value_and_metadata), None
         )
@@ -88,7 +84,7 @@ def read_trec_rag(source: InputFile) -> FileContents:
         answers_by_task[task], tag = value, value_and_metadata.get("run_id", tag)
         references = [
             identifier(reference, "a reference", source.label, line)
-            for reference in _read_list(value, "references", source, line)
+            for reference in _read_member(value, "references", list, source, line)
         ]
         sentences = _read_sentences(value, source, line)
         for position, sentence in enumerate(sentences or [{}], 1):
@@ -148,9 +144,16 @@ def _read_sentences(value: dict[str, Json], source: InputFile, line: int) -> lis
     return sentences
 
 
-def _read_list(table: JsonObject, key: str, source: InputFile, line: int) -> list[Json]:
-    """The list under a key; empty if it is missing or null."""
-    return member(table, key, list, f"line {line}", source.label) if table.get(key) else []
+def _read_member(table: JsonObject, key: str, kind: type[T], source: InputFile, line: int) -> T:
+    """The object or the list under a key; empty if it is missing or null."""
+    value = table.get(key)
+    if not value:
+        return kind()
+    if not isinstance(value, kind):
+        needed = "a list" if kind is list else "an object"
+        problem = f"'{key}' is {describe_type(value)}, where {needed} is needed."
+        raise InputError(problem, source=source.label, line=line, code="wrong-type")
+    return value
 
 
 def _read_citations(
@@ -159,7 +162,7 @@ def _read_citations(
     """The documents that a sentence cites: positions among references, ids, or ids with scores."""
     citations = sentence.get("citations")
     if not isinstance(citations, dict):
-        citations = _read_list(sentence, "citations", source, line)
+        citations = _read_member(sentence, "citations", list, source, line)
     doc_ids: list[str] = []
     for citation in citations:
         if isinstance(citation, int) and not isinstance(citation, bool):
