@@ -10,6 +10,14 @@ from rankgate.store.people import sign_in, users
 from rankgate.store.store import Store
 from rankgate.workspace.records.alerts.alert_check import check_alerts
 from support.chromium import PICTURES, VIEWS
+from support.following import (
+    ALERT,
+    CHANGE_POINT,
+    CHANGES_OF_POINT,
+    JUDGE_MISSING,
+    WORST_QUERY,
+    follow,
+)
 from support.regressed import FELL, regress
 from support.serving import PASSWORD, served
 
@@ -48,17 +56,7 @@ def test_five_clicks_from_the_overview_to_what_is_judged_next(reader, fallen):
     """Alert, trend, two evaluations, query, batch of what is missing: a click each."""
     address, stored = fallen
     reader.open(address + SHOP)
-    clicks = (
-        ("main a[href*='/alerts/']", "location.pathname.includes('/alerts/')"),
-        ("#cause a[href*='/trends']", "location.hash.startsWith('#change-')"),
-        ("tr:target a", "location.pathname.endsWith('/changes')"),
-        ("#moved th a", "location.pathname.endsWith('/changes/query')"),
-        ("#missing form button", "location.search.includes('done=missing-add')"),
-    )
-    for link, condition in clicks:
-        reader.ask(f'document.querySelector("{link}").click()')
-        reader.until(condition)
-        assert reader.said == []
+    follow(reader, ALERT, CHANGE_POINT, CHANGES_OF_POINT, WORST_QUERY, JUDGE_MISSING)
     search = reader.ask("location.search")
     assert all(record.sha256 in search for record in stored[9:11])
     assert reader.ask("document.querySelectorAll('.ranking').length") == 2

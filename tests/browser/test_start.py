@@ -1,6 +1,7 @@
-"""From an empty store to a verdict and a history of three evaluations, by a browser alone.
+"""From an empty store to a verdict, a history and the cause of a fall, by a browser alone.
 
-A manager types queries, describes an engine and tries it; two raters grade by keyboard.
+An admin makes a project and invites people; a manager types queries, describes an engine and tries
+it; two raters grade by keyboard. Then a faulty import makes every query worse.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from rankgate.engines.project_engines import EngineAccess
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
 from rankgate.workspace.records.schedule.scheduler import Scheduler
+from rankgate.workspace.web.server import first_link
 from support.chromium import VIEWS
-from support.searching import PRODUCTS, QUERIES, grade_of, make_shop
+from support.following import ALERT, CHANGES_OF_ALERT, JUDGE_MISSING, WORST_QUERY, follow
+from support.searching import PRODUCTS, QUERIES, grade_of, make_shop, shifted_words
 from support.serving import PASSWORD, served
 
 pytestmark = pytest.mark.slow
 SHOP = "/projects/shop"
 PATIENT = 300
 """Seconds for a job: each is a process of its own."""
-TITLES = {title: doc_id for doc_id, title in PRODUCTS.items()}
+RULES = '[[rules]]\nid = "fall"\nkind = "relative"\nmetric = "nDCG@10"\ndrop = 0.03\n'
 
 
 class SqliteShop:
@@ -39,7 +42,11 @@ class SqliteShop:
 
     def __init__(self, folder):
         self.access = EngineAccess(folder=folder)
-        make_shop(folder / "shop" / "products.db")
+        self.file = folder / "shop" / "products.db"
+        make_shop(self.file)
+
+    def import_words(self, words):
+        make_shop(self.file, words)
 
 
 class OpenSearchShop:
@@ -50,17 +57,24 @@ class OpenSearchShop:
     def __init__(self, folder, cluster):
         host = cluster.url.partition("://")[2].rstrip("/")
         self.access = EngineAccess(frozenset({host}), folder=folder)
+        self.cluster = cluster
         self.settings = {
             "url": cluster.url,
-            "index": "shop",
-            "search": "title",
+            "index": "products",
+            "search": "words",
             "fields": "title = title",
         }
-        documents = {doc_id: {"title": title} for doc_id, title in PRODUCTS.items()}
-        cluster.index("shop", {"title": {"type": "text"}}, documents)
+        self.import_words(PRODUCTS)
+
+    def import_words(self, words):
+        fields = {"title": {"type": "keyword"}, "words": {"type": "text"}}
+        documents = {
+            doc_id: {"title": title, "words": words[doc_id]} for doc_id, title in PRODUCTS.items()
+        }
+        self.cluster.index("products", fields, documents)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("opensearch", marks=pytest.mark.opensearch)])
+@pytest.fixture
 def make_engine(request):
     """A function of the folder of jobs that makes the engine."""
     if request.param == "sqlite":
@@ -69,14 +83,17 @@ def make_engine(request):
     return lambda folder: OpenSearchShop(folder, cluster)
 
 
+OPENSEARCH = (pytest.mark.opensearch, pytest.mark.java)
+STORE_AND_ENGINE = (
+    ("sqlite", "sqlite"),
+    pytest.param("sqlite", "opensearch", marks=OPENSEARCH),
+    pytest.param("postgresql", "opensearch", marks=(pytest.mark.postgresql, *OPENSEARCH)),
+)
+
+
 @contextmanager
 def opened(store, folder, engine):
-    hashed = sign_in.password_hash(PASSWORD)
-    with store.write() as connection:
-        project = projects.add(connection, "shop", title="Shop", scale=GRADED)
-        for name, role in (("maria", "manager"), ("ann", "rater"), ("bob", "rater")):
-            user = users.add(connection, name, hashed)
-            users.grant(connection, project.id, user.id, role)
+    """A server of a store with its scheduler; the address."""
     scheduler = Scheduler(store, folder, seconds=0.5, environment=engine.access.to_environment())
     settings = {"engines": engine.access, "jobs": folder, "schedule": True}
     with served(store, per_minute=1_000_000, **settings) as address:
@@ -110,80 +127,126 @@ def sign_in_as(page, address, name):
     page.until("location.pathname !== '/sign-in'")
 
 
-def press(page, address, step):
-    """Press the button of a step, and wait on the page until its job has ended."""
-    page.open(f"{address}{SHOP}/steps")
-    submit(page, f"/steps/{step}")
-    page.until("location.search.includes('done=step-')")
-    page.until(f"!document.querySelector('#{step} [data-soon]')", PATIENT)
-    assert page.ask(f"document.querySelector('#{step} b.problem')?.innerText ?? ''") == ""
-    return page.ask(f"document.getElementById('{step}').className")
+def accept(page, link, **fields):
+    """Become a user by the link of an invitation."""
+    page.send("Network.clearBrowserCookies")
+    page.open(link)
+    submit(page, link.rpartition("/")[2], password=PASSWORD, **fields)
+    page.until("location.pathname === '/projects'")
+
+
+def invite_team(page, address, link):
+    """An admin makes the project and invites a manager and two raters, who accept."""
+    accept(page, f"{address}{link}", name="root")
+    page.open(f"{address}/projects")
+    submit(page, "/projects", name="shop", title="Shop", scale="graded")
+    page.until(f"location.pathname === '{SHOP}'")
+    links = []
+    for name, role in (("ann", "rater"), ("bob", "rater"), ("maria", "manager")):
+        page.open(f"{address}{SHOP}/people")
+        submit(page, f"{SHOP}/invitations", name=name, role=role)
+        page.until("document.getElementById('secret')")
+        links.append(page.ask("document.getElementById('secret').innerText"))
+    for invitation in links:
+        accept(page, invitation)
+
+
+def describe_engine(page, address, engine):
+    """Queries and an engine, each looked at before it is kept."""
+    page.open(f"{address}{SHOP}")
+    assert page.ask("document.querySelector('#next-step .button').innerText") == "Begin"
+    page.open(f"{address}{SHOP}/queries")
+    submit(page, f"{SHOP}/queries", "preview", text="\n".join(QUERIES))
+    page.until("document.getElementById('account').innerText.includes('5 queries')")
+    submit(page, f"{SHOP}/queries")
+    page.until("location.search.includes('done=queries-add')")
+    page.open(f"{address}{SHOP}/engines?kind={engine.kind}")
+    saving = f"/engines/kinds/{engine.kind}"
+    submit(page, saving, "preview", name="shop", query="hiking boots", **engine.settings)
+    page.until("document.getElementById('account').innerText.includes('leather hiking')")
+    submit(page, saving)
+    page.until("location.search.includes('done=engine-save')")
+
+
+def press(page, address, *steps):
+    """Press the button of each step, and wait on the page until its job has ended."""
+    for step in steps:
+        page.open(f"{address}{SHOP}/steps")
+        submit(page, f"/steps/{step}")
+        page.until("location.search.includes('done=step-')")
+        page.until(f"!document.querySelector('#{step} [data-soon]')", PATIENT)
+        assert page.ask(f"document.querySelector('#{step} b.problem')?.innerText ?? ''") == ""
+        assert page.ask(f"document.getElementById('{step}').className") == "is-done"
 
 
 def rate_everything(page, address, name):
+    """Rate by keyboard what the page shows, until it shows no more."""
     sign_in_as(page, address, name)
     page.open(f"{address}{SHOP}/rate")
-    while True:
-        page.until("document.querySelector('h1, h2') !== null")
-        state = page.ask(f"fetch('{SHOP}/rate.json').then((answer) => answer.json())")
-        task = state["task"]
-        if task is None:
-            return
-        grade = grade_of(task["query"]["text"], PRODUCTS[task["sides"][0]["doc_id"]])
+    task = "(document.getElementById('rating')?.dataset.task ?? '')"
+    while number := page.ask(task):
+        query = page.ask("document.getElementById('query').innerText")
+        doc_id = page.ask("document.querySelector('#rating .about code').innerText")
         page.advance(5_000)
-        page.press(str(grade))
-        page.until(
-            f"fetch('{SHOP}/rate.json').then((answer) => answer.json())"
-            f".then((state) => state.task?.id !== {task['id']})"
-        )
-        page.open(f"{address}{SHOP}/rate")
+        page.press(str(grade_of(query, PRODUCTS[doc_id])))
+        page.until(f"{task} !== '{number}'")
+    assert page.said == []
 
 
-def test_a_manager_and_two_raters_reach_a_verdict_and_a_history(
+def read_json(page, path):
+    return page.ask(f"fetch('{SHOP}/{path}').then((answer) => answer.json())")
+
+
+@pytest.mark.parametrize(("new_store", "make_engine"), STORE_AND_ENGINE, indirect=True)
+def test_a_team_reaches_a_verdict_a_history_and_the_cause_of_a_fall(
     new_store, tmp_path, chromium, make_engine
 ):
     (tmp_path / "shop").mkdir()
     engine = make_engine(tmp_path)
     page = chromium
     with opened(new_store, tmp_path, engine) as address:
+        invite_team(page, address, first_link(new_store))
         sign_in_as(page, address, "maria")
-        page.open(f"{address}{SHOP}")
-        assert page.ask("document.querySelector('#next-step .button').innerText") == "Begin"
-        page.open(f"{address}{SHOP}/queries")
-        submit(page, f"{SHOP}/queries", "preview", text="\n".join(QUERIES))
-        page.until("document.getElementById('account').innerText.includes('5 queries')")
-        submit(page, f"{SHOP}/queries")
-        page.until("location.search.includes('done=queries-add')")
-        page.open(f"{address}{SHOP}/engines?kind={engine.kind}")
-        saving = f"/engines/kinds/{engine.kind}"
-        submit(page, saving, "preview", name="shop", query="hiking boots", **engine.settings)
-        page.until("document.getElementById('account').innerText.includes('leather hiking')")
-        submit(page, saving)
-        page.until("location.search.includes('done=engine-save')")
-        assert press(page, address, "snapshot") == "is-done"
-        assert press(page, address, "batch") == "is-done"
+        describe_engine(page, address, engine)
+        press(page, address, "snapshot", "batch")
         for name in ("ann", "bob"):
             rate_everything(page, address, name)
         sign_in_as(page, address, "maria")
-        assert press(page, address, "judgments") == "is-done"
-        assert press(page, address, "evaluation") == "is-done"
-        for _ in range(2):
-            assert press(page, address, "snapshot") == "is-done"
-        assert press(page, address, "comparison") == "is-done"
-        assert press(page, address, "gate") == "is-done"
-        verdict = page.ask(
-            f"fetch('{SHOP}/records.json?kind=gates').then((answer) => answer.json())"
+        press(page, address, "judgments", "evaluation", "snapshot")
+        page.open(f"{address}{SHOP}/alerts/rules")
+        submit(page, f"{SHOP}/alerts/rules", rules=RULES)
+        page.until("location.search.includes('done=alert-rules-set')")
+        engine.import_words(shifted_words())
+        press(page, address, "snapshot", "comparison", "gate")
+        [verdict] = read_json(page, "records.json?kind=gates")["records"]
+        assert verdict["verdict"] in {"fail", "inconclusive"}
+        series = read_json(page, "trends.json?metric=nDCG@10&system=shop")["history"]["series"]
+        assert len(series) == 3
+        assert series[0]["value"] == series[1]["value"] > series[2]["value"]
+        page.until(
+            f"fetch('{SHOP}/alerts.json').then((answer) => answer.json())"
+            ".then((state) => state.alerts.length)"
         )
-        assert [row["verdict"] for row in verdict["records"]] in (["pass"], ["inconclusive"])
-        trend = page.ask(
-            f"fetch('{SHOP}/trends.json?metric=nDCG@10&system=shop').then((a) => a.json())"
-        )
-        assert len(trend["history"]["series"]) >= 3
+        page.open(f"{address}{SHOP}")
+        follow(page, ALERT, CHANGES_OF_ALERT)
+        fell = page.ask("[...document.querySelectorAll('#moved tbody th')].map((e) => e.innerText)")
+        assert {query for query in QUERIES if any(query in text for text in fell)} == {*QUERIES}
+        follow(page, WORST_QUERY)
+        assert page.ask("document.querySelectorAll('.ranking').length") == 2
+        follow(page, JUDGE_MISSING)
         page.open(f"{address}{SHOP}/schedule")
         submit(page, f"{SHOP}/schedule/engine", every="week", time="06:30")
         page.until("location.search.includes('done=schedule-engine')")
         assert "30 6 * * mon" in page.ask("document.body.innerText")
         assert page.said == []
+
+
+def add_manager(store):
+    """A project and its manager, by code."""
+    with store.write() as connection:
+        project = projects.add(connection, "shop", title="Shop", scale=GRADED)
+        user = users.add(connection, "maria", sign_in.password_hash(PASSWORD))
+        users.grant(connection, project.id, user.id, "manager")
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=[view[0] for view in VIEWS])
@@ -194,6 +257,7 @@ def test_the_pages_have_no_fault_for_those_who_do_not_see_them(
     engine = SqliteShop(tmp_path)
     _, width, dark = view
     with new_file(tmp_path / "start.db") as store, opened(store, tmp_path, engine) as address:
+        add_manager(store)
         sign_in_as(chromium, address, "maria")
         for path in ("steps", "queries", "engines", "engines?kind=opensearch", "schedule"):
             chromium.open(f"{address}{SHOP}/{path}", width=width, dark=dark)

@@ -37,7 +37,8 @@ class Node:
             return json.load(reply)
 
     def index(self, name, fields, documents, settings=()):
-        """Make an index of documents, each with its id."""
+        """Make an index of documents, each with its id; an index of this name is replaced."""
+        self.call("DELETE", f"/{name}?ignore_unavailable=true")
         shards = {"number_of_shards": 1, "number_of_replicas": 0}
         body = {"settings": {**shards, **dict(settings)}, "mappings": {"properties": fields}}
         self.call("PUT", f"/{name}", body)

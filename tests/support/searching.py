@@ -18,17 +18,22 @@ PRODUCTS = {
 QUERIES = ("red shoes", "rain", "boots", "wool hat", "running")
 
 
-def make_shop(path, *, title_weight=1.0):
-    """Write the documents as a table of FTS5; a title may be repeated, which changes scores."""
+def make_shop(path, words=PRODUCTS):
+    """Write the products as a table of FTS5, each with the words by which it is found."""
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
             "DROP TABLE IF EXISTS products;"
-            "CREATE VIRTUAL TABLE products USING fts5(id, title, extra);"
+            "CREATE VIRTUAL TABLE products USING fts5(id, title UNINDEXED, words);"
         )
-        for doc_id, title in PRODUCTS.items():
-            extra = " ".join(reversed(title.split())) if title_weight > 1 else ""
-            database.execute("INSERT INTO products VALUES (?, ?, ?)", (doc_id, title, extra))
+        rows = [(doc_id, title, words[doc_id]) for doc_id, title in PRODUCTS.items()]
+        database.executemany("INSERT INTO products VALUES (?, ?, ?)", rows)
         database.commit()
+
+
+def shifted_words():
+    """The words of a faulty import: those of the next product, so that every query falls."""
+    titles = list(PRODUCTS.values())
+    return dict(zip(PRODUCTS, [*titles[1:], titles[0]], strict=True))
 
 
 def grade_of(query, title):
