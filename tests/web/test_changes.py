@@ -92,6 +92,19 @@ def test_the_two_evaluations_have_metrics_causes_and_queries(viewer, address):
     assert csv.splitlines()[0].startswith("query_id,text,before,after,change")
 
 
+def test_two_evaluations_are_chosen_on_the_page_and_below_the_trend(viewer, address, fallen):
+    trend = viewer.get(f"{SHOP}/trends?metric=nDCG@10&system=shop").data.decode()
+    for html, selected in ((viewer.get(address).data.decode(), fallen[9:11]), (trend, fallen[-2:])):
+        [form] = re.findall(rf'<form [^>]*action="{SHOP}/changes".*?</form>', html, re.DOTALL)
+        options = re.findall(r'<option value="(\w+)"( selected)?>([^<]*)', form)
+        hashes = [record.sha256 for record in reversed(fallen)]
+        assert [sha256 for sha256, _, _ in options] == hashes * 2
+        marked = [sha256 for sha256, mark, _ in options if mark]
+        assert marked == [record.sha256 for record in selected]
+        assert options[0][2] == f"{fallen[-1].evaluated_at:%Y-%m-%d %H:%M} UTC, shop"
+        assert 'name="metric" value="nDCG@10"' in form
+
+
 def test_a_metric_is_chosen_by_the_address(viewer, address):
     data = viewer.get(f"{address.replace('/changes?', '/changes.json?')}&metric=RR").json()
     assert data["metric"] == data["metrics"][0]["metric"] == "RR"

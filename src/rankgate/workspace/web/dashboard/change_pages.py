@@ -11,6 +11,7 @@ import polars as pl
 from rankgate.core.present.document_model import PlainRows
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.rating import tasks
+from rankgate.store.records import series
 from rankgate.workspace.web.dashboard import comment_pages
 from rankgate.workspace.web.dashboard import query_lists as lists
 from rankgate.workspace.web.dashboard.evaluation_pair import (
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 _PAGE_SIZE = 50
 """Queries on a page."""
 
+_MAX_CHOICES = 100
+"""The latest evaluations that can be chosen on the page."""
+
 _COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "judged_after")
 
 
@@ -74,6 +78,7 @@ def change_page(request: WebRequest) -> PageReply:
         fallen = fallen_queries(request, pair)
         documents = first_documents(connection, request, pair, {*query_ids, *fallen})
         missing = _missing_state(connection, request, pair, fallen, documents)
+        evaluations = _list_evaluations(connection, request, pair)
         comments = comment_pages.list_comments(connection, request, "comparison", pair.subject)
     shares = judged_shares(documents)
     queries = [
@@ -108,6 +113,7 @@ def change_page(request: WebRequest) -> PageReply:
     addresses = {query_id: _query_page_address(request, pair, query_id) for query_id in query_ids}
     extra = {
         "addresses": addresses,
+        "evaluations": evaluations,
         "metric_addresses": {
             name: _pair_page_address(request, pair, metric=name) for name in pair.points
         },
@@ -118,6 +124,18 @@ def change_page(request: WebRequest) -> PageReply:
     }
     rows = [tuple(query[name] for name in _COLUMNS) for query in queries]
     return PageReply("change.html", data, extra, rows=PlainRows(_COLUMNS, rows))
+
+
+def _list_evaluations(
+    connection: Connection, request: WebRequest, pair: EvaluationPair
+) -> list[dict[str, str]]:
+    """The latest evaluations with the metric, and those of the page, the last first."""
+    latest = series.list_points(connection, request.project.id, pair.metric)[-_MAX_CHOICES:]
+    points = sorted((*pair.metric_points, *latest), key=lambda point: point.evaluated_at)
+    return [
+        {"sha256": point.sha256, "at": point.evaluated_at.isoformat(), "system": point.system}
+        for point in reversed(points)
+    ]
 
 
 def query_change_page(request: WebRequest) -> PageReply:
