@@ -17,7 +17,7 @@ from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from rankgate.workspace.web.server import first_link
-from support.chromium import VIEWS
+from support.chromium import PICTURES, VIEWS
 from support.following import ALERT, CHANGES_OF_ALERT, JUDGE_MISSING, WORST_QUERY, follow
 from support.searching import PRODUCTS, QUERIES, grade_of, make_shop, shifted_words
 from support.serving import PASSWORD, served
@@ -220,9 +220,10 @@ def test_a_team_reaches_a_verdict_a_history_and_the_cause_of_a_fall(
         press(page, address, "snapshot", "comparison", "gate")
         [verdict] = read_json(page, "records.json?kind=gates")["records"]
         assert verdict["verdict"] in {"fail", "inconclusive"}
+        assert len(read_json(page, "records.json?kind=runs")["records"]) == 3
         series = read_json(page, "trends.json?metric=nDCG@10&system=shop")["history"]["series"]
-        assert len(series) == 3
-        assert series[0]["value"] == series[1]["value"] > series[2]["value"]
+        first, second, third, *_ = [point["value"] for point in series]
+        assert first == second > third
         page.until(
             f"fetch('{SHOP}/alerts.json').then((answer) => answer.json())"
             ".then((state) => state.alerts.length)"
@@ -233,12 +234,30 @@ def test_a_team_reaches_a_verdict_a_history_and_the_cause_of_a_fall(
         assert {query for query in QUERIES if any(query in text for text in fell)} == {*QUERIES}
         follow(page, WORST_QUERY)
         assert page.ask("document.querySelectorAll('.ranking').length") == 2
+        query_page = page.ask("location.pathname + location.search")
         follow(page, JUDGE_MISSING)
         page.open(f"{address}{SHOP}/schedule")
         submit(page, f"{SHOP}/schedule/engine", every="week", time="06:30")
         page.until("location.search.includes('done=schedule-engine')")
         assert "30 6 * * mon" in page.ask("document.body.innerText")
         assert page.said == []
+        take_pictures(page, address, query_page)
+
+
+def take_pictures(page, address, query_page):
+    """Pictures of what the team has seen, to look at."""
+    live = f"{SHOP}/live?text=red+shoes&first=shop&second=shop"
+    pages = {
+        "overview": SHOP,
+        "changes": query_page.replace("/changes/query?", "/changes?"),
+        "lists": query_page,
+        "live": live,
+        **{name: f"{SHOP}/{name}" for name in ("steps", "work", "alerts", "trends", "rate")},
+    }
+    for name, path in pages.items() if PICTURES else ():
+        for view, width, dark in VIEWS:
+            page.open(f"{address}{path}", width=width, dark=dark)
+            page.picture(f"{PICTURES}/team-{name}-{view}.png")
 
 
 def add_manager(store):
