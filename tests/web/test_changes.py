@@ -101,7 +101,7 @@ def test_two_evaluations_are_chosen_on_the_page_and_below_the_trend(viewer, addr
         assert [sha256 for sha256, _, _ in options] == hashes * 2
         marked = [sha256 for sha256, mark, _ in options if mark]
         assert marked == [record.sha256 for record in selected]
-        assert options[0][2] == f"{fallen[-1].evaluated_at:%Y-%m-%d %H:%M} UTC, shop"
+        assert options[0][2].startswith(f"{fallen[-1].evaluated_at:%Y-%m-%d %H:%M} UTC, shop, 0.")
         assert 'name="metric" value="nDCG@10"' in form
 
 

@@ -186,10 +186,12 @@ def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, 
     if old_corpus != new_corpus:
         evidence["corpus"] = f"{old_corpus or ''} and {new_corpus or ''}"
     if old_corpus == new_corpus or revisions[0] != revisions[1]:
+        is_same = revisions[0] == revisions[1] != ""
         run_labels = [
-            inputs.point.revision[:10] or inputs.run_sha256[:10] or "a run" for inputs in (old, new)
+            (not is_same and inputs.point.revision[:10]) or inputs.run_sha256[:10] or "a run"
+            for inputs in (old, new)
         ]
-        evidence["system"] = f"{run_labels[0]} and {run_labels[1]}"
+        evidence["system"] = " and ".join(run_labels) + (", same revision" if is_same else "")
     elif evidence:
         evidence["corpus"] += ", same revision"
     if is_lost and math.isnan(shared_share):

@@ -128,12 +128,17 @@ def change_page(request: WebRequest) -> PageReply:
 
 def _list_evaluations(
     connection: Connection, request: WebRequest, pair: EvaluationPair
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     """The latest evaluations with the metric, and those of the page, the last first."""
     latest = series.list_points(connection, request.project.id, pair.metric)[-_MAX_CHOICES:]
     points = sorted((*pair.metric_points, *latest), key=lambda point: point.evaluated_at)
     return [
-        {"sha256": point.sha256, "at": point.evaluated_at.isoformat(), "system": point.system}
+        {
+            "sha256": point.sha256,
+            "at": point.evaluated_at.isoformat(),
+            "system": point.system,
+            "value": point.value,
+        }
         for point in reversed(points)
     ]
 

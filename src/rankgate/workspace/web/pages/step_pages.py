@@ -302,7 +302,7 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             else "A rule makes one judgment of the ratings of a document.",
             route="step-judgments",
             form_values={"judgments": f"judgments-{len(state.judgments) + 1}"},
-            warning=f"{_count(state.open, 'task')} of raters are still open."
+            warning=_count(state.open, "task of raters is", "tasks of raters are") + " still open."
             if state.open and state.done_tasks
             else "",
         ),
