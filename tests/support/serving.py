@@ -84,7 +84,8 @@ def running(app, listener, **settings):
             # a request that still runs would leave its socket open, which a later test would see
             for connection in list(self.server_state.connections):
                 connection.transport.abort()
-            await asyncio.sleep(0)
+            while self.server_state.connections:
+                await asyncio.sleep(0)
 
     server = Server(uvicorn.Config(app, log_level="error", lifespan="off", **settings))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -155,8 +155,7 @@ def test_raters_outside_of_the_office_come_by_tls(tmp_path):
     with (
         started(store, "--behind-proxy", "--name", HOST) as (_, address, link),
         proxied(address, site["hidden"], certificate, key) as port,
-    ):
-        http = urllib3.HTTPSConnectionPool(
+        urllib3.HTTPSConnectionPool(
             "127.0.0.1",
             port,
             ca_certs=str(certificate),
@@ -164,7 +163,8 @@ def test_raters_outside_of_the_office_come_by_tls(tmp_path):
             assert_hostname=HOST,
             headers={"host": HOST},
             retries=False,
-        )
+        ) as http,
+    ):
         assert http.request("GET", "/metrics").status == 404
         other_host = http.request("GET", "/sign-in", headers={"host": "evil.example.org"})
         assert other_host.status == 421

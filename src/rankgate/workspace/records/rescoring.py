@@ -186,12 +186,12 @@ def _run_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[str, 
     if old_corpus != new_corpus:
         evidence["corpus"] = f"{old_corpus or ''} and {new_corpus or ''}"
     if old_corpus == new_corpus or revisions[0] != revisions[1]:
-        is_same = revisions[0] == revisions[1] != ""
+        same_revision = revisions[0] == revisions[1] != ""
         run_labels = [
-            (not is_same and inputs.point.revision[:10]) or inputs.run_sha256[:10] or "a run"
+            (not same_revision and inputs.point.revision[:10]) or inputs.run_sha256[:10] or "a run"
             for inputs in (old, new)
         ]
-        evidence["system"] = " and ".join(run_labels) + (", same revision" if is_same else "")
+        evidence["system"] = " and ".join(run_labels) + (", same revision" if same_revision else "")
     elif evidence:
         evidence["corpus"] += ", same revision"
     if is_lost and math.isnan(shared_share):
