@@ -1,4 +1,4 @@
-"""Judges held against people: figures by hand, published data, the gate that asks for it."""
+"""Judges compared with people: figures by hand, published data, and the gate."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_pairs_that_one_alone_judged_do_not_count(people):
 
 
 def test_what_was_not_answered_counts_against_the_judge(people):
-    """A judge that answers only where it agrees has alpha 1, and is refused."""
+    """A judge that answers only pairs on which it agrees has alpha 1, and is refused."""
     random_grades = np.random.default_rng(5).integers(0, 4, people.shape)
     judge = made(np.where(random_grades == people, people, -1))
     result = admit(made(people), judge)
@@ -134,7 +134,7 @@ def test_a_grade_of_the_judge_outside_the_scale_is_no_answer(people):
 
 
 def test_pairs_of_one_query_are_not_independent():
-    """Queries in which the judge is right and queries in which it is not, a hundred pairs each."""
+    """Queries with right and queries with wrong grades of the judge, a hundred pairs each."""
     rng = np.random.default_rng(7)
     people = rng.integers(0, 4, (16, 100))
     judge = np.where(np.arange(16)[:, None] < 10, people, rng.integers(0, 4, people.shape))

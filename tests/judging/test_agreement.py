@@ -1,4 +1,4 @@
-"""Who agrees with whom, on ratings whose answer can be counted by hand or was published."""
+"""Agreement of raters on ratings with a result that is counted by hand or published."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ def agreements(ratings, scale=None, **options):
 
 
 def ratings_of(grades, raters="ABCDEFGH", queries=15, **columns):
-    """Rows are pairs, columns raters; None where a rater did not rate."""
+    """Rows are pairs, columns raters; None if a rater did not rate."""
     rows = [
         {"query_id": f"q{i % queries}", "doc_id": f"d{i}", "rater": raters[j], "grade": grade}
         for i, row in enumerate(grades)
@@ -88,7 +88,7 @@ FOUR = [
 
 
 def test_gwets_raters_have_the_published_coefficients():
-    """A pair with one grade tells no agreement, and yet how often a grade comes by chance."""
+    """A pair with one grade gives no agreement, but counts for the frequency of grades."""
     result = agreements(ratings_of(FOUR))
     published = {
         "Fleiss' kappa": 0.761169,
@@ -105,7 +105,7 @@ def test_gwets_raters_have_the_published_coefficients():
 
 
 def test_specific_agreement_of_two():
-    """Of a 2x2 table a, b, c, d: 2a/(2a+b+c) and 2d/(2d+b+c) (Fleiss 1981)."""
+    """For a 2x2 table a, b, c, d: 2a/(2a+b+c) and 2d/(2d+b+c) (Fleiss 1981)."""
     result = agreements(ratings_of([[1, 1]] * 20 + [[1, 0]] * 5 + [[0, 1]] * 10 + [[0, 0]] * 15))
     assert result.grades["agreement"].to_list() == pytest.approx([30 / 45, 40 / 55])
     assert result.coefficients["Conger's kappa"].value == pytest.approx(0.4)
@@ -193,7 +193,7 @@ def test_a_rater_of_one_grade_and_a_speeder():
 
 
 def test_a_rater_on_another_scale():
-    """Binary grades among those of 0 to 3; a harsh rater who goes up to 2 is none."""
+    """Binary grades on a scale of 0 to 3 are reported; grades of a harsh rater are not."""
     rng = np.random.default_rng(5)
     rows = [[first, second, min(first, 1)] for first, second, _ in clear(rng, 60, 3).tolist()]
     result = alarms_of(ratings_of(rows))

@@ -1,4 +1,4 @@
-"""The ceiling holds whatever requests cost, and nobody waits for ever."""
+"""The ceiling holds for all costs of requests, and no thread waits for ever."""
 
 from threading import Thread
 

@@ -1,4 +1,4 @@
-"""Pools and samples: orders counted by hand, probabilities met by many draws."""
+"""Pools and samples: orders counted by hand, probabilities confirmed by many draws."""
 
 import math
 from collections import Counter

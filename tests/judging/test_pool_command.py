@@ -101,7 +101,7 @@ def test_reusability_in_every_form(run, runs, tmp_path):
 
 
 def test_ratings_of_sheets_are_added_to_what_was_rated_before(run, tmp_path):
-    """Nothing that a file of ratings holds is lost; a sheet that comes again adds what is new."""
+    """A file of ratings loses no rows; a repeated sheet adds only new ratings."""
     (tmp_path / "pool.csv").write_text("query,document\nq1,d1\nq1,d2\n")
     run("sheet", tmp_path / "pool.csv", "--raters", "ann", "-o", tmp_path / "ann.csv")
     earlier_rating = {

@@ -51,7 +51,7 @@ def test_batches_and_a_blind_order():
 
 
 def test_a_collection_says_how_judgments_and_runs_are_read():
-    """b is judged under labels and names of columns of its own; so is the second run."""
+    """Judgments and the second run of b have their own labels and column names."""
     judged = pl.DataFrame({"term": ["1"], "sku": ["b"], "label": ["Exact"]})
     ranked = pl.DataFrame({"term": ["1", "1"], "sku": ["b", "d"], "rank": [1, 2]})
     shop = Collection(judged, columns="query=term,doc=sku,grade=label", grades={"Exact": 3})
@@ -98,7 +98,7 @@ def test_influence_needs_a_comparison():
 
 
 def test_left_out_by_hand():
-    """Only A has c, only B has d; nDCG@3 of a perfect list of two relevant ones is 1."""
+    """Only A has c, only B has d; nDCG@3 of a perfect list of two relevant documents is 1."""
     qrels = {"1": {"a": 1, "c": 1, "d": 0}}
     result = reusability(qrels, {"A": A, "B": B}.values(), ["nDCG@3", "R@3"], depth=3)
     rows = {(row["run"], row["metric"]): row for row in result.table.iter_rows(named=True)}
@@ -115,7 +115,7 @@ def test_left_out_by_hand():
 
 @pytest.mark.parametrize("convention", ["trec", "pytrec_eval"])
 def test_queries_that_lose_all_judgments_count_on_both_sides(convention):
-    """Each query has one relevant document; the first run alone has that of every fourth."""
+    """Each query has one relevant document; every fourth of these is only in the first run."""
     qrels = {f"q{i}": {"r": 1} for i in range(40)}
     first = {query: {"r": 2.0, "x": 1.0} for query in qrels}
     second = {query: {"x": 2.0, "r": 1.0} if i % 4 else {"x": 1.0} for i, query in enumerate(qrels)}
@@ -146,7 +146,7 @@ def hidden(qrels, kept):
 
 
 def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
-    """Of the same number of ratings, revealed in batches of 100; the rest is hidden."""
+    """With the same number of ratings, revealed in batches of 100; other ratings are hidden."""
     path, runs = covid
     truth = read_qrels(path)
     counts = {}
@@ -169,7 +169,7 @@ def test_move_to_front_finds_more_relevant_documents_than_depth(covid):
 
 
 def settled(truth, base, other, order):
-    """Ratings until less than one drawing in ten says otherwise; half are known before."""
+    """Ratings until less than one draw in ten has another verdict; half are known before."""
     graded_rows, count = truth.table.sort("doc_id").gather_every(2), 0
     while True:
         judged = Qrels(graded_rows, name="some")
@@ -246,7 +246,7 @@ def test_left_out_of_a_real_pool(files, covid):
 
 
 def rated(table, truth):
-    """What a rater who knows the truth says; documents without a judgment are irrelevant."""
+    """The grades of a rater who knows the truth; documents without a judgment are irrelevant."""
     result = table.join(truth.table, on=["query_id", "doc_id"], how="left")
     return result.select(
         "query_id", "doc_id", pl.col("grade").fill_null(0), pl.lit("ann").alias("rater")

@@ -1,4 +1,4 @@
-"""A person at the terminal; what was acknowledged survives whatever happens."""
+"""A person at the terminal; acknowledged ratings survive every interruption."""
 
 import json
 import os
@@ -203,7 +203,7 @@ def test_a_long_document_is_shown_in_parts(terminal):
 
 
 def read_until(stream, wanted, seconds=PATIENCE):
-    """What comes up to some words; None where the stream ends before."""
+    """What comes up to some words; None if the stream ends before."""
     output, end = b"", time.monotonic() + seconds
     while wanted not in output:
         readable, _, _ = select.select([stream], [], [], max(0, end - time.monotonic()))

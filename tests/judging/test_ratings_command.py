@@ -30,7 +30,7 @@ def test_judgments_go_out_and_words_beside(run, ratings):
     assert result.out == "jaguar 0 d1 3\n"
     assert result.err == (
         "ratings: 6 ratings by 3 raters, 1 of 3 pairs resolved by majority\n"
-        "ratings without a grade, as the rater could not tell: 1\n"
+        "ratings without a grade, because the rater could not tell: 1\n"
         "pairs left unjudged, tie: 1 (jaguar/d2)\n"
         "pairs left unjudged, no grade: 1 (jaguar/d3)\n"
     )
@@ -97,7 +97,7 @@ def test_agreement_in_words_and_for_programs(run, ratings):
 
 
 def test_quepids_book(run, shared):
-    """The alarm about 562 pairs that were judged twice, all alike."""
+    """The alarm about 562 pairs with two equal grades."""
     book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
     result = run("agree", book).out
     assert "all 562 pairs with two grades or more agree perfectly" in result

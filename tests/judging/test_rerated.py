@@ -1,4 +1,4 @@
-"""What another set of raters would have said of two systems."""
+"""The comparison of two systems by other sets of raters."""
 
 from __future__ import annotations
 

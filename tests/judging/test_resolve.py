@@ -1,4 +1,4 @@
-"""From ratings to judgments: the tools' own cases, and what is refused."""
+"""From ratings to judgments: the cases of tools, and refusals."""
 
 import json
 from datetime import UTC, datetime
@@ -200,7 +200,7 @@ def test_the_adjudicator_decides_where_raters_differ():
 
 
 def test_dawid_and_skene_trusts_who_is_consistent():
-    """Two careful raters against three who always say 3."""
+    """Two careful raters against three raters who always give 3."""
     truth = [0, 1, 2, 3, 0, 1, 2, 3, 0, 0, 1, 2] * 5
     result = resolve_ratings(rated([[t, t, 3, 3, 3] for t in truth]), "dawid-skene")
     assert grades_of(result, len(truth)) == truth

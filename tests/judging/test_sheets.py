@@ -294,7 +294,7 @@ def test_pools_that_are_none(tmp_path):
 
 
 def test_an_adjudicator_sees_what_others_said_and_nobody_else_does(tmp_path):
-    """Majority, what stays open goes to a third person, and no judgment is lost."""
+    """Majority: open pairs go to a third person, and no judgment is lost."""
     rows = [
         ("q", f"d{i}", rater, grade, note)
         for i in range(4)

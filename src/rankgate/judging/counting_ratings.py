@@ -25,8 +25,8 @@ class CountingRatings:
     Attributes:
         table: as that of ratings, with ``row``, the row's place; one row a rater and pair, in
             the order in which the ratings were given, grade null where the rater could not tell.
-        corrected: ratings that a later one of the same rater replaced.
-        beyond: ratings left out because a pair has no more slots.
+        corrected: ratings that a later rating of the same rater replaced.
+        beyond: ratings left out because the slots of the pair are full.
     """
 
     table: pl.DataFrame
@@ -37,13 +37,12 @@ class CountingRatings:
 def counting_ratings(ratings: Ratings, slots: int | None = None) -> CountingRatings:
     """The ratings that count.
 
-    Ratings are facts that are only added to: the last rating that a rater gave a pair, by time
-    and then by row, replaces the earlier ones. A rating without a time keeps its position among
-    those around it.
+    Ratings are never changed. The last rating of a rater and pair, by time and then by row,
+    replaces the earlier ratings. A rating without a time keeps its position among those around it.
 
     Args:
-        ratings: all of them.
-        slots: the number of grades that count for a pair, the first ones; all by default.
+        ratings: all ratings.
+        slots: the number of first grades that count for a pair; by default all count.
             SearchTweak's strategies are 1 and 3.
     """
     table = ratings.table.with_row_index("row")

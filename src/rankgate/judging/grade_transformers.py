@@ -25,9 +25,9 @@ class Transformer:
     """A mapping from the grades of one scale to those of another.
 
     Attributes:
-        steps: every grade with what it becomes.
+        steps: the new value of every grade.
         name: its name.
-        scale: the scale that grades are carried to, if known.
+        scale: the scale of the new grades, if known.
     """
 
     steps: tuple[tuple[float, float], ...]
@@ -127,7 +127,7 @@ TRANSFORMERS = dict(
 
 
 def find_transformer(transformer: str | Path | Transformer | None) -> Transformer | None:
-    """A transformer by name, from a file or lines with one ``from: to`` each, or as it is.
+    """Make a transformer from a name, a file or lines of ``from: to``, or return it unchanged.
 
     Lines may also be separated by semicolons: ``1: 0; 2: 1``.
 
@@ -159,7 +159,7 @@ def find_transformer(transformer: str | Path | Transformer | None) -> Transforme
 
 
 def refuse_outside(ratings: Ratings, scale: Scale) -> None:
-    """Check that every grade lies on a scale; with labels, that it has one.
+    """Check that every grade is on a scale and, if the scale has labels, has a label.
 
     Raises:
         InputError: a grade outside, with its line, and how many there are.

@@ -1,4 +1,4 @@
-"""Pairs with grades as lines of TREC's form, for judgments and for the rest of a pool."""
+"""Pairs with grades as lines in TREC's format, for judgments and for the rest of a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges whose grades an attack raises are refused; those that read the text are admitted."""
+"""Judges are refused if an attack raises their grades; judges that read the text are admitted."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_other_pairs_and_few_queries_decide_nothing(grades):
 
 
 def test_a_model_that_obeys_documents_is_found_from_files_to_verdict(server, tmp_path, run):
-    """The server raises the grade of a document that asks for it."""
+    """The server raises the grade of a document that requests a higher grade."""
     names = [f"q{i}" for i in range(16)]
     pairs = [(query, f"{query}d{k}") for query in names for k in range(8)]
     (tmp_path / "pool.csv").write_text("query,document\n" + "".join(f"{q},{d}\n" for q, d in pairs))

@@ -79,7 +79,7 @@ def wait_for(server, count):
 
 
 def kept_rows(out):
-    """The complete lines of ratings whose program was killed."""
+    """The complete lines of ratings from a killed program."""
     text = out.read_text()
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 

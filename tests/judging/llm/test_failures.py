@@ -58,7 +58,7 @@ def test_a_failure_that_stays_is_no_grade_and_is_asked_again_later(rate, server,
 
 @pytest.mark.parametrize("act", ["hangs", "drips"])
 def test_a_slow_answer_is_given_up(rate, server, rows, act):
-    """It is given up while the server is still busy with it."""
+    """The client gives up a request while the server is still working on it."""
     server.plan = {"d0": [(act, 20.0)]}
     _, out = rate(1, timeout=0.4, retries=0)
     assert server.active == 1

@@ -1,4 +1,4 @@
-"""A language model rates a pool: what is asked, what is answered, what is asked again."""
+"""A language model rates a pool: requests, answers and repeated requests."""
 
 import polars as pl
 import pytest
@@ -112,7 +112,7 @@ def test_parameters_replace_and_remove(rate, server):
         (
             '{"a": ' * 5_000,
             None,
-            "the answer has too many objects that are not JSON, or too deep ones",
+            "the answer has too many objects that are not JSON, or nested too deeply",
         ),
         ('{"a":' * 30 + "!" + '{"grade": 2}', 2.0, None),
         ("The grade is 2.", None, "no JSON object with a grade in the answer: The grade is 2."),

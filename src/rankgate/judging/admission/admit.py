@@ -68,18 +68,19 @@ class JudgeAdmission(Result):
         people, judge: name and hash of both sets of judgments.
         pairs, queries: judged by both.
         answers: the share of the requested pairs that the judge answered.
-        demands: every requirement, how it ended.
-        coefficients: of the agreement of both, by name; intervals leave out one query at a time.
-        bias: of the judge.
+        demands: the result of every requirement.
+        coefficients: the agreement of people and judge, by name; intervals leave out one query at a
+            time.
+        bias: the judge's bias.
         systems: the columns of `SYSTEMS`; no rows without runs.
-        orders: one a metric; empty with fewer than three runs.
-        asked: what was required.
+        orders: one per metric; empty with fewer than three runs.
+        asked: the requirements.
         convention: by which systems were scored; None without runs.
-        cautions: what to know before the verdict is used.
+        cautions: remarks to read before the verdict is used.
         attacks: the columns of `ATTACKS`.
         families: the columns of `FAMILIES`.
         components: the columns of `COMPONENTS`.
-        resamples, seed: of intervals that an earlier version took from resampled queries; now 0.
+        resamples, seed: settings of resampled intervals in earlier versions; now 0.
     """
 
     kind: ClassVar[str] = "admission"
@@ -145,7 +146,7 @@ class JudgeAdmission(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         values = {**self.head(), "verdict": self.verdict, **super().to_dict()}
-        for coefficient in values["coefficients"].values():  # the level is that of all admissions
+        for coefficient in values["coefficients"].values():  # the level of all admissions
             del coefficient["level"], coefficient["undefined"]
         return values
 
@@ -159,7 +160,7 @@ class JudgeAdmission(Result):
 
 
 METRICS = ("nDCG@10",)
-"""The default metrics under which the order of systems is compared."""
+"""The default metrics for comparing the order of systems."""
 
 DEMANDS = Demands()
 """The default requirements of a judge."""
@@ -178,11 +179,11 @@ def admit(
 ) -> JudgeAdmission:
     """Check whether a judge, a language model or clicks, agrees with people well enough.
 
-    Both are compared on the pairs that both judged. A pair that people graded and the judge did
-    not counts as unanswered, and a judge that answers too few is refused. Runs are scored by the
-    common pairs alone, once with people's grades and once with the judge's, so that nothing but
-    the grades differs. Pairs of one query are not independent: intervals leave out one query
-    at a time, and fewer than 15 queries decide nothing.
+    The comparison uses the pairs that both people and the judge graded. A pair that people graded
+    and the judge did not grade counts as unanswered. A judge with too few answers is refused. Runs
+    are scored by the common pairs alone, once with people's grades and once with the judge's, so
+    that nothing but the grades differs. Pairs of one query are not independent: intervals leave out
+    one query at a time, and fewer than 15 queries decide nothing.
 
     Args:
         people: judgments by people, or a `Collection` of them; its columns are used for runs too:
@@ -191,14 +192,14 @@ def admit(
         judge: judgments by the judge, or `JudgeGrades`, which list the requested pairs, and
             have its grades under attack and its repetitions.
         runs: systems whose order is compared; three or more.
-        metrics: under which it is.
-        convention: the convention that scores them.
+        metrics: the metrics of that comparison.
+        convention: the convention of the metrics.
         demands: the requirements for the judge.
         lineage: the model family of the judge, of the systems, and of the writers of queries and
             documents: a TOML file with [families], or {family: [members]}; members are judge,
             queries, corpus and names of runs.
-        top: the best systems by people whose order is compared too (tau@k); with no more systems
-            than that it adds nothing and is left out.
+        top: the number of people's best systems for which tau@k is also computed; without more
+            systems than that, tau@k equals tau and is left out.
 
     Raises:
         InputError: data that cannot be read; no pair that both judged; a lineage that contradicts

@@ -119,7 +119,7 @@ STRATA = Columns(
     Column("pool", pl.Int64, "pairs of the judge", unit="pairs"),
     Column("pilot", pl.Int64, "pairs that people judged in the pilot", unit="pairs"),
     Column("deviation", pl.Float64, "the standard deviation of what a pair adds to the figure"),
-    Column("assumed", pl.Boolean, "true if the deviation is that of the worst case"),
+    Column("assumed", pl.Boolean, "true if the deviation is the largest possible"),
     Column("pairs", pl.Int64, "pairs of the sample in all", unit="pairs"),
     Column("to_judge", pl.Int64, "pairs to judge, without the pilot", unit="pairs"),
     Column("inclusion", pl.Float64, "the chance of a pair to be in the sample"),
@@ -142,18 +142,18 @@ class AdmissionPlan(Result):
     Attributes:
         judge: name and hash of its grades.
         people: of the pilot; None without one.
-        figure: the one that the width is for.
+        figure: the figure that the width is for.
         width: the half-width of its 95 % interval.
         reached: the half-width that the whole sample is expected to give; 0 where all pairs are
             judged.
         figures: the columns of `PLAN_FIGURES`.
         strata: the columns of `STRATA`.
         sample: the columns of `PLAN_SAMPLE`.
-        cost: of the pairs to judge; None without a price.
-        minutes: that people need; None where not known for one pair.
-        seed: of the draw.
-        wider: the chance that the interval of the sample is wider than asked, as the deviations are
-            those of the pilot; None without one.
+        cost: the price of the pairs to judge; None without a price.
+        minutes: the time that people need; None where not known for one pair.
+        seed: the seed of the draw.
+        wider: the chance that the interval of the sample is wider than asked, because deviations
+            are estimated from the pilot; None without one.
         reached_high: the half-width that it stays below in 95 % of cases; None without a pilot.
     """
 
@@ -193,7 +193,7 @@ MIN_PILOT_PAIRS = 10
 
 _QUANTILE = 1.959963984540054
 _DRAWS, _HIGH = 100, 0.95
-_EQUAL_SHARES = np.linspace(0.0, 0.9, 10)  # shares of equal grades where there is no pilot
+_EQUAL_SHARES = np.linspace(0.0, 0.9, 10)  # shares of equal grades without a pilot
 
 
 @dataclass(frozen=True)
@@ -239,9 +239,9 @@ def admit_plan(
     The strata are the judge's grades, g. The plan draws n_g of the N_g pairs of a stratum, so that
     the 95 % interval of the figure over all pairs of the judge is at most ± width:
     1.96² Σ W_g² S_g² (1/n_g − 1/N_g) ≤ width², with W_g = N_g / N and n_g in proportion to W_g S_g
-    (Neyman 1934). S_g is the standard deviation of a pair's contribution to the figure. It is
-    estimated from the pilot, plus one pair divided among all grades so that every grade counts. A
-    stratum with fewer than 10 pairs of the pilot gets the largest possible value, half the range
+    (Neyman 1934). S_g is the standard deviation of a pair's contribution to the figure. The share
+    is estimated from the pilot, plus one pair divided among all grades so that every grade counts.
+    A stratum with fewer than 10 pairs of the pilot gets the largest possible value, half the range
     (Popoviciu 1935). The contributions to alpha are its derivatives; without a pilot, the largest
     S_g over judges with 0 to 90 % equal grades is taken.
 
@@ -267,7 +267,7 @@ def admit_plan(
 
     Raises:
         InputError: data that cannot be read; no pair that both judged; a grade outside the scale.
-        UsageError: a judge without grades, or with more than ten different ones; a figure that is
+        UsageError: the judge has no grades, or more than ten different grades; the figure is
             undefined because all grades are the same.
 
     >>> judge = {f"q{i}": {"a": i % 2, "b": 1} for i in range(1000)}
@@ -440,7 +440,7 @@ def _reached_half_width(strata: _Strata, deviations: Floats, counts: Counts) -> 
 def _draw_pairs(
     pool: pl.DataFrame, common_pairs: pl.DataFrame | None, strata: pl.DataFrame, seed: int
 ) -> pl.DataFrame:
-    """Draw as many pairs of each stratum as are missing, in random order."""
+    """Draw the missing number of pairs of each stratum, in random order."""
     unjudged_pairs = (
         pool
         if common_pairs is None

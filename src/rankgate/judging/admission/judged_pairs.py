@@ -1,7 +1,7 @@
 """The judged pairs of an admission: grades of a judge, bias, attacks and repetitions.
 
-First come the grades of a judge that is to be admitted, and how it was prompted for them; the
-pairs put to the judge are matched with its answers. Then follow:
+The module first defines the judge's grades and the prompt, then matches the requested pairs with
+the answers. Then follow:
 
 - the bias of a judge, and its confusion matrix with people,
 - changes of a judge's grades when documents are changed in ways that must not matter,
@@ -46,8 +46,8 @@ class JudgeGrades(ByContent):
         judgments: its grades, or a `Collection` of them.
         asked: the pool sent to the judge, drawn before it answered, such as that of admit-plan; by
             default every pair that people graded. If it leaves out pairs that people graded, the
-            result states their number: if the pairs are chosen after the answers, only the judge's
-            right answers may be measured.
+            result states their number: if the pairs are chosen after the answers, the sample may
+                hold only correct answers.
         attacked: ratings by the judge of the same pairs under attack, as rate --attack writes.
         repeated: the judge's grades by what was varied, as ``model:A,prompt:1=FILE``; every level
             goes with every level of the others. Shows what each adds to the variance of grades.
@@ -69,7 +69,7 @@ class JudgeGrades(ByContent):
 
     @classmethod
     def of(cls, judge: JudgeGradesLike) -> JudgeGrades:
-        """Return grades as they are, or those of judgments alone."""
+        """Return grades unchanged, or the grades of judgments."""
         return judge if isinstance(judge, JudgeGrades) else cls(judge)
 
     def qrels(self) -> Qrels:
@@ -111,10 +111,10 @@ class AnsweredShare:
     """The share of the requested pairs that a judge answered.
 
     Attributes:
-        asked: pairs that people graded, of the pool if one was named.
-        answered: those that the judge graded too, with a grade of the scale.
-        outside: those that the judge gave a grade which the scale does not have.
-        silent_queries: queries in which the judge answered nothing.
+        asked: pairs that people graded, from the pool if one was named.
+        answered: pairs that the judge also graded, with a grade of the scale.
+        outside: pairs with a grade of the judge that is not on the scale.
+        silent_queries: queries without an answer of the judge.
         grades: the columns of `ANSWERS`.
     """
 
@@ -190,7 +190,7 @@ def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
         return []
     text = (
         f"the judge received {answers.asked:,} of the {graded_count:,} pairs that "
-        "people graded, by --asked; rankgate does not know how they were selected. If they were "
+        "people graded, by --asked; rankgate cannot check how they were selected. If they were "
         "selected "
         "after the judge answered, only its correct answers may be measured: draw them before "
         "(rankgate admit-plan, or pool), or leave --asked out"
@@ -372,7 +372,7 @@ _ATTACKED_GRADE = "attacked"
 
 
 def attacks_on(judge: Qrels, attacked: Sequence[RatingsLike]) -> pl.DataFrame:
-    """Compare a judge's grades with those of changed documents; a rater of the files is an attack.
+    """Compare a judge's grades with its grades of changed documents, one attack per rater.
 
     Args:
         judge: the judge's grades of documents as they are.
@@ -418,7 +418,7 @@ PAIRS = "pairs"
 
 COMPONENTS = Columns(
     "One row per source of the variance of a grade of the judge; no rows without repetitions.",
-    Column("source", pl.String, "what was repeated, or an interaction"),
+    Column("source", pl.String, "the repeated facet, or an interaction"),
     Column("levels", pl.Int64, "how often it was repeated", "queries"),
     Column("variance", pl.Float64, "the variance that it adds"),
     Column("share", pl.Float64, "its share of the variance", ".1%"),
@@ -429,7 +429,7 @@ def grade_components(repeated: Sequence[object]) -> pl.DataFrame:
     """The components of the variance of one grade, by the facets that were repeated.
 
     A grade is the mean plus an effect of the pair, of each facet and of their interactions, all at
-    random; their variances are those of the analysis of variance of a crossed design
+    random; the variances come from the analysis of variance of a crossed design
     (`stats.facets`). Pairs that all sets graded count.
 
     Args:

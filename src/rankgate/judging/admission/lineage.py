@@ -29,8 +29,8 @@ QUERIES, CORPUS = "queries", "corpus"
 _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
 FAMILIES = Columns(
-    "One row per metric: by how much more than people the judge puts systems of "
-    "the same family above the others; no rows without a lineage.",
+    "One row per metric: the judge's advantage for systems of its family over other systems, "
+    "beyond that of people; empty without a lineage.",
     METRIC,
     Column("family", pl.String, "the family of the judge"),
     Column("systems", pl.Int64, "systems of this family", unit="systems"),
@@ -74,7 +74,7 @@ class Lineage:
 
     @classmethod
     def read(cls, lineage: Lineage | Mapping[str, Sequence[str]] | str | Path) -> Lineage:
-        """From members by family, or a TOML file with them in ``[families]``.
+        """Read families from a mapping {family: members}, or from ``[families]`` of a TOML file.
 
         Raises:
             InputError: a file that cannot be read, a member of two families, no judge.
@@ -98,7 +98,7 @@ class Lineage:
         unknown = sorted(set(self.families) - _ROLES - set(systems))
         if unknown:
             problem = (
-                f"{', '.join(unknown)}: there is no such system; there are {', '.join(systems)}, "
+                f"{', '.join(unknown)}: unknown system; known systems: {', '.join(systems)}, "
                 f"{JUDGE}, {QUERIES} and {CORPUS}."
             )
             raise InputError(problem, source=self.source, code="unknown-name")
@@ -200,12 +200,13 @@ def family_bias(
         V = max(R − ac, 0)/(S − 3) · (1/S_own + 1/S_others)
             + R/(S − 3) · (p_own − p_others)²/Σx² + s²/T,   R = Σ(y − bx)²
 
-    of S systems, as each judge sees some better than others, of the slope, and of T queries with s²
-    the variance of the advantage over queries; c, the sum over systems of the variance of y − bx
-    over queries by T, is what so few queries add to R by chance. Few systems do not determine R so
-    well that c could be taken from it, and intervals covered .91 with 8 systems (docs/validity.md):
-    a = max(0, 1 − 5/(S − 3)), so that below 9 systems nothing is. Degrees of freedom by Welch and
-    Satterthwaite, from the variances with c. Fewer than four systems have no interval.
+    of S systems (each judge grades some systems better than others), of the slope, and of T
+    queries, with s² the variance of the advantage over queries; c, the sum over systems of the
+    variance of y − bx over queries by T, is the amount that T queries add to R by chance. Few
+    systems do not determine R so well that c could be taken from it, and intervals covered .91 with
+    8 systems (docs/validity.md): a = max(0, 1 − 5/(S − 3)), so that below 9 systems nothing is.
+    Degrees of freedom by Welch and Satterthwaite, from the variances with c. Fewer than four
+    systems have no interval.
 
     Args:
         tables: (T, S) values of the systems by people and by the judge, by metric.

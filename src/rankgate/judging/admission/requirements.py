@@ -29,7 +29,7 @@ class Demands:
 
     Krippendorff calls conclusions tentative if alpha is between .667 and .8; people who judge
     relevance reach .4 to .6 among themselves. Two sets of people reach a tau of .9 (Voorhees, IPM
-    2000). The share of answered pairs is required because agreement is measured on answered pairs
+    2000). A share of answered pairs is required because agreement is measured on answered pairs
     only: a judge that answers only easy pairs would agree well.
 
     Attributes:
@@ -73,7 +73,7 @@ def check_demands(
     orders: Sequence[SystemOrder],
     asked: Demands,
 ) -> tuple[Demand, ...]:
-    """Check every requirement, by the interval where there is one."""
+    """Check every requirement, by its interval if it has one."""
     pairs = answers.answered
     enough = queries >= FEWEST_CLUSTERS
     few = "" if enough else f"; an interval needs {FEWEST_CLUSTERS} queries, these are {queries}"
@@ -133,8 +133,8 @@ def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
 def check_family(row: Mapping[str, Any], limit: float) -> Demand:
     """Check the requirement on the judge's family, from a row of the table of families.
 
-    It fails if the interval of the advantage is above 0, and passes if the interval is within the
-    limit.
+    The requirement fails if the interval of the advantage is above 0, and passes if the interval is
+    within the limit.
     """
     value, low, high = row["advantage"], row["low"], row["high"]
     message = (

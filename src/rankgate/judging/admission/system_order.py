@@ -32,7 +32,7 @@ MIN_SYSTEMS = 3
 """The smallest number of systems for comparing orders."""
 
 TOP = 5
-"""The number of people's best systems for comparing their order, too."""
+"""The number of people's best systems for which tau@k is also computed."""
 
 SYSTEMS = Columns(
     "One row per metric and system.",
@@ -50,18 +50,18 @@ class SystemOrder:
     """The order of systems under one metric, by people and by the judge.
 
     Attributes:
-        metric: its label.
+        metric: the label of the metric.
         tau, tau_ap: rank correlation of the systems' means; None where all means are equal.
-        flips: pairs of systems that the judge puts the other way round.
-        lost: pairs that people distinguish (paired t, 5 %) and the judge does not.
-        reversed: pairs that both distinguish, the other way round.
+        flips: pairs of systems that the judge orders the other way round.
+        lost: pairs that people distinguish (paired t, 5 %) and the judge does not distinguish.
+        reversed: pairs that both distinguish, in opposite order.
         pairs: the number of pairs of systems.
         spearman: Spearman's rho of the systems' means; None where all means are equal.
-        tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None where there
-            are too few, or a resample ties all systems.
+        tau_low, tau_high, spearman_low, spearman_high: 95 % of resampled queries; None with too few
+            queries, or if a resample ties all systems.
         significant: pairs that people distinguish.
-        agreed: those of them that the judge puts the same way round.
-        tau_top: tau@k, of the k best systems by people; None where there are no more, or all
+        agreed: the number of these that the judge orders the same way.
+        tau_top: tau@k, of people's k best systems; None without more than k systems, or if all
             means are equal.
         top: k.
     """

@@ -158,9 +158,9 @@ def agree(
     from_: str | None = None,
     columns: ColumnsLike | None = None,
 ) -> RaterAgreement:
-    """Measure how far raters agree, and report what looks wrong.
+    """Measure the agreement of raters, and report alarms.
 
-    Intervals leave out one query at a time; with fewer than 15 of them there are none.
+    Intervals leave out one query at a time; with fewer than 15 queries there are no intervals.
 
     Args:
         ratings: a path (``-`` is standard input), a frame, or ratings.

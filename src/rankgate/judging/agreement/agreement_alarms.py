@@ -33,8 +33,8 @@ class Alarm:
     Attributes:
         kind: outside, stray, overlap, queries, few-differences, reversed, random, against-all,
             copied, scale, one-grade, speeder or prevalence.
-        who: the rater or raters; empty where it is about all of them.
-        what: a sentence with the figures.
+        who: the rater or raters; empty if the alarm is about all raters.
+        what: the message with the figures.
     """
 
     kind: str
@@ -69,8 +69,8 @@ def few_difference_alarms(figures: Agreements) -> list[Alarm]:
     if queries < FEWEST_CLUSTERS or not 0 < different < _MIN_DIFFERENT:
         return []
     message = (
-        f"grades differ in {different} of {queries} queries: intervals cover less often than they "
-        "state. In simulated samples of 15 queries 95 % intervals held the truth in 78 to 86 % "
+        f"grades differ in {different} of {queries} queries: intervals cover less often than "
+        f"stated. In simulated samples of 15 queries 95 % intervals held the truth in 78 to 86 % "
         "with about 2 such queries, in 92 to 93 % with about 4; have more pairs rated twice."
     )
     return [Alarm("few-differences", "", message)]
@@ -79,8 +79,8 @@ def few_difference_alarms(figures: Agreements) -> list[Alarm]:
 def stray_alarms(figures: Agreements) -> list[Alarm]:
     """A rare grade at either end, farther from its neighbour than any two others are apart.
 
-    Only where no scale was stated or the scale has it: one typing error changes the range of the
-    grades, and with it every weighted coefficient.
+    The alarm needs a grade on the scale, or ratings without a stated scale: one typing error
+        changes the range of the grades, and so every weighted coefficient.
     """
     grades = figures.grades.filter(pl.col("ratings") > 0).select("grade", "share", "ratings")
     alarms = []
@@ -90,8 +90,8 @@ def stray_alarms(figures: Agreements) -> list[Alarm]:
         if len(gaps) > 1 and grade_shares[0] <= _RARE_SHARE and gaps[0] > max(gaps[1:]):
             message = (
                 f"grade {values[0]:g} was given {table['ratings'][0]} times, and no other grade "
-                f"is nearer than {values[1]:g}: a typing error? It changes every weighted "
-                "coefficient; state the scale with --scale to leave it out."
+                f"is nearer than {values[1]:g}: a typing error? This grade changes every weighted "
+                f"coefficient; state the scale with --scale to leave it out."
             )
             alarms.append(Alarm("stray", "", message))
     return alarms
@@ -101,11 +101,11 @@ _PAIR, _LITTLE = 2, 0.2
 
 
 def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
-    """Alarms about raters against the others, the worst first.
+    """Alarms about raters who differ from the other raters, the worst first.
 
     A rater with an alarm makes the others look less similar, so that a second bad one is not seen.
-    So the rater with the lowest kappa among those with an alarm is left out, and the rest are
-    compared again, as long as three are left.
+    The rater with the lowest kappa among the raters with an alarm is therefore left out, and the
+    remaining raters are compared again while three are left.
     """
     level = 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
     alarm_of_rater: dict[str, Alarm] = {}
@@ -124,9 +124,10 @@ def rater_alarms(pairs: RatedPairs) -> list[Alarm]:
 def alarms_against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
     """Alarms of kind reversed, random and against-all; of two raters the pair is named.
 
-    Reversed: kappa is below 0, further than that of random grades (a permutation test, exact for
-    few queries too). Random: it holds 0, and the rater agrees less
-    than half as well with the others as they do with each other. Against all: only the latter.
+    Reversed: kappa is further below 0 than the kappa of random grades (a permutation test, also
+    exact for few queries). Random: its interval contains 0, and the rater agrees less than half as
+    well with the others as the others agree with each other. Against all: only the second condition
+    holds.
     """
     reliable_checks = [check for check in checks if check.overlap >= MIN_RATINGS]
     level = FALSE_ALARMS / max(len(checks), 1)
@@ -239,7 +240,7 @@ def _overlap_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _copied_alarms(figures: Agreements) -> list[Alarm]:
-    """Alarms about raters whose grades are all equal: they may be copied."""
+    """Alarms about pairs of raters with equal grades, which may be copied."""
     overlap, raw_agreement = figures.counts["overlap"], figures.coefficients["raw agreement"].value
     if overlap >= MIN_RATINGS and raw_agreement == 1.0:
         return [
@@ -263,7 +264,7 @@ def _copied_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _scale_alarms(figures: Agreements) -> list[Alarm]:
-    """Alarms about raters whose highest grade is at most a third of the others' highest."""
+    """Alarms about raters with a highest grade of at most a third of the others' highest grade."""
     scale_alarms = []
     total, highest_grade = figures.grades["ratings"].sum(), figures.grades["grade"].to_list()[-1]
     for row in figures.raters.filter(pl.col("ratings") >= MIN_RATINGS).iter_rows(named=True):
@@ -306,7 +307,7 @@ def _one_grade_alarms(figures: Agreements) -> list[Alarm]:
 
 
 def _speeder_alarms(figures: Agreements) -> list[Alarm]:
-    """Alarms about raters whose median time is under a third of the raters' median time."""
+    """Alarms about raters with a median time under a third of the median of all raters."""
     timed_raters = figures.raters.filter(pl.col("median_seconds").is_not_null())
     median_seconds = timed_raters["median_seconds"].median()
     if (

@@ -32,7 +32,7 @@ def draw_agreement(result: RaterAgreement) -> Picture:
     pairs = result.found.pairs
     if pairs.is_empty():
         raise UsageError(
-            "no two raters graded the same pair; there is no agreement to draw.",
+            "the raters have no pair in common, so there is no agreement to draw.",
             code="no-common-pairs",
         )
     raters = sorted({*pairs["first"].to_list(), *pairs["second"].to_list()})
@@ -94,8 +94,8 @@ def coefficients(result: RaterAgreement) -> Picture:
     return Picture(
         "coefficients",
         f"Coefficients of agreement in {shorten_name(result.found.name)}",
-        f"{intervals}. 1 is perfect agreement; 0 is what chance gives, but for the raw agreement, "
-        "which has no correction for chance.",
+        f"{intervals}. 1 is perfect agreement; 0 is agreement by chance, except for the raw "
+        f"agreement, which has no correction for chance.",
         count_queries(result.found.counts["queries"]),
         {},
         tuple(rows),

@@ -17,8 +17,8 @@ GRADES = Columns(
     Column(
         "agreement",
         pl.Float64,
-        "of the pairs of ratings in which one has the grade, the share in which both have it: "
-        "specific agreement (Fleiss 1981)",
+        "the share of pairs of ratings with this grade on both sides, among those with it on at "
+        "least one side: specific agreement (Fleiss 1981)",
         ".3f",
         header="both raters,\nif one",
     ),
@@ -66,7 +66,7 @@ PAIRS = Columns(
     Column("agreement", pl.Float64, "the share of equal grades"),
     Column("kappa", pl.Float64, "Cohen's kappa"),
     Column("kappa_linear", pl.Float64, "Cohen's kappa with linear weights"),
-    Column("bias", pl.Float64, "the mean grade of the first less that of the second"),
+    Column("bias", pl.Float64, "the first rater's mean grade minus the second rater's mean grade"),
     Column("kappa_low", pl.Float64, "the low end of the interval of kappa"),
     Column("kappa_high", pl.Float64, "the high end of the interval of kappa"),
     Column("mae", pl.Float64, "the mean absolute difference of the grades"),
@@ -80,7 +80,7 @@ PAIRS = Columns(
 )
 
 CONFUSION = Columns(
-    "One row per rater and pair of grades; ties of the others are left out.",
+    "One row per rater and pair of grades; pairs with a tie among the other raters are left out.",
     _RATER,
     Column("consensus", pl.Float64, "the grade that most others gave"),
     Column("grade", pl.Float64, "the grade that the rater gave"),

@@ -46,8 +46,8 @@ _LIMITS = (
     "Kappas and alpha compare with the agreement that chance would give with these shares of "
     "grades: where one grade prevails they fall though raters agree (the kappa paradox); Gwet's "
     "coefficients and the raw agreement do not. Numbers of different coefficients, or of different "
-    "sets of pairs, cannot be compared. Intervals are over queries, as grades of one query "
-    "resemble each other, and not over raters: they say nothing about other raters."
+    "sets of pairs, cannot be compared. Intervals are over queries, because grades of one query "
+    "resemble each other. They are not over raters and do not apply to other raters."
 )
 
 

@@ -1,7 +1,7 @@
 """The tables of an agreement, and the drift of raters.
 
-Tables go by grade, rater, pair of raters, query and month. Drift is the changes of a rater's
-grades against the others, first half to second half.
+Tables go by grade, rater, pair of raters, query and month. Drift is the change of a rater's
+difference from the others between the first and the second half of the ratings.
 """
 
 from __future__ import annotations
@@ -174,11 +174,11 @@ def pair_table(pairs: RatedPairs) -> pl.DataFrame:
 
 
 _CELLS = 1 << 20
-"""Pairs of ratings whose tables are in memory together."""
+"""The number of pairs of ratings with tables in memory at the same time."""
 
 
 def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, Floats]]]:
-    """Pairs of raters with their tables of each query, those of equally many queries together.
+    """Pairs of raters with a table for each query, grouped by the number of queries.
 
     Yields:
         in chunks of first raters: (P,) first raters, (P,) second raters, (P, Q, K, K) how often
@@ -218,7 +218,7 @@ def _tables_of_pairs(pairs: RatedPairs) -> Iterator[list[tuple[Places, Places, F
 
 
 def _pair_figures(pairs: RatedPairs, first: Places, second: Places, tables: Floats) -> pl.DataFrame:
-    """The rows of pairs of raters, whose intervals leave out one query at a time."""
+    """The rows of pairs of raters; intervals leave out one query at a time."""
     grades, raters = pairs.sheet.grades, np.array(pairs.raters, object)
     total = tables.sum(axis=1)
     without = (total[:, None] - tables).reshape(-1, *total.shape[1:])

@@ -1,4 +1,4 @@
-"""Ratings as arrays for agreement, and the checks of each rater against the others.
+"""Arrays of ratings for agreement, and the comparison of each rater with the others.
 
 The arrays are pairs by raters, with their queries. The checks are kappas with intervals over
 queries.
@@ -40,10 +40,11 @@ class RatedPairs:
 
     Attributes:
         name: the name of the ratings.
-        last: every last rating, with or without a grade; grades outside the scale are left out.
+        last: the last rating of each rater and pair, with or without a grade; grades outside the
+            scale are left out.
         given: those with a grade.
         outside: ``rater``, ``grade``, ``ratings``: grades that the scale does not have.
-        corrected: ratings that a later one of the same rater replaced.
+        corrected: ratings that a later rating of the same rater replaced.
         raters: names, in the order of the sheet.
         sheet: (I, R, K) the grades.
         queries: (I,) the query of each pair, 0 to Q − 1.
@@ -79,12 +80,12 @@ def rated_pairs(ratings: Ratings, scale: Scale | None = None) -> RatedPairs:
 
     Args:
         ratings: the ratings of single raters; the last rating of each rater on a pair counts.
-        scale: the grades that were possible; without it, that of the ratings. Grades that it
+        scale: the grades that were possible; without it, the scale of the ratings. Grades that it
             does not have are left out and counted: one of them would change every coefficient
             that depends on the range of the grades.
 
     Raises:
-        InputError: no rating has a grade, or none has one on the scale.
+        InputError: the ratings have no grades, or no grades on the scale.
     """
     last_ratings = counting_ratings(ratings)
     bounds = scale or ratings.scale
@@ -146,10 +147,10 @@ class RaterCheck:
         rater: the name.
         overlap: pairs that another rater graded too.
         queries: the number of queries of these pairs; with one query, the number of pairs.
-        kappa: Cohen's kappa, linear weights, of the rater's grades against those of the others.
+        kappa: Cohen's kappa, linear weights, between the rater's grades and the others' grades.
         others: the same among the others, without the rater; NaN where they share no pair.
         behind: an upper bound of ``kappa − others/2``; below 0 the rater agrees less than half as
-            well with the others as they do with each other.
+            well with the others as the others agree with each other.
         reversal: chance that a rater of random grades is as far below chance as this one; 1 where
             kappa is not below 0.
     """
@@ -242,7 +243,7 @@ def _reversal_chance(
     queries: NDArray[np.int64],
     level: float,
 ) -> float:
-    """The share of permutations within queries that agree with the others as little, or less.
+    """The share of permutations within queries with the same agreement or less.
 
     Grades of a rater who gives them at random are as likely in any order within a query, so that
     the chance is exact for any number of queries; a permutation keeps how often each grade is used,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RedrawnGrades:
-    """Grades from which another set of ratings is drawn.
+    """The grades that resamples of ratings are drawn from.
 
     A pair with several grades gets as many of its own grades, drawn with replacement. A pair with
     a single grade gets one that another rater might have given: a draw from the grades of other
@@ -124,8 +124,8 @@ class RaterComponents:
     """A model with crossed random effects of one metric, by each judge's own grades.
 
     Attributes:
-        metric: its label.
-        queries: the number of queries that all these judges graded and both systems have values of.
+        metric: the label of the metric.
+        queries: the number of queries with grades of all these judges and values of both systems.
         judges: the judges in the model.
         left_out: the judges with too few queries in common with the others.
         delta: candidate minus baseline, mean over queries and judges.
@@ -246,7 +246,7 @@ class RaterEffect:
     """Effect of the choice of raters on the difference of two systems under one metric.
 
     Attributes:
-        metric: its label.
+        metric: the label of the metric.
         delta: candidate minus baseline, by the actual ratings.
         low: the 2.5 % quantile of the drawn differences.
         high: the 97.5 % quantile of the drawn differences.

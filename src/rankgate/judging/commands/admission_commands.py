@@ -1,7 +1,7 @@
 """The commands ``admit`` and ``admit-plan``.
 
-``rankgate admit`` checks whether a judge agrees with people well enough. ``rankgate
-admit-plan`` plans what people must judge to know how well a judge agrees.
+``rankgate admit`` checks whether a judge agrees with people well enough. ``rankgate admit-plan``
+plans the sample that people must judge to measure a judge's agreement.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def admit_command(
 def admit_plan_command(
     judge: JudgeGrades, people: str | None, form: str, output: str | None, **arguments: Any
 ) -> None:
-    """Plan which pairs of JUDGE people must judge, and what that costs.
+    """Plan the pairs of JUDGE that people must judge, with the cost.
 
-    PEOPLE are grades of a pilot; without one, variances are the largest possible. The CSV is a
+    PEOPLE are grades of a pilot; without a pilot, variances are the largest possible. The CSV is a
     pool, for rankgate sheet and rankgate rate; judge it, and run this again with its grades to see
     the width that is reached.
 

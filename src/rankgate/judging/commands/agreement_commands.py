@@ -1,7 +1,7 @@
 """The commands ``agree``, ``resolve`` and ``gold``.
 
-- ``rankgate agree``: how far raters agree, and what looks wrong.
-- ``rankgate resolve``: judgments of the ratings of several raters.
+- ``rankgate agree``: the agreement of raters, with alarms.
+- ``rankgate resolve``: judgments from the ratings of several raters.
 - ``rankgate gold``: gold labels, checked by raters who have not seen them.
 """
 
@@ -63,7 +63,7 @@ def agree_command(
     output: str | None,
     **arguments: Any,
 ) -> None:
-    """Measure how far the raters in RATINGS agree, and report what looks wrong.
+    """Measure the agreement of the raters in RATINGS, and report alarms.
 
     RATINGS has one row per rating: query, document, rater, grade. Corrections are later rows.
     With two runs it also reports how often another set of raters would have reversed their
@@ -200,7 +200,7 @@ def check(
     """Check the labels of GOLD by RATINGS of people who have not seen them.
 
     A label is wrong where raters agree on another grade, and ambiguous where they do not agree.
-    With RUNS their means are computed with the wrong labels replaced, too.
+    With RUNS their means are also computed with the wrong labels replaced.
 
     \b
     rankgate gold check qrels.txt blind.jsonl

@@ -1,9 +1,9 @@
 """The commands ``pool``, ``reusability``, ``sheet`` and ``collect``.
 
-- ``rankgate pool``: what to judge, from the lists of several systems.
-- ``rankgate reusability``: what runs lose when they are left out of the pool.
+- ``rankgate pool``: the documents to judge, from the lists of several systems.
+- ``rankgate reusability``: the loss of runs that are left out of the pool.
 - ``rankgate sheet``: create rating sheets from a pool.
-- ``rankgate collect``: the ratings in sheets that came back.
+- ``rankgate collect``: the ratings in filled-in sheets.
 """
 
 from __future__ import annotations
@@ -104,9 +104,7 @@ def pool_command(
         result = pool(runs, blind=blind, **values)
     if stored is not None and save_as is not None:
         if result.table.is_empty():
-            problem = (
-                "the pool is empty: every document of these runs is judged, or they have none."
-            )
+            problem = "the pool is empty: these runs have no unjudged documents."
             raise UsageError(f"{problem} No batch was made.", code="empty-pool")
         stored.add_batch(result.table, save_as, strategy)
     print_result(result, form, output, **({"blind": blind} if form == "csv" else {}))
@@ -206,9 +204,9 @@ def collect_command(
 ) -> None:
     """Read filled rating SHEETs and report every error in them.
 
-    Rows without a grade are unrated. Nothing is guessed: ids that became dates or lost their
-    zeros, grades that are not on the scale, rows that were added, or a rater who rates a document
-    twice are errors, with the line.
+    Rows without a grade are unrated. Damaged cells are errors with their line: ids that became
+    dates or lost their zeros, grades that are not on the scale, added rows, or a rater who rates a
+    document twice.
 
     \b
     rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl

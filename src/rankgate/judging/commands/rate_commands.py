@@ -164,8 +164,8 @@ class Keyboard:
     """Standard input, key by key; as a context manager it sets the terminal up and back.
 
     Terminals mark pasted text (bracketed paste, as in xterm and most others). Without these marks,
-    several characters at once are taken as pasted text. Other input, such as a pipe, gives its
-    characters one by one.
+    several characters at once are taken as pasted text. From other input, such as a pipe,
+    characters are read one by one.
     """
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class Keyboard:
         return self._before is not None
 
     def __enter__(self) -> Self:
-        """Have the terminal give each key when it is pressed, and mark what is pasted."""
+        """Make the terminal send each key when it is pressed, and mark pasted text."""
         try:
             import termios
         except ImportError:
@@ -442,8 +442,8 @@ def _run_model_in_store(project: StoredProject | RemoteProject, batch: str, judg
 
     if not isinstance(project, StoredProject):
         raise UsageError(
-            "a server asks models itself, with keys of its own; start it on the page Models, or by "
-            "rankgate.Client.start_model.",
+            "a server calls models itself, with its own keys; start the job on the page Models, "
+            "or with rankgate.Client.start_model.",
             code="conflicting-options",
         )
     work = rate_batch(project, batch, judge)

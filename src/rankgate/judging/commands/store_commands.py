@@ -43,7 +43,7 @@ def model() -> None:
 @store_options.project()
 @shared_options.form(*FORMS)
 def list_(store: str | None, project: str, form: str) -> None:
-    """List the models of a project with what they rated, its cost, and whether they count."""
+    """List the models of a project with their ratings, costs and admission."""
     from rankgate.judging.models.model_jobs import list_models
     from rankgate.store.stored_project import StoredProject
 
@@ -118,12 +118,12 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 @click.option(
     "--batch",
     metavar="NAME",
-    help="Add the unrated pairs to this batch; it is made if there is none.",
+    help="Add the unrated pairs to this batch; the batch is created if it does not exist.",
 )
 @click.option(
     "--final",
     metavar="RATER",
-    help="The grades of this rater, or of this column of grades, replace those of others.",
+    help="The grades of this rater, or of this column of grades, replace the other grades.",
 )
 @click.option("--dry-run", is_flag=True, help="Only report; the store stays as it is.")
 @click.option(
@@ -135,9 +135,8 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 @click.option(
     "--transform",
     metavar="NAME|FILE",
-    help="The grades' new values on the project's scale: graded-to-binary and its like, a file "
-    "with "
-    "one 'from: to' a line, or '1: 0; 2: 1'.",
+    help="The grades' new values on the project's scale: a name such as graded-to-binary, "
+    "a file with one 'from: to' per line, or '1: 0; 2: 1'.",
 )
 @shared_options.from_option
 @shared_options.form(*FORMS)
@@ -150,7 +149,7 @@ def import_(
     output: str | None,
     **arguments: Any,
 ) -> None:
-    """Bring IN into a project: ratings, judgments, runs, queries, documents; report what is lost.
+    """Bring IN into a project: ratings, judgments, runs, queries, documents; report the loss.
 
     IN is of any format (see rankgate formats). A project that is not there is made, with the
     file's scale. The same file twice adds nothing.
@@ -198,7 +197,7 @@ def export(
     judgments: str | None,
     runs: tuple[str, ...],
 ) -> None:
-    """Write a project to OUT in any format: the ratings of every rater; report what is lost.
+    """Write a project to OUT in any format: the ratings of every rater; report the loss.
 
     `-` is standard output.
 
@@ -223,8 +222,8 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 blobs = click.option(
     "--blobs",
     metavar="PLACE",
-    help="The folder, or the URL of object storage, of runs and judgments. PostgreSQL needs one; "
-    "for SQLite it is FILE.blobs by default.",
+    help="The folder, or the URL of object storage, of runs and judgments. Required for "
+    "PostgreSQL; the default for SQLite is FILE.blobs.",
 )
 
 
@@ -256,7 +255,7 @@ def init(store: str | None, blobs: str | None) -> None:
 @store_command.command("upgrade")
 @store_options.store
 def upgrade(store: str | None) -> None:
-    """Bring a store of an older version to this one; back it up first."""
+    """Upgrade a store of an older version to this version; back it up first."""
     from rankgate.judging.store.store_checks import upgrade_store
 
     name, versions = upgrade_store(store)

@@ -47,7 +47,7 @@ def add(
 @store_options.store
 @shared_options.form(*FORMS)
 def list_(store: str | None, form: str) -> None:
-    """List the projects with what they hold."""
+    """List the projects with their contents."""
     from rankgate.judging.store.store_people import list_projects
     from rankgate.store.store import Store
 
@@ -86,7 +86,7 @@ def user() -> None:
 def add_user(
     name: str, store: str | None, admin: bool, no_password: bool, password_file: str | None
 ) -> None:
-    """Add the user NAME; asks for a password of ten characters or more."""
+    """Add the user NAME; you are asked for a password of ten characters or more."""
     from rankgate.judging.store import store_people
     from rankgate.store.store import Store
 
@@ -101,7 +101,7 @@ def add_user(
 @store_options.store
 @password_file
 def password(name: str, store: str | None, password_file: str | None) -> None:
-    """Set a new password for NAME; their sessions end, and links to set one."""
+    """Set a new password for NAME; sessions and password links of NAME end."""
     from rankgate.judging.store import store_people
     from rankgate.store.store import Store
 
@@ -239,7 +239,7 @@ def _password(file: str | None) -> str:
         return lines[0] if lines else ""
     if not sys.stdin.isatty():
         raise UsageError(
-            "there is no terminal to ask for a password; give --password-file, or --no-password.",
+            "a password can only be typed at a terminal; give --password-file, or --no-password.",
             code="missing-input",
         )
     secret: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)

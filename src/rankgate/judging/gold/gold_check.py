@@ -85,7 +85,7 @@ GRADES = Columns(
     "One row per gold label.",
     Column("gold", pl.Float64, "the gold label", "grade"),
     Column("pairs", pl.Int64, "pairs with it"),
-    Column("wrong", pl.Int64, "pairs of these whose label is wrong", unit="pairs"),
+    Column("wrong", pl.Int64, "pairs of these with a wrong label", unit="pairs"),
     Column("ambiguous", pl.Int64, "pairs of these that raters could not decide", unit="pairs"),
     Column("mean", pl.Float64, "the mean grade of raters", ".2f", header="raters' mean"),
 )
@@ -107,18 +107,20 @@ class GoldCheck(Result):
 
     Attributes:
         gold: name and hash.
-        ratings: their name.
-        raters: how many there are.
+        ratings: the name of the ratings.
+        raters: the number of raters.
         majority: the share of a pair's raters that must give the same grade.
-        fewest: ratings that a pair needs.
+        fewest: the number of ratings that a pair needs.
         labels: the columns of `LABELS`.
         shares: the columns of `SHARES`.
         grades: the columns of `GRADES`.
-        error: how often a rater errs, if all err equally, by how often two of them agree.
-        by_chance: labels that would look wrong by such errors alone if all were right.
+        error: the error rate of a rater, estimated from the agreement of two raters if all err
+            equally.
+        by_chance: the expected number of labels that such errors would make look wrong if all
+            labels were right.
         systems: the columns of `SYSTEMS`.
         convention: by which systems were scored; None without runs.
-        cautions: what to know before labels are changed.
+        cautions: remarks to read before labels are changed.
     """
 
     kind: ClassVar[str] = "gold_check"
@@ -196,13 +198,13 @@ def check_gold(
     A label is wrong where raters agree on another grade, and ambiguous where they do not agree:
     the first is to be corrected, the second means that the guideline is not clear. With an error
     rate e of each rater, spread over the K - 1 other grades, two raters agree with chance
-    (1 - e)² + e² / (K - 1); e is read off how often they do, and says how many right labels would
-    look wrong by chance.
+    (1 - e)² + e² / (K - 1); e is estimated from that agreement, and gives the number of right
+    labels that would look wrong by chance.
 
     Args:
         gold: the labels.
         ratings: ratings by two raters or more, blind; a rater's last grade of a pair counts.
-        runs: systems whose means are computed with the wrong labels replaced, too.
+        runs: systems; their means are also computed with the wrong labels replaced.
         metrics: the metrics of these means.
         convention: the convention of the metrics.
         majority: The share of a pair's raters that must give the same grade, more than half.
@@ -357,8 +359,8 @@ def _cautions(labelled_ratings: pl.DataFrame, decided: pl.DataFrame) -> tuple[st
     messages = []
     if labelled_ratings["rater"].n_unique() < 2:
         messages.append(
-            "one rater is not enough: two or more are needed to distinguish a wrong label from a "
-            "hard one."
+            "one rater is not enough: two or more raters are needed to distinguish a wrong label "
+            "from a hard pair."
         )
     elif decided.is_empty():
         messages.append("no pair has enough ratings; have the same pairs rated by more people.")
@@ -444,6 +446,7 @@ def _chance_sentence(result: GoldCheck) -> str:
     if result.error is None or result.by_chance is None:
         return message
     return (
-        f"{message} By how often two raters agree, one errs in {result.error:.1%} of the pairs; "
+        f"{message} Estimated from the agreement of two raters, one rater errs in "
+        f"{result.error:.1%} of the pairs; "
         f"{result.by_chance:.1f} right labels would look wrong by that alone."
     )

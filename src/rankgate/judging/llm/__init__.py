@@ -1,1 +1,1 @@
-"""Language models as raters: protocols, one HTTP client, what it costs, and the work itself."""
+"""Language models as raters: protocols, the HTTP client, costs, and the rating work."""

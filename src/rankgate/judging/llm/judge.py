@@ -1,8 +1,8 @@
 """A model as a judge: attacks on it, its costs, its configuration and its requests.
 
-Attacks are changes of documents that must not change their grade. Each attack leaves what the
-document says about the query as it was. Keyword stuffing and planted instructions raise the
-grades of many models (Alaofi et al., SIGIR-AP 2024, arXiv:2501.17969).
+Attacks are changes of documents that must not change their grade. An attack does not change the
+content of the document that matters for the query. Keyword stuffing and planted instructions raise
+the grades of many models (Alaofi et al., SIGIR-AP 2024, arXiv:2501.17969).
 
 Cost accounting has hard limits on money, tokens and requests.
 """
@@ -59,7 +59,7 @@ def attack_document(
 
     Args:
         attack: ``keywords``, ``instruction``, ``praise`` and ``longer`` add words; ``sentences``
-            puts those of the longest field into another order, the same one every time;
+            puts the sentences of the longest field into another order, the same one every time;
             ``fields`` reverses the order of the fields.
         query: its text.
         document: its fields by name.
@@ -92,8 +92,8 @@ class Prices:
     """Money per million tokens, in any currency.
 
     Attributes:
-        input: of what is asked.
-        output: of what is answered.
+        input: the price of input tokens.
+        output: the price of output tokens.
 
     Raises:
         UsageError: a price below 0, or not a number.
@@ -119,13 +119,13 @@ class Prices:
 class CostLimit:
     """Keep spending under a ceiling.
 
-    Before a request goes out, the most that it can cost is reserved; its answer replaces that by
-    the real cost. So the ceiling holds however many requests are under way.
+    The largest possible cost of a request is reserved before it is sent; the real cost replaces the
+    reservation after the answer. So the ceiling holds however many requests are under way.
 
     Attributes:
         ceiling: the most that may be spent; None without one.
         spent: the amount spent.
-        reserved: the most that requests under way can cost.
+        reserved: the largest possible cost of the requests under way.
     """
 
     ceiling: float | None = None
@@ -157,7 +157,7 @@ class CostLimit:
             return True
 
     def give_back(self, max_cost: float, cost: float) -> None:
-        """Replace the reserved cost by the real one."""
+        """Replace the reserved cost by the real cost."""
         with self._changed:
             self._under_way -= 1
             self.reserved = self.reserved - max_cost if self._under_way else 0.0  # sums are rounded
@@ -181,7 +181,7 @@ class Budget:
     Limits are taken in one order, so that requests that wait for each other all come through.
 
     Attributes:
-        requests, tokens, money: each with what is spent.
+        requests, tokens, money: the limit and the amount spent of each.
     """
 
     requests: CostLimit = field(default_factory=CostLimit)
@@ -209,7 +209,7 @@ class Budget:
         return ""
 
     def give_back(self, max_usage: Usage, used: Usage) -> None:
-        """Replace the reserved usage by the real one."""
+        """Replace the reserved usage by the real usage."""
         for name in LIMIT_NAMES:
             getattr(self, name).give_back(getattr(max_usage, name), getattr(used, name))
 
@@ -243,23 +243,25 @@ class Judge:
     """A language model, and its prompt settings.
 
     Attributes:
-        model: its name at the endpoint.
+        model: the model's name at the endpoint.
         protocol: The protocol of the endpoint; most model servers use openai.
-        url: The endpoint, such as http://localhost:11434/v1; by default that of the protocol.
+        url: The endpoint, such as http://localhost:11434/v1; by default the endpoint of the
+            protocol.
         key_from: The environment variable with the API key; the key is never stored.
-        template: a file; without it the one that comes with rankgate for grades 0 to 3 or 0 and 1.
+        template: the file of the prompt; by default the template of rankgate for grades 0 to 3 or 0
+            and 1.
         structure: The way the endpoint enforces JSON answers: by schema, as any object, or not.
         parameters: of requests, over ``protocols.PARAMETERS``; None takes one away.
         concurrency: The largest number of requests at the same time.
         retries: The number of retries of a request.
         timeout: The time limit of a request in seconds.
         backoff: Seconds to wait before the first retry, doubled each time.
-        prices: of tokens, by the million.
+        prices: the prices of a million tokens.
         ceiling: The cost limit of all requests for this file of ratings; needs ``prices``.
         calls: The largest number of requests for this file of ratings, or for this run in a store.
         tokens: The largest number of tokens, of input and output together, counted as requests are.
         longest: Shorten each field of a document to this length; without it fields are complete.
-        again: Ask again for pairs whose answer had no grade.
+        again: Ask again for pairs with an answer without a grade.
         confidence: Ask for a confidence from 0 to 1 with each grade.
         attack: Show documents changed in a way that must not change their grade, for rankgate
             admit --attacked; the rater is then "MODEL under ATTACK".
@@ -311,7 +313,7 @@ class Judge:
 
     @property
     def name(self) -> str:
-        """The rater's name: the model, and the attack on its documents if there is one."""
+        """The rater's name: the model, with the attack on its documents if there is an attack."""
         return self.model if self.attack == "none" else f"{self.model} under {self.attack}"
 
     @property

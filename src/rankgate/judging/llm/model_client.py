@@ -1,6 +1,6 @@
 """Ask a language model's endpoint, and classify every answer or failure.
 
-A model's answer is parsed into a grade, or the reason why it has none.
+The answer of a model is parsed into a grade, or into the reason for a missing grade.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_EFFORT = 1 << 25
 
 
 def all_values(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """A JSON object in which a key that appears twice has the list of its values.
+    """Make a JSON object; a key that appears twice has the list of its values.
 
     JSON decoders silently keep the last value. A list is not a grade, so that an answer with
     two grades in one object has none.
@@ -51,9 +51,9 @@ class Answer:
 
     Attributes:
         grade: on the scale, or None.
-        reason: why there is no grade; None where there is one.
-        comment: the reason that the model gave for its grade.
-        confidence: its stated confidence, from 0 to 1; None without one.
+        reason: the reason for a missing grade; None where there is one.
+        comment: the model's explanation of its grade.
+        confidence: the confidence that the model stated, from 0 to 1; None without one.
     """
 
     grade: float | None
@@ -65,14 +65,14 @@ class Answer:
 def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
     """Read an answer; what cannot be read is not a grade, and never 0.
 
-    The rules: what is before a ``</think>`` is not looked at. Every JSON object in the rest
-    that has the key ``grade`` counts, wherever it is (in prose, between fences, inside of another
-    object). All of them must give the same grade. A grade is a number, a string that is nothing but
-    a number, or the label of a grade, in upper or lower case. ``null`` is a model that cannot tell.
-    A number in
-    the prose is not a grade; neither is true or false, nor one that is not on the scale: nothing is
-    rounded or moved to its end. A key ``grade`` that appears twice in one object is not a grade.
-    A ``confidence`` that is not a number from 0 to 1 is ignored.
+    The rules: what is before a ``</think>`` is ignored. Every JSON object in the remaining text
+    with the key ``grade`` counts, at any position (in prose, between fences, inside another
+    object). All these objects must give the same grade. A grade is a number, a string that is
+    nothing but a number, or the label of a grade, in upper or lower case. ``null`` means that the
+    model cannot tell. A number in the prose is not a grade. True, false and numbers outside the
+    scale are not grades either: grades are not rounded or moved to the end of the scale. A key
+    ``grade`` that appears twice in one object is not a grade. A ``confidence`` that is not a number
+    from 0 to 1 is ignored.
 
     Args:
         text: the model's answer.
@@ -88,7 +88,9 @@ def parse_answer(text: str, scale: Mapping[float, str]) -> Answer:
         return Answer(None, "the answer is empty")
     objects = _graded_objects(text)
     if objects is None:
-        return Answer(None, "the answer has too many objects that are not JSON, or too deep ones")
+        return Answer(
+            None, "the answer has too many objects that are not JSON, or nested too deeply"
+        )
     if not objects:
         return Answer(None, f"no JSON object with a grade in the answer: {_shorten(text)}")
     answers = [_answer_from_object(fields, scale) for fields in objects]
@@ -199,8 +201,8 @@ class Reply:
         kind: ``answer``; ``again``: worth another try; ``refused``: this request will never be
             answered; ``fatal``: no request will be.
         said: the answer.
-        problem: why there is none, without any secret.
-        wait: seconds that the server asks to wait.
+        problem: the reason for a missing answer, without any secret.
+        wait: the seconds to wait that the server requests.
         billed: it may have been paid for although its cost is not known.
     """
 
@@ -214,16 +216,16 @@ class Reply:
 class Client:
     """Sends requests to one endpoint; may be used by many threads.
 
-    The key goes into the headers of requests to this endpoint and nowhere else: redirections are
-    not followed, and `storable` removes it from all that is kept of answers.
+    The key is sent only in the headers of requests to this endpoint: redirections are not followed,
+        and `storable` removes it from all saved text of answers.
 
     Args:
         wire: the protocol.
-        url: the endpoint's base, such as ``http://localhost:11434/v1``; the protocol's own where
-            it is empty.
+        url: the endpoint's base, such as ``http://localhost:11434/v1``; if empty, the base URL of
+            the protocol.
         key: the secret, where the endpoint needs one.
         timeout: seconds that a whole request may take.
-        threads: how many will use it.
+        threads: the number of threads that use the client.
 
     Raises:
         UsageError: an invalid URL, or one that holds a secret; a key that no header can hold.
@@ -267,7 +269,7 @@ class Client:
     def storable(self, text: str) -> str:
         """A text of the endpoint as files and databases can keep it: valid, and without the key.
 
-        It is for texts that were read already: a key may look like a grade.
+        Use it after a text was parsed, because a key may look like a grade.
         """
         text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
         return self._secrets.scrubbed(text)

@@ -1,7 +1,7 @@
 """Run a model's requests concurrently, with retries; keep each answer at once.
 
-A model's ratings on disk hold answers, costs, and which pairs are done. The file next to them
-holds requests until their answers are kept.
+The files of a model's ratings hold answers, costs and the pairs that are done. A second file next
+to the ratings holds requests until their answers are saved.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class PairOutcome:
     """The outcome of a pair.
 
     Attributes:
-        answer: the grade, or why there is none.
+        answer: the grade, or the reason for a missing grade.
         answered: True if the model answered, readable or not; answered pairs are not asked again.
-        text: the answer as it came.
-        input_tokens, output_tokens: of all tries; if not counted, the most they can be.
-        cost: of them; None without prices.
-        attempts: requests that were sent.
-        seconds: that the pair took; None where the model was not asked.
+        text: the unchanged answer.
+        input_tokens, output_tokens: the tokens of all attempts; if not counted, the largest
+            possible numbers.
+        cost: the cost of these tokens; None without prices.
+        attempts: the number of requests sent.
+        seconds: the time for the pair; None if no request was sent.
     """
 
     answer: Answer
@@ -59,7 +60,7 @@ class PairOutcome:
 
 
 class AnswerLog(Protocol):
-    """Answers that stay, and requests before they are sent, so that none is lost to a kill."""
+    """A log of answers and of sent requests; a killed program loses no answer."""
 
     def begin(self, ask: JudgeRequest, tokens: tuple[int, int], cost: float | None) -> None:
         """Record a request before it is sent, with the most tokens and money that it can take."""
@@ -78,7 +79,7 @@ class AnswerLog(Protocol):
         ...
 
     def known_outcome(self, ask: JudgeRequest) -> PairOutcome | None:
-        """The outcome of an answered request, without what it cost; None if it is not answered."""
+        """The outcome of an answered request, without its cost; None if it is not answered."""
         ...
 
     def last_request(self, ask: JudgeRequest) -> str | None:
@@ -94,15 +95,15 @@ _MAX_ANSWER = 4000  # characters of an answer
 def requests_to_send(
     asks: Iterable[JudgeRequest], log: AnswerLog, *, again: bool
 ) -> Iterator[JudgeRequest]:
-    """The requests whose answers are not known; pairs of the others are rated without asking.
+    """The requests without a known answer; pairs with a known answer are rated without a request.
 
     A known answer that another template's answer has replaced since becomes the last one again.
     A pair without texts gets no grade.
 
     Args:
-        asks: all requests.
+        asks: all requests to make.
         log: the answers.
-        again: answers without a grade count as not known.
+        again: True to treat answers without a grade as unknown.
     """
     for ask in asks:
         outcome = log.known_outcome(ask)
@@ -123,7 +124,7 @@ def unasked_outcome(answer: Answer, text: str = "") -> PairOutcome:
 
 
 def outcome_fields(outcome: PairOutcome) -> dict[str, Any]:
-    """What is kept of an outcome beside its rating."""
+    """The data of an outcome that are saved in addition to its rating."""
     return {
         "answered": outcome.answered,
         "input_tokens": outcome.input_tokens,
@@ -144,16 +145,16 @@ class Work:
     """Send requests until every pair is sent, a limit is reached, or continuing makes no sense.
 
     Attributes:
-        judge: the model, and its limits.
+        judge: the model with its limits.
         client: the endpoint.
         scale: the grades that are possible, with labels.
         log: keeps requests before they are sent, and their outcomes before the next one is; its
             ``keep`` is called by one thread at a time.
-        budget: what may be spent.
-        workers: the threads, and how long they wait before they try again.
-        outcomes: those of this work, in their order.
-        problem: why work ended early, if it makes no sense to go on.
-        poor: the limit that ended the work.
+        budget: the limits of spending.
+        workers: the threads, and their wait before they try again.
+        outcomes: the outcomes of this work, in order.
+        problem: the reason why the work ended early and cannot continue.
+        poor: the limit that stopped the work.
     """
 
     judge: Judge
@@ -171,11 +172,11 @@ class Work:
     def run(self, asks: Iterable[JudgeRequest]) -> None:
         """Work through all requests; when this returns, or is interrupted, nothing is under way.
 
-        Each pair whose outcome is kept is reported.
+        Each pair with a saved outcome is reported.
 
         Raises:
-            RankgateError: what the log raises.
-            KeyboardInterrupt: after the answers under way were kept.
+            RankgateError: an error of the log.
+            KeyboardInterrupt: raised after the answers under way are saved.
         """
         self.workers.run(partial(self._work_through, iter(asks)), self.judge.concurrency)
 
@@ -201,7 +202,7 @@ class Work:
                 self.workers.stop.set()
 
     def _ask_model(self, ask: JudgeRequest) -> PairOutcome | None:
-        """A pair's outcome; None where work ended before a request was answered or paid."""
+        """A pair's outcome; None if the work ended before a request was answered or paid."""
         begin = time.monotonic()
         max_tokens = (len(ask.body) + OVERHEAD, self.judge.most_tokens or 0)
         used, attempts, reply = (0, 0), 0, None
@@ -305,9 +306,9 @@ class RatingsFile(Closing):
     """Ratings with the hashes of their requests, in a journal; nothing in it is ever changed.
 
     The file ``RATINGS.requests`` holds each request before it is sent, with the most that it can
-    take. A request is settled by a later row of its hash in the ratings. Those that a program left
-    when it was killed become rows without a grade when the ratings are opened again, so that
-    limits count what they may have cost. The file of requests is gone when all is settled.
+    take. A request is settled by a later row of its hash in the ratings. The requests of a killed
+    program become rows without a grade when the ratings are opened again, so that limits count
+    their possible cost. The file of requests is gone when all is settled.
 
     Attributes:
         journal: the ratings.
@@ -409,7 +410,7 @@ class RatingsFile(Closing):
         return Usage(sum(int(r.get("attempts") or 0) for r in rows), tokens, self.spent(prices))
 
     def spent(self, prices: Prices | None) -> float:
-        """The cost of all requests in the journal; those without one cost these prices."""
+        """The cost of all requests in the journal; unpriced requests cost these prices."""
         total = 0.0
         for row in self.journal.rows:
             if row.get("cost") is not None:
@@ -420,7 +421,7 @@ class RatingsFile(Closing):
         return total
 
     def close(self) -> None:
-        """Close the files, and remove that of requests if every request is settled."""
+        """Close the files, and remove the file of requests if every request is settled."""
         self._close_requests()
         self.journal.close()
 

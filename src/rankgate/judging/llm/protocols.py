@@ -30,8 +30,8 @@ class Prompt:
     """The messages of one request.
 
     Attributes:
-        system: what the model is; may be empty.
-        user: what it is asked.
+        system: the system prompt; may be empty.
+        user: the user prompt.
     """
 
     system: str
@@ -45,7 +45,8 @@ class Template:
     A place is written ``{{query}}`` or ``{{document}}`` (all that is known of it),
     ``{{document.title}}`` (one field) or ``{{grades}}`` (the scale, a grade a line). What is put
     into a place is never looked through for places itself. Tags that the template uses, such as
-    ``<document>``, lose their ``<`` in what is put in: a document cannot close the part it is in.
+    ``<document>``, lose their ``<`` in inserted texts: a document cannot close the part of the
+    prompt that contains it.
 
     Attributes:
         name: what to call it.
@@ -71,9 +72,9 @@ class Template:
         """The prompt for one pair; a field that the pair lacks is empty.
 
         Args:
-            query: what is known of the query, by name.
-            document: the same of the document.
-            grades: the scale: each grade with its label.
+            query: the fields of the query, by name.
+            document: the fields of the document, by name.
+            grades: the grades of the scale with their labels.
         """
         tags = {match[1] for match in _TAG.finditer(f"{self.system}\n{self.user}")}
         fields_of_source = {
@@ -102,8 +103,8 @@ class Template:
         """Read a template.
 
         Raises:
-            InputError: a place that names nothing, or none for the query or the document; with
-                the line.
+            InputError: a placeholder with an unknown name, or no placeholder for the query or the
+                document; with the line.
         """
         parts: dict[str, list[str]] = {_SYSTEM: [], _USER: []}
         current, headings = _USER, set[str]()
@@ -201,8 +202,8 @@ class EndpointAnswer:
         text: the model's answer; JSON where the model used the structure it was given.
         input_tokens: as the endpoint counts them; None where it does not.
         output_tokens: as above.
-        ended: why the answer is not complete, and so not a grade: it was refused, blocked or cut
-            off; empty otherwise.
+        ended: the reason for an incomplete answer (refused, blocked or cut off), which is never a
+            grade; empty otherwise.
     """
 
     text: str
@@ -219,7 +220,7 @@ class Wire(Protocol):
     path: str
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """The headers of a request, with the key where there is one."""
+        """The headers of a request, with the key if there is one."""
         ...
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
@@ -299,7 +300,7 @@ class Anthropic:
         return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
 
     def body(self, model: str, prompt: Prompt, form: JsonObject, structure: str) -> dict[str, Json]:
-        """A message, and a tool whose input is the answer, which gives it its form."""
+        """A message, and a tool with the answer as its input, which defines the answer's form."""
         request: dict[str, Json] = {
             "model": model,
             "messages": [{"role": "user", "content": prompt.user}],
@@ -312,7 +313,7 @@ class Anthropic:
         return request
 
     def parse_answer(self, body: JsonObject) -> EndpointAnswer:
-        """The tool's input; the text if there is none."""
+        """The input of the tool, or the text of an answer without a tool."""
         blocks = _objects(body["content"])
         texts = [
             json.dumps(block["input"], ensure_ascii=False)
@@ -373,7 +374,7 @@ def with_parameters(body: dict[str, Json], parameters: JsonObject) -> dict[str, 
 def with_defaults(parameters: JsonObject) -> dict[str, Json]:
     """A user's parameters with those that are set by default, and one limit of tokens at most.
 
-    Where a user names several limits, the largest is sent, and is what an answer can cost.
+    If a user names several limits, the largest limit is sent and is the largest cost of an answer.
 
     Raises:
         UsageError: a limit of tokens that is not a whole number above 0.

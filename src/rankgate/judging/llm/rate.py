@@ -39,23 +39,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelRatings(Result):
-    """A pool rated by a language model: how many pairs have a grade, why others have none, cost.
+    """A pool rated by a language model: graded pairs, reasons for missing grades, and cost.
 
     Attributes:
-        rater: who rates, in the file of ratings.
-        model: who was asked.
+        rater: the name of the rater in the file of ratings.
+        model: the name of the model.
         template: name and SHA-256 of the template.
-        pairs: in the pool.
-        graded: pairs with a grade now.
-        known: pairs whose answer was there before.
-        asked: pairs sent in this call.
-        reasons: why pairs have no grade, with how many.
-        unanswered: of them, those that will be sent again.
-        left: pairs that were not asked.
-        input_tokens, output_tokens: of this time.
-        cost: of this time; None without prices.
-        spent: on this file of ratings in all; None without prices.
-        stopped: why pairs are left; empty where none are.
+        pairs: the number of pairs in the pool.
+        graded: the number of pairs with a grade now.
+        known: the number of pairs with an earlier answer.
+        asked: the number of pairs sent in this call.
+        reasons: the reasons for missing grades, with counts.
+        unanswered: the number of pairs without a grade that will be sent again.
+        left: the number of pairs that were not sent.
+        input_tokens, output_tokens: the tokens of this call.
+        cost: the cost of this call; None without prices.
+        spent: the total cost of this file of ratings; None without prices.
+        stopped: the reason why pairs are left; empty if there are none.
     """
 
     kind: ClassVar[str] = "model_ratings"
@@ -125,14 +125,14 @@ class LLMRating(Closing):
 
     Args:
         pool: what to judge.
-        path: the file of ratings (JSON lines, only added to). It is the cache too: an answer is
-            known again by the hash of the whole request and the scale.
+        path: the file of ratings (JSON lines, only added to). It is also the cache: an earlier
+            answer is found by the hash of the full request and the scale.
         judge: the model.
         queries: texts of the queries.
         documents: fields of the documents.
-        rater: the name in the ratings; the model's without it.
+        rater: the name in the ratings; by default the name of the model.
         scale: the grades that are possible.
-        guideline: the version kept with ratings; name and hash of the template without it.
+        guideline: the version saved with the ratings; by default name and hash of the template.
         batch: only this batch of the pool.
 
     Raises:
@@ -187,9 +187,9 @@ class LLMRating(Closing):
         """Ask the remaining pairs, and report each saved pair.
 
         Raises:
-            UsageError: it makes no sense to go on, with the endpoint's message; what was
-                answered is kept. The disk is full.
-            KeyboardInterrupt: as Python raises it; what was answered is kept.
+            UsageError: the work cannot continue, with the endpoint's message; earlier answers are
+                saved. The disk is full.
+            KeyboardInterrupt: as Python raises it; earlier answers are saved.
         """
         judge = self._judge
         budget = Budget.from_limits(judge.ceilings, self._saved.used(judge.prices))
@@ -244,14 +244,14 @@ def model_ratings(
     """The result of a model's work.
 
     Args:
-        work: that ended.
-        rater: who rates.
+        work: the finished work.
+        rater: the name of the rater.
         template: the prompt.
         answers: the grade of each answered pair, or the reason why there is none.
-        pairs: in the pool.
+        pairs: the number of pairs in the pool.
         answered_before: the number of pairs with an answer before this work.
         unasked: the number of pairs that were not asked.
-        spent: in all; it counts where there are prices.
+        spent: the total cost; used if there are prices.
         stopped: the reason why pairs were not asked.
     """
     judge, outcomes = work.judge, work.outcomes
@@ -291,10 +291,10 @@ def rate(
     guideline: str = "",
     batch: Count | None = None,
 ) -> ModelRatings:
-    """Have a language model rate a pool; what was answered is never asked again.
+    """Have a language model rate a pool; answered pairs are never sent again.
 
-    Every answer is on disk before its thread asks for the next. A failure is a rating without a
-    grade, with its reason. ``resolve``, ``agree`` and ``admit`` read the file.
+    Every answer is saved to disk before its thread sends the next request. A failure is a rating
+    without a grade, with its reason. ``resolve``, ``agree`` and ``admit`` read the file.
 
     Args:
         pool: what to judge.
@@ -351,11 +351,11 @@ def key_of(variable: str | None) -> str | None:
 
 
 def template_of(template: str | Path | Template | None, grades: tuple[float, ...]) -> Template:
-    """The given template; without one, the template that comes with rankgate.
+    """The stated template, or the template that comes with rankgate.
 
     Raises:
         InputError: a file that cannot be read, or is not a template.
-        UsageError: rankgate has none for these grades.
+        UsageError: rankgate has no template for these grades.
     """
     if isinstance(template, Template):
         return template

@@ -1,7 +1,7 @@
 """Work on a model's job, also by ``rankgate rate --llm`` on a batch of a store.
 
-The work asks a model about each task; every answer is in the store before the next. The same
-call of ``rankgate rate --llm`` continues an earlier one.
+The work sends each task to a model; every answer is saved in the store before the next request. The
+same call of ``rankgate rate --llm`` continues an earlier one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
 
 
-_PAGE = 500  # tasks whose texts are read at once
+_PAGE = 500  # number of tasks with texts read at once
 _LOST_JOB = "the job was cancelled, or another process has it"
 
 
@@ -62,7 +62,7 @@ class StoredTask(Task):
 
 
 class JobRun:
-    """Work on a job that this process has claimed; its requests and answers are in the store.
+    """The work on a job that this process has claimed, with requests and answers in the store.
 
     Args:
         store: an open store.
@@ -296,7 +296,7 @@ def rate_batch(
     Args:
         stored: an open project.
         batch: its name.
-        judge: the model, and how it is asked.
+        judge: the model and its settings.
         review: the answers that people review.
 
     Raises:

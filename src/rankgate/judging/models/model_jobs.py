@@ -1,7 +1,7 @@
 """Models as raters in a store: their identity, their jobs, and the list of them.
 
-By its identity, a changed model, prompt or setting is another rater. A job of a model has its
-tasks, its settings, and the grades that people review. The list shows the models of a project:
+A changed model, prompt or setting has another identity and is another rater. A job of a model has
+its tasks, its settings, and the grades that people review. The list shows the models of a project:
 identity, ratings, cost, admission, jobs.
 """
 
@@ -129,7 +129,7 @@ def identity_for(connection: Connection, project: int, judge: Judge) -> Identity
 
 
 def ensure_rater(connection: Connection, identity: Identity) -> Rater:
-    """The rater that a model of this identity is; added if there is none."""
+    """The number of the rater for a model of this identity; a missing rater is added."""
     rater_of_name = {
         rater.name: rater for rater in users.list_raters(connection) if rater.kind == users.MODEL
     }
@@ -208,7 +208,7 @@ def add_job(
         numbers: the numbers of tasks.
         name: the name of the job, for people.
         review: the answers that people review.
-        endpoint: the server's name of the endpoint; None for the command line.
+        endpoint: the server's name of the endpoint; None on the command line.
         created_by: a user.
 
     Raises:
@@ -254,7 +254,7 @@ def tasks_to_depth(
     batch: str,
     rater: int | None = None,
 ) -> list[int]:
-    """The tasks of what runs rank first; pairs that are in no batch get one for models alone.
+    """The tasks of the first documents of runs; pairs without a batch get a batch for models.
 
     Args:
         connection: a connection to a store, for writing.
@@ -262,7 +262,7 @@ def tasks_to_depth(
         project: the project of the runs.
         names: the names of runs.
         depth: documents of each list; those of archived queries are left out.
-        batch: the name of the new batch; people are not asked there.
+        batch: the name of the new batch, which people do not see.
         rater: a model; the pairs that it has rated are left out.
 
     Raises:

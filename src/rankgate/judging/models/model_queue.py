@@ -215,8 +215,8 @@ _AUTOMATIC = audit.Actor("new runs")
 class ModelQueue:
     """Run waiting jobs, one thread each; several servers of a store share them.
 
-    If the server of a job is killed, the next server continues it: what is answered is not
-    asked again.
+    If the server of a job is killed, the next server continues the job; answered pairs are not sent
+    again.
 
     Attributes:
         store: an open store.

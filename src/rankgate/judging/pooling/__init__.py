@@ -1,1 +1,1 @@
-"""Pools of documents to judge, samples of them, and what a pool misses."""
+"""Pools of documents to judge, samples of pools, and the documents that pools miss."""

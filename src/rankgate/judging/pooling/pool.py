@@ -137,9 +137,9 @@ def move_to_front_order(
     """The documents of one query in the order of move-to-front pooling.
 
     The system of the highest priority gives its next document; it keeps its priority as long as
-    its documents are relevant, and loses 1 for each that is not. Of equal priorities the system
-    that is named first has the turn. A document whose grade is not known yet counts as not
-    relevant, so that the order improves with every batch of ratings.
+    its documents are relevant, and loses 1 for each that is not. With equal priorities, the system
+    that is named first has the turn. A document without a grade counts as not relevant, so the
+    order improves with every batch of ratings.
 
     Source: Cormack, Palmer and Clarke, SIGIR 1998, doi:10.1145/290941.291009 (local form).
 
@@ -178,7 +178,8 @@ ORDERS = {
         ),
     )
 }
-"""Every order that needs no comparison, by name; influence comes from the holes of one."""
+"""Every order that works without a comparison, by name; the order by influence needs the holes of a
+comparison."""
 
 
 def sort_by_key(pool: pl.DataFrame) -> pl.DataFrame:
@@ -263,7 +264,7 @@ class Pool(Result):
 
 
 def order_facts() -> tuple[tuple[str, str], ...]:
-    """Each order with what comes first."""
+    """Each order with the documents that come first."""
     orders = [(order.name, order.title) for order in ORDERS.values()]
     return (*orders, ("influence", "what could move the difference of the first two runs most"))
 
@@ -407,7 +408,7 @@ def _by_influence(
     *,
     how: str | Convention,
 ) -> pl.DataFrame:
-    """Holes of the first two runs first, by their influence; then the others by rank."""
+    """The holes of the first two runs by influence, then the other documents by rank."""
     if qrels is None or len(systems) < 2:  # a comparison is of two
         raise UsageError(
             "the order influence needs the judgments so far and two runs, the baseline first; "

@@ -1,8 +1,8 @@
 """Sample pools and queries, and make judgments of a sample.
 
-Sampling comes with inclusion probabilities. The design of a pool defines how its documents and
-queries are drawn, and what is judged first. Judgments of a sample have inclusion
-probabilities, and −1 for the rest of the pool.
+Sampling comes with inclusion probabilities. The design of a pool defines the sampling of documents
+and queries, and the order of judging. Judgments of a sample have inclusion probabilities, and −1
+for the other documents of the pool.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def sample_pool(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A stratified random sample of a pool, drawn query by query without replacement.
 
-    Of the N documents of a stratum n = max(1, round(rate · N)) are drawn; each had the
-    probability n/N to be drawn, which is recorded as ``inclusion``. Estimates weigh a document
-    by its inverse (Horvitz and Thompson 1952); infAP and its like also need the pool's documents
-    that were not drawn, graded −1 (Yilmaz, Kanoulas and Aslam, SIGIR 2008).
+    From the N documents of a stratum, n = max(1, round(rate · N)) are drawn. The probability of
+    each, n/N, is recorded as ``inclusion``. Estimates weigh a document by its inverse (Horvitz and
+    Thompson 1952); infAP and its like also need the pool's documents that were not drawn, graded −1
+    (Yilmaz, Kanoulas and Aslam, SIGIR 2008).
 
     Args:
         pool: with ``best_rank``; documents beyond the last stratum are in neither part.
@@ -160,8 +160,8 @@ def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     missing = [name for name in names if not sizes.get(name, 0) > 0]
     if missing:
         raise UsageError(
-            f"query {missing[0]!r} has no size above 0 ({len(missing)} such queries); give one, "
-            "or leave the query out.",
+            f"query {missing[0]!r} has no size above 0 ({len(missing)} such queries); give a "
+            f"size, or leave the query out.",
             code="missing-input",
         )
     return np.array([sizes[name] for name in names], np.float64)
@@ -178,7 +178,7 @@ def _sample_equally(
 def _sample_by_size(
     size: Floats, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Queries too large for their share are certain; the others share the rest of the count."""
+    """Queries too large for their share are certain; the others share the remaining count."""
     chance = np.zeros(size.size)
     is_certain = np.zeros(size.size, np.bool_)
     while True:
@@ -240,7 +240,7 @@ DEPTH = 10
 """The default depth of each list in the pool."""
 
 Order = Literal["rank", "disagreement", "move-to-front", "influence"]
-"""Every order; influence is that of ``holes``, on the comparison of the first two runs."""
+"""Every order; influence is computed by ``holes`` from the comparison of the first two runs."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def undrawn_judgments(result: Pool) -> str:
     Raises:
         UsageError: an id that TREC's form cannot hold.
     """
-    return trec_lines(result.rest, "-1", "take the rest from --format json")
+    return trec_lines(result.rest, "-1", "the other rows are in --format json")
 
 
 def pool_summary(result: Pool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Leave-one-run-out: the loss of a system that was not pooled."""
+"""The leave-one-run-out analysis: the loss of a system that was not pooled."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Reusability(Result):
         depth: how far each run went into the pool.
         table: the columns of `LOSSES`.
         means: the columns of `MEANS`.
-        notices: what the reader should know of the judgments and the runs.
+        notices: remarks on the judgments and the runs.
     """
 
     kind: ClassVar[str] = "reusability"
@@ -126,8 +126,8 @@ def reusability(
     """Score each run as if it had not been in the pool that was judged.
 
     The judgments of documents that no other run has down to the depth are removed, and all runs
-    are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). The losses estimate what a new
-    system that was never pooled may lose by these judgments.
+    are scored again (Zobel, SIGIR 1998, doi:10.1145/290941.291014). The losses estimate how much a
+    new system that was never pooled may lose with these judgments.
 
     Both means are over the same queries. A query that loses all its judgments stays, as one without
     a relevant document; if the convention leaves such queries out, both means do. A notice has the
@@ -137,7 +137,7 @@ def reusability(
         collection: judgments, or a `Collection`, as ``evaluate`` takes them.
         runs: the runs that were pooled, two or more, or ``{name: run}``.
         metrics: names or metrics.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         depth: the depth to which the runs were judged.
         rel: the smallest relevant grade.
 

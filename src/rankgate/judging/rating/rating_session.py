@@ -44,12 +44,12 @@ class Session:
 
     Attributes:
         journal: the journal of every rating, on disk before the method returns.
-        rater: who rates.
-        grades: the grades that are possible, lowest first.
+        rater: the name of the rater.
+        grades: the possible grades, lowest first.
         guideline: the version that the rater follows.
         left: the pairs to rate, the next one first.
-        given: the pairs with a rating that counts, in the order in which they were rated.
-        total: pairs in all.
+        given: the pairs with a rating that counts, in the order of rating.
+        total: the number of pairs.
         now, clock: the time, for tests.
     """
 
@@ -137,7 +137,7 @@ class Session:
 
 @dataclass(frozen=True)
 class PairRating:
-    """A rating of a pair: a grade, or the reason why there is none."""
+    """A rating of a pair: a grade, or the reason for a missing grade."""
 
     grade: float | None
     reason: str | None = None
@@ -164,7 +164,7 @@ def rating_row(
 
 
 def grades_of(scale: Scale) -> tuple[float, ...]:
-    """Every grade of a scale that has a few: those with labels, or the whole numbers of a range.
+    """All grades of a small scale: the grades with labels, or the whole numbers of a range.
 
     Raises:
         UsageError: more than ten, or a range between fractions.
@@ -223,7 +223,7 @@ class Rating(Session, Closing):
     Args:
         pool: the pairs to judge.
         path: the file of ratings (JSON lines, only added to); work goes on where it ends.
-        rater: who rates.
+        rater: the name of the rater.
         scale: the grades that are possible.
         queries: texts of the queries.
         documents: fields of the documents.
@@ -353,7 +353,7 @@ def render(result: Screen, width: int = WIDTH, page: int = 0) -> str:
 
 
 def _field(name: str, text: str, width: int, page: int = 0) -> list[str]:
-    """One part of a field; a field with fewer parts stays at its last one."""
+    """One part of a field; a field with fewer parts stays at its last part."""
     full_text = " ".join(text.split())
     begin = min(page, max(0, (len(full_text) - 1) // _PAGE_CHARACTERS)) * _PAGE_CHARACTERS
     excerpt = full_text[begin : begin + _PAGE_CHARACTERS]

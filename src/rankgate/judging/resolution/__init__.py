@@ -1,1 +1,1 @@
-"""From several ratings to one judgment, by a named rule."""
+"""Resolution: one judgment from several ratings, by a named rule."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RatedPart:
-    """The metrics whose judgments were made in one way, and their values.
+    """The metrics that share one rule of resolution, and their values.
 
     Attributes:
         scale: the scale of the metrics; None is the ratings' own.
@@ -126,7 +126,7 @@ def percent_change(value: float, baseline: float) -> int | None:
 
 @dataclass(frozen=True)
 class ToolRule:
-    """The rule by which a tool makes judgments of ratings for one metric.
+    """The rule that a tool uses to make judgments from ratings for one metric.
 
     Attributes:
         scale: the scale of the metric; None is the ratings' own.
@@ -166,7 +166,7 @@ def score_ratings(
     how: str | Convention,
     **options: Any,
 ) -> RatedEvaluation | None:
-    """Like `from_ratings`; None where the input holds judgments, or the tool has no such rule."""
+    """Like `from_ratings`; None if the input holds judgments, or the tool has no such rule."""
     column_map = ColumnMap.read(collection.columns)
     kind: Kind = "ratings" if column_map and column_map.rates else "qrels"
     ratings = map_columns(collection.judgments, collection.columns, kind)
@@ -223,7 +223,7 @@ def from_ratings(
     rules = chosen_convention(how)
     if rules.name not in TOOL_RULES:
         raise UsageError(
-            f"there is no rule to resolve ratings for {rules.name}; resolve them first: "
+            f"rankgate has no rule to resolve ratings for {rules.name}; resolve them first: "
             f"rankgate resolve. There are {', '.join(TOOL_RULES)}.",
             code="unsupported-rule",
         )
@@ -251,7 +251,7 @@ def from_ratings(
 def _scale_transformer(
     target: str | None, scale: Scale | None, all_ratings: Ratings
 ) -> Transformer | None:
-    """The transformer of grades to the metric's scale; None where they are on it."""
+    """The transformer of grades to the metric's scale; None if they are on it."""
     if target is None:
         return None
     scale_bounds = (scale.lowest, scale.highest) if scale else None

@@ -155,7 +155,7 @@ Otherwise = Literal["majority", "mean", "median", "top-three", "unanimous", "daw
 def _adjudicated(
     table: pl.DataFrame, *, adjudicator: str = "", otherwise: Otherwise = "majority"
 ) -> pl.DataFrame:
-    """The adjudicator's grade; if there is none, that of another rule.
+    """The adjudicator's grade, or the grade of another rule for pairs without one.
 
     Args:
         table: the ratings.
@@ -164,7 +164,7 @@ def _adjudicated(
     """
     if not adjudicator:
         raise UsageError(
-            "adjudicated needs to know who decides; set adjudicator=NAME.",
+            "the rule adjudicated needs the rater who decides; set adjudicator=NAME.",
             code="missing-input",
         )
     if adjudicator not in table["rater"]:
@@ -215,7 +215,7 @@ RULES = Registry(
         ResolveRule(
             "majority",
             _majority,
-            title="the grade that most raters gave; none where two grades tie",
+            title="the grade that most raters gave; no grade if two grades tie",
             source="SearchTweak, binary scale",
         ),
         ResolveRule(
@@ -239,7 +239,7 @@ RULES = Registry(
         ResolveRule(
             "unanimous",
             _unanimous,
-            title="the grade where all raters agree; none where they differ",
+            title="the grade if all raters agree; no grade if they differ",
             source="usual practice at TREC, before adjudication",
         ),
         ResolveRule(
@@ -251,7 +251,7 @@ RULES = Registry(
         ResolveRule(
             "adjudicated",
             _adjudicated,
-            title="the adjudicator's grade; without one, that of another rule",
+            title="the adjudicator's grade; without it, the grade of another rule",
             source="usual practice at TREC",
         ),
         ResolveRule(
@@ -401,8 +401,8 @@ def resolve_ratings(
 ) -> ResolvedJudgments:
     """Resolve ratings to at most one grade per query and document, by a named rule.
 
-    Grades are checked against the scale, carried over by the transformer, one by one, and only
-    then aggregated (the order is SearchTweak's).
+    Each grade is checked against the scale and mapped by the transformer before grades are
+    aggregated (the order of SearchTweak).
 
     Args:
         ratings: single raters' grades.
@@ -411,7 +411,7 @@ def resolve_ratings(
         transformer: the mapping of grades before they are aggregated.
         scale: grades outside it are refused; without it, that of the ratings, if they have one,
             where no transformer maps every grade.
-        slots: the number of grades that count for a pair, the first ones.
+        slots: the number of first grades that count for a pair.
 
     Raises:
         UsageError: an unknown rule or parameter, no slots.

@@ -61,7 +61,7 @@ def origin_json(result: ResolvedJudgments) -> str:
 
 
 def _rows(result: ResolvedJudgments) -> PlainRows:
-    """The judgments, with the columns of a sample where they are of one."""
+    """The judgments, with the columns of a sample if they are sampled."""
     table = result.to_polars()
     sample = (name for name in ("stratum", "inclusion") if name in table.columns)
     header = ("query_id", "doc_id", "grade", *sample)
@@ -70,7 +70,7 @@ def _rows(result: ResolvedJudgments) -> PlainRows:
 
 
 def resolution_document(result: ResolvedJudgments) -> Document:
-    """The origin of the judgments, and the pairs without one."""
+    """The origin of the judgments, and the pairs without a judgment."""
     grades = column_texts(result.unresolved["grades"], _grade_list)
     rows = tuple(result.unresolved.with_columns(grades).rows())
     unresolved_grid = Grid(
@@ -128,7 +128,7 @@ def _count_lines(result: ResolvedJudgments) -> list[str]:
     for name, description in (
         ("corrected", "replaced by a later one of the same rater"),
         ("beyond_slots", "left out, as the pair had no slot for them"),
-        ("cannot_tell", "without a grade, as the rater could not tell"),
+        ("cannot_tell", "without a grade, because the rater could not tell"),
     ):
         if counts[name]:
             lines.append(f"ratings {description}: {counts[name]}")
@@ -187,7 +187,7 @@ def _changes(rated_part: RatedPart) -> list[str]:
 
 
 def _rule_sentence(rated_part: RatedPart) -> str:
-    """A sentence on the rule by which the judgments of a part were made."""
+    """A sentence on the rule that made the judgments of a part."""
     made_by = rated_part.made_by
     after = f" after {made_by['transformer']}" if "transformer" in made_by else ""
     scale = f"on the {rated_part.scale} scale, " if rated_part.scale else ""

@@ -114,9 +114,7 @@ def _add_sample(
     result: ResolvedJudgments, sample: PoolLike | None, rest: QrelsLike | None
 ) -> ResolvedJudgments:
     if sample is None:
-        raise UsageError(
-            "the rest of a pool goes with its sample; give both.", code="missing-input"
-        )
+        raise UsageError("the rest of a pool needs its sample; give both.", code="missing-input")
     undrawn = None if rest is None else read_qrels(rest)
     return replace(
         result, qrels=add_inclusion(result.judgments(result.name), pool_table(sample), undrawn)

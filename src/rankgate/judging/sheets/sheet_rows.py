@@ -95,12 +95,12 @@ def read_filled_sheets(
     rater: str | None = None,
     pool: pl.DataFrame | None = None,
 ) -> tuple[Ratings, tuple[Note, ...]]:
-    """The ratings in sheets that came back, and what was left empty; nothing is guessed.
+    """The ratings in filled-in sheets, and their empty cells; damaged cells are errors.
 
     Args:
         sheets: their cells.
-        scale: the grades that are possible; without it, the one that the sheets name.
-        rater: who filled them, where they do not name one.
+        scale: the possible grades; by default the scale that the sheets name.
+        rater: the rater, if the sheets do not name one.
         pool: the pairs that were to be rated; other pairs are refused.
 
     Raises:

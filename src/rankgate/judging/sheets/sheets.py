@@ -83,8 +83,8 @@ def assign_documents(
 ) -> dict[str, pl.DataFrame]:
     """The part of the pool that each rater gets.
 
-    Documents go in random order to the rater with the fewest, so that loads differ by one at
-    most and every two raters meet.
+    Documents go in random order to the rater with the fewest documents, so that loads differ by one
+    at most and every two raters share documents.
 
     Args:
         pool: ``query_id``, ``doc_id``, ``batch``.
@@ -141,9 +141,9 @@ class Sheets(Result):
 
     Attributes:
         tables: the header and the rows of each rater's table.
-        scale: the grades that are possible, in words.
-        doubled: documents that two raters or more have.
-        seed: the seed of who has what, in which order.
+        scale: the possible grades, in words.
+        doubled: the number of documents of two or more raters.
+        seed: the seed of the assignment and its order.
     """
 
     kind: ClassVar[str] = "sheets"
@@ -159,8 +159,8 @@ class Sheets(Result):
         """Write one file a rater.
 
         Args:
-            target: a file, if there is one rater; a folder, which is made if need be, in which
-                each rater gets a file of their name.
+            target: a file for one rater, or a folder with a file for each rater, which is created
+                if it does not exist.
             form: csv or xlsx.
 
         Returns:
@@ -223,8 +223,8 @@ def sheets(
         queries: texts of the queries: query_id and text, in any format.
         documents: fields of the documents: doc_id, title and others, in any format.
         guideline: the version of the guideline that raters follow; kept with each rating.
-        seed: the seed of who gets what, in which order.
-        show: ratings of others, whose grades and comments the sheets show; for an adjudicator.
+        seed: the seed of the assignment and its order.
+        show: ratings of other raters; the sheets show their grades and comments to an adjudicator.
             Without it sheets are blind.
 
     Raises:
@@ -269,7 +269,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _grade_choices(scale: str) -> list[str]:
-    """The grades that a cell can be chosen from; none where they are too many."""
+    """The grades in the drop-down list of a cell; empty if there are too many."""
     try:
         return [f"{grade:g}" for grade in grades_of(parse_scale(scale))]
     except UsageError:
@@ -329,7 +329,7 @@ class CollectedRatings(Result):
         return self.table.drop("at", "seconds").to_dicts()
 
     def add_to(self, path: str | Path) -> int:
-        """Add the ratings to a file of ratings; those that sheets said last are there already.
+        """Add the ratings to a file of ratings, except those that the file already has.
 
         Returns:
             how many were added.
@@ -370,7 +370,8 @@ def collect(
 
     Args:
         sheets: CSV or XLSX files, or tables of any other format.
-        pool: the pool that was given out: other documents are refused, missing ones are reported.
+        pool: the pool that the sheets were made from: other documents are refused, missing
+            documents are reported.
         scale: the rating scale, if it differs from that of the sheets: a name, a range such as
             0..4, or a list such as 0,1,10,100.
         rater: the rater, if the sheets do not name one.

@@ -1,6 +1,6 @@
 """Bring files of any format into a project of a store, and out of it.
 
-A file is read, mapped, and added in one transaction. Import and export report what is lost.
+A file is read, mapped, and added in one transaction. Import and export report the loss.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ def read_incoming(
 
     Args:
         source: a path; ``NAME:PATH`` names the format.
-        from_: the name of the format; found by looking into the file if not given.
-        columns: the columns of a sheet that have no usual name, as of `column_map`.
+        from_: the name of the format; by default it is detected from the file.
+        columns: the columns of a sheet with unusual names, as of `column_map`.
         transform: the mapping of grades to the project's scale, as in `find_transformer`.
-        final: the rater, or the column of grades, whose grades are final words.
+        final: the rater, or the column of grades, with the final grades.
 
     Raises:
         InputError: a file that cannot be read, or holds nothing for a store; a grade that the
@@ -105,7 +105,7 @@ def read_incoming(
 
 
 def _transform_grades(contents: FileContents, transformer: Transformer | None) -> FileContents:
-    """Grades on the project's scale: those of ratings, or of judgments."""
+    """Grades of ratings or judgments on the project's scale."""
     if transformer is None:
         return contents
     if contents.ratings is not None:
@@ -153,14 +153,14 @@ def add_contents(
     created_by: int | None = None,
     target: str = "store",
 ) -> Conversion:
-    """Add what a file holds to a project. The same file twice changes nothing.
+    """Add the contents of a file to a project. The same file twice changes nothing.
 
     Args:
         connection: a connection to a store, for writing.
         blobs: the blobs of the store.
         project: its number.
         incoming: the file.
-        batch: a batch to which pairs without a rating are added; it is made if there is none.
+        batch: a batch for the pairs without a rating; it is created if it does not exist.
         created_by: a user.
         target: the name of the store in the report.
 
@@ -189,7 +189,7 @@ def add_contents(
 
 
 def project_for(connection: Connection, name: str, contents: FileContents) -> int:
-    """The number of a project, made with the scale of the file if there is none."""
+    """The number of a project; a missing project is created with the scale of the file."""
     try:
         return projects.get_by_name(connection, name).id
     except UsageError as error:
@@ -271,23 +271,24 @@ def import_file(
     batch: str | None = None,
     dry_run: bool = False,
 ) -> Conversion:
-    """Bring a file into a project, which is made if there is none; in one transaction.
+    """Import a file into a project in one transaction; a missing project is created.
 
-    Ratings stay those of single raters. Judgments are brought in where the file has no ratings
+    The ratings of single raters are kept. Judgments are brought in where the file has no ratings
     that they follow from. The same file twice changes nothing.
 
     Args:
         store: an open store.
         project: its name.
         source: a path; ``NAME:PATH`` names the format.
-        from_: the name of the format; found by looking into the file if not given.
-        columns: the columns of a sheet that have no usual name, as in query=term,doc=sku; grades
+        from_: the name of the format; by default it is detected from the file.
+        columns: the columns of a sheet with unusual names, as in query=term,doc=sku; grades
             of several raters side by side are grade=ann+bob or grade=rater_*.
         transform: the mapping of grades to the project's scale: a name such as graded-to-binary, a
             file with one 'from: to' per line, or '1: 0; 2: 1'.
-        final: the grades of this rater, or of this column of grades, replace those of others.
-        batch: add the unrated pairs to this batch; it is made if there is none.
-        dry_run: only report; the store stays as it is.
+        final: the grades of this rater, or of this column of grades, replace the grades of other
+            raters.
+        batch: add the unrated pairs to this batch; it is created if it does not exist.
+        dry_run: only report; the store is not changed.
 
     Raises:
         InputError: a file that cannot be read; grades that are not on the project's scale.
@@ -309,7 +310,7 @@ def contents_in(
     judgments_name: str | None = None,
     run_names: tuple[str, ...] = (),
 ) -> FileContents:
-    """The contents of a project, as those of a file.
+    """The contents of a project in the form of a file's contents.
 
     Args:
         store: an open store.
@@ -367,7 +368,7 @@ def export_file(
 
     Raises:
         InputError: the project holds nothing that the format can hold.
-        UsageError: there is no such thing; no such format; the file cannot be written.
+        UsageError: unknown part, unknown format, or the file cannot be written.
     """
     contents = contents_in(store, project, judgments_name=judgments_name, run_names=run_names)
     conversion = convert(contents, target, to=to, as_=as_)

@@ -54,7 +54,7 @@ class QueryList:
 
 
 def parse_query_list(text: str) -> QueryList:
-    """Queries that are typed, a line each, or pasted as a table whose first line names columns.
+    """Parse typed queries, one per line, or a pasted table with column names in its first line.
 
     Raises:
         InputError: no queries; a table without a column of texts; a line that does not fit.
@@ -115,11 +115,11 @@ def _read_texts(lines: Sequence[str]) -> QueryList:
 
 
 def _check_text(text: str, line: int) -> None:
-    """Refuse what is no query: code, and texts that are too long or without a letter."""
+    """Refuse texts that are not queries: code, and texts that are too long or have no letter."""
     if len(text) > _LONGEST:
         raise _error(f"the query has more than {_LONGEST:,} characters.", line)
     if text[0] in "{[<" and text[-1] in "}]>,":
-        problem = f"{text[:40]!r} is no query; send JSON and other formats as a file."
+        problem = f"{text[:40]!r} is not a query; send JSON and other formats as a file."
         raise _error(problem, line)
     if not any(sign.isalnum() for sign in text):
         raise _error(f"{text[:40]!r} has no letter and no digit.", line)
@@ -206,8 +206,8 @@ def draw_from_log(
     """Queries that are drawn from a log of searches, with how often each is asked.
 
     Args:
-        path: a table with a column of what was searched for: CSV, TSV, JSONL or Parquet.
-        count: how many; all where the log has fewer.
+        path: a table with a column of search queries: CSV, TSV, JSONL or Parquet.
+        count: the number of queries; all if the log has fewer.
         sampling: as of `sample_queries`.
         seed: of the drawing.
 

@@ -34,15 +34,16 @@ def upgrade_store(url: str | None) -> tuple[str, tuple[str, ...]]:
     """Bring a store to the newest version.
 
     Returns:
-        Its address without a password, and the versions that were passed.
+        The address of the store without a password, and the versions passed through.
 
     Raises:
-        UsageError: there is no store, or one of a newer version.
+        UsageError: the store does not exist, or has a newer version.
     """
     store_url = address(url)
     file = file_of(store_url)
     missing = UsageError(
-        f"{display_address(store_url)}: there is no store; make one with rankgate store init.",
+        f"{display_address(store_url)}: the store does not exist; create it with rankgate store "
+        f"init.",
         code="no-store",
     )
     if file is not None and not file.is_file():
@@ -72,7 +73,7 @@ class StoreCheck(Result):
     """The problems of a store.
 
     Attributes:
-        store: its address, without a password.
+        store: the address of the store, without a password.
         findings: empty if there are no problems.
     """
 
@@ -122,9 +123,9 @@ class StoreHashes(Result):
     """The hash of every table of a store: two stores with the same hashes hold the same.
 
     Attributes:
-        store: its address, without a password.
-        tables: each with its hash.
-        restored_from: the backup that was restored for a drill; empty if it is the store itself.
+        store: the address of the store, without a password.
+        tables: the hash of each table.
+        restored_from: the backup that was restored for a drill; empty for the store itself.
         problems: the problems of the restored store; empty if there are none.
     """
 

@@ -31,7 +31,7 @@ class StoreListing(Result):
     """Users, tokens or projects of a store.
 
     Attributes:
-        store: its address, without a password.
+        store: the address of the store, without a password.
         what: the kind of rows, such as ``users``.
         rows: the rows by column.
     """
@@ -75,7 +75,7 @@ def add_project(
 
 
 def list_projects(store: Store) -> StoreListing:
-    """Every project with what it holds."""
+    """Every project with its contents."""
     with store.read() as connection:
         rows = tuple(
             _project_row(connection, project) for project in projects.list_projects(connection)
@@ -100,7 +100,7 @@ def _project_row(connection: Connection, project: projects.Project) -> dict[str,
 
 
 def add_user(store: Store, name: str, password: str | None, *, admin: bool = False) -> None:
-    """Add a user; with no password they cannot sign in until they have one.
+    """Add a user; a user without a password cannot sign in until a password is set.
 
     Raises:
         UsageError: the name is taken; a weak password.
@@ -137,7 +137,7 @@ def remove_second_factor(store: Store, name: str) -> None:
 
 
 def set_role(store: Store, name: str, project: str, role: str | None) -> None:
-    """Give a user a role in a project, or none.
+    """Set or remove the role of a user in a project.
 
     Raises:
         UsageError: no such user, project or role.
