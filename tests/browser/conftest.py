@@ -1,4 +1,4 @@
-"""A browser, and what finds faults for those who do not see a page."""
+"""A browser, and a checker of accessibility."""
 
 import os
 from importlib import resources

@@ -53,7 +53,7 @@ def reader(chromium, fallen):
 
 
 def test_five_clicks_from_the_overview_to_what_is_judged_next(reader, fallen):
-    """Alert, trend, two evaluations, query, batch of what is missing: a click each."""
+    """One click each: alert, trend, two evaluations, query, batch of missing documents."""
     address, stored = fallen
     reader.open(address + SHOP)
     follow(reader, ALERT, CHANGE_POINT, CHANGES_OF_POINT, WORST_QUERY, JUDGE_MISSING)

@@ -17,7 +17,7 @@ PEOPLE = {"ann": "admin", "mia": "manager", "bob": "rater", "eve": "rater", "vic
 
 
 def empty(folder):
-    """A new store, whose only project has nothing."""
+    """A new store with one empty project."""
     path = str(folder / "judging.db")
     with Store.create(path) as store, store.write() as connection:
         projects.add(connection, "shop", title="Shop")

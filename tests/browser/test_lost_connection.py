@@ -56,7 +56,7 @@ def opened(chromium, address, secret):
 
 
 def pressed(chromium, key):
-    """A key, after the moment in which the page takes none."""
+    """Press a key after the time in which the page ignores keys."""
     chromium.advance(300)
     chromium.press(key)
 

@@ -50,7 +50,7 @@ class SqliteShop:
 
 
 class OpenSearchShop:
-    """The shop in an index of OpenSearch, whose host the server allows."""
+    """The shop in an index of OpenSearch on a host that the server allows."""
 
     kind = "opensearch"
 

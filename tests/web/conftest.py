@@ -18,7 +18,7 @@ ROLES = ("admin", "manager", "rater", "viewer")
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords():
-    """Passwords whose hashes cost little, as they are of no use to anybody."""
+    """Passwords with cheap hashes, which protect nothing."""
     with pytest.MonkeyPatch.context() as patch:
         cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
         patch.setattr(sign_in, "_hasher", lambda: cheap)
@@ -44,7 +44,7 @@ class Team:
             return projects.get_by_name(connection, name).id
 
     def project(self, name, *, pairs=4, strategy="2", **more):
-        """Another project in which everybody has the role of their name."""
+        """Another project; each user has the role in their name."""
         with self.store.write() as connection:
             project = projects.add(connection, name, title=f"Project {name}", scale=GRADED)
             rows = [("q1", f"d{i}") for i in range(pairs)]

@@ -1,4 +1,4 @@
-"""Every route and every role: who may, who may not, and what nobody is told."""
+"""Every route and every role: allowed users, refused users, and hidden data."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _numbers = count(1)
 
 
 class Person:
-    """A user of the server whose clock of codes goes on by itself."""
+    """A user of the server with an advancing clock of codes."""
 
     def __init__(self, team, **options):
         self.team, self.name = team, f"person{next(_numbers)}"
@@ -42,7 +42,7 @@ class Person:
         return self.team.visitor(self.name)
 
     def code(self):
-        """A code that was not used, as of 30 seconds later than the last one."""
+        """An unused code, from 30 seconds after the last code."""
         with self.team.store.write() as connection:
             connection.execute(
                 sa.update(factors_table)
@@ -172,7 +172,7 @@ def test_without_a_mail_server_nothing_asks_for_an_address(team):
     stranger = Visitor(team.address)
     page = stranger.get("/sign-in").data
     assert b'href="/password"' not in page
-    assert b"An admin of this server makes a link" in page
+    assert b"An admin of this server can make a link" in page
     assert stranger.get("/password").status == 404
     fields = {"csrf": stranger.csrf("/sign-in"), "name": "a@example.org"}
     answer = stranger.ask("POST", "/password", fields=fields, encode_multipart=False)
@@ -345,7 +345,7 @@ def test_who_has_no_password_has_no_second_factor_here(team):
     visitor = Visitor(team.address)
     visitor.cookies["rankgate_session"] = secret
     page = visitor.get("/account").data.decode()
-    assert "You sign in by a provider" in page
+    assert "You sign in with a provider" in page
     assert 'action="/account/second-factor"' not in page
     assert visitor.send("/account/second-factor", "/account", password="").status in {400, 403}
 

@@ -1,4 +1,4 @@
-"""Pages of alerts: who sees them, acknowledges them, and sets the rules."""
+"""Pages of alerts: roles that see and acknowledge alerts, and set rules."""
 
 from __future__ import annotations
 

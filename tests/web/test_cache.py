@@ -1,4 +1,4 @@
-"""The cache of a server is bounded by size and age, whatever a client asks for."""
+"""The cache of a server is bounded by size and age, for all requests."""
 
 import threading
 

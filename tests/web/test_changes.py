@@ -47,7 +47,7 @@ def query_page(address, query, form=""):
 
 
 def link(html, text):
-    """The address of the first link whose text contains some text."""
+    """The address of the first link that contains a text."""
     for target, label in re.findall(r'<a [^>]*href="([^"]+)"[^>]*>(.*?)</a>', html, re.DOTALL):
         if text in label:
             return unescape(target)
@@ -66,7 +66,7 @@ def test_from_the_alert_to_both_lists(viewer, fallen):
     for record in fallen[9:11]:
         assert record.sha256 in changes
     html = viewer.get(changes).data.decode()
-    assert "It comes mostly from the system." in html
+    assert "The change comes mostly from the system." in html
     lists = viewer.get(link(html, "words of q")).data.decode()
     assert lists.count('<ol class="ranking"') == 2
 
@@ -206,7 +206,7 @@ def test_missing_documents_are_for_one_person(team, pair):
     for name in ("viewer", "nobody", "<script>"):
         refused = manager.post(f"{SHOP}/changes/batch", **pair, rater=name)
         assert refused.status == 400
-        assert "nobody with this name may rate here" in refused.json()["error"]["message"]
+        assert "no rater of this project has this name" in refused.json()["error"]["message"]
     moved = manager.post(f"{SHOP}/changes/batch", **pair, rater="manager").json()
     assert moved["assigned"] == 2 * len(FELL) - 1
     assert rater.get(f"{SHOP}/rate.json?batch={number}").json()["task"] is None

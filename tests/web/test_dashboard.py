@@ -110,7 +110,7 @@ def test_queries_that_moved_most_have_their_texts_and_values(viewer, made):
 
 
 def test_later_evaluations_explain_the_metric_instead_of_an_older_gate(team):
-    """From the evaluation before the fall to the last one, across evaluations that are as low."""
+    """From the evaluation before the fall to the last evaluation, across other low evaluations."""
     project = team.project("nights", pairs=0)
     for day, bad in enumerate([(), (), list(QRELS)[:9], list(QRELS)[:9]]):
         at = BEGIN + timedelta(days=day)

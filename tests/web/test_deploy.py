@@ -1,4 +1,4 @@
-"""The files of deploy/: what a container, systemd, nginx and Caddy are given."""
+"""The files of deploy/ for a container, systemd, nginx and Caddy."""
 
 from __future__ import annotations
 

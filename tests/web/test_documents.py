@@ -218,7 +218,7 @@ def test_a_document_follows_the_card():
 
 @pytest.fixture(scope="module")
 def cards(team):
-    """A project whose documents have HTML, an image and a price."""
+    """A project with documents that have HTML, an image and a price."""
     with team.store.write() as connection:
         project = projects.add(connection, "cards", title="Cards", scale=GRADED)
         queries = pl.DataFrame({"query_id": ["q1"], "text": ["red bikes"]})

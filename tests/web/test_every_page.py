@@ -89,7 +89,7 @@ def failures(statuses):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before the server
-    """The store of a project in which every button was pressed; pages opened after each."""
+    """The store of a project after every button was pressed; pages are opened after each."""
     path = tmp_path_factory.mktemp("whole") / "judging.db"
     problems, visited = {}, set()
     with new_file(path) as store, model_server() as models:
@@ -107,7 +107,7 @@ def whole(tmp_path_factory, new_file, quick_passwords):  # noqa: ARG001 - before
 
 
 def more_pages(root, path=PATH):
-    """The pages that only programs use, of what the project holds."""
+    """The pages of the project that only programs use."""
     pages = ["/", "/health", "/health/live", "/openapi.json"]
     pages += [
         f"{path}/{name}"
@@ -150,7 +150,7 @@ def opened(path, *starts, most=1, files=True):
 
 
 def empty(column):
-    """The value of a field of which nothing is known; None where it must hold something."""
+    """The value of a field without other information; None if it is required."""
     if column.foreign_keys or column.primary_key:
         return None
     if column.nullable:
@@ -210,7 +210,7 @@ def test_every_page_opens_where_a_table_is_empty(whole, tmp_path, table):
 
 
 def _dependents(name):
-    """A table, and all whose rows cannot be without its rows."""
+    """A table, and all tables with rows that depend on its rows."""
     names, added = {name}, True
     while added:
         dependents = {
@@ -255,7 +255,7 @@ SHOWING = {
 
 @pytest.mark.slow
 def test_every_page_opens_after_every_import(whole, tmp_path, new_file):
-    """Every part of a project, in every format that can be written, brought into another one."""
+    """Every part of a project, in every writable format, imported into another project."""
     problems, count = {}, 0
     with (
         Store.open(str(whole[0])) as store,

@@ -1,4 +1,4 @@
-"""Files that come in and go out: checked first, columns named, and what is lost."""
+"""Imports and exports of files: checks, named columns, and losses."""
 
 from __future__ import annotations
 

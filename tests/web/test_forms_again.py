@@ -1,4 +1,4 @@
-"""A form that is refused is shown again, with what was typed and what is wrong beside its field."""
+"""A refused form is shown again with the typed values, and errors next to their fields."""
 
 from __future__ import annotations
 

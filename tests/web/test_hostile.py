@@ -41,7 +41,7 @@ LINKS = (
 
 @pytest.fixture(scope="module")
 def hostile(team):
-    """A project in which every text is an attack."""
+    """A project with an attack in every text."""
     with team.store.write() as connection:
         project = projects.add(
             connection,

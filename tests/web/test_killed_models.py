@@ -1,4 +1,4 @@
-"""A server that is killed while a model rates goes on at its next start, and asks nothing twice."""
+"""A server killed while a model rates continues at its next start, without repeats."""
 
 import polars as pl
 import pytest

@@ -23,7 +23,7 @@ RATERS = 20
 
 
 class Rater(threading.Thread):
-    """Rates until all is done, or the server is gone; keeps what is not acknowledged."""
+    """Rates until all tasks are done or the server is gone; keeps unacknowledged ratings."""
 
     def __init__(self, address, cookie, waiting=None):
         super().__init__(daemon=True)

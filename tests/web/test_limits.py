@@ -1,4 +1,4 @@
-"""Limits that hold: attempts to sign in, whose task it is, values in bounds, sessions, webhooks."""
+"""Limits: attempts to sign in, owners of tasks, bounds of values, sessions, webhooks."""
 
 from __future__ import annotations
 

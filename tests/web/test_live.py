@@ -1,4 +1,4 @@
-"""The live comparison: two engines of a project side by side, and documents rated in place."""
+"""The live comparison: two engines of a project side by side, and documents rated on the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ORDERS = {"old": ["d1", "d2", "d3"], "new": ["d3", "d1", "d4"]}
 
 
 class Search(BaseHTTPRequestHandler):
-    """A search API: the order of documents is that of the parameter ``order``."""
+    """A search API that orders documents by the parameter ``order``."""
 
     asked: list[str] = []  # noqa: RUF012 - of all requests
 

@@ -1,4 +1,4 @@
-"""Fifty raters at once: every rating is kept once, and no pair has more raters than it needs."""
+"""Fifty raters at once: every rating is saved once, and pairs never get too many raters."""
 
 from __future__ import annotations
 

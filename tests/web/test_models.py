@@ -38,7 +38,7 @@ def own_place(tmp_path_factory, quick_passwords):  # noqa: ARG001 - before the s
 
 @contextmanager
 def opened(tmp_path_factory):
-    """A server that knows one endpoint; the server of models; its store and address."""
+    """A server with one endpoint; the server of models; its store and address."""
     folder = tmp_path_factory.mktemp("models")
     with model_server() as server, Store.create(str(folder / "judging.db")) as store:
         with store.write() as connection:

@@ -69,7 +69,7 @@ def shop(team):
 
 @pytest.fixture(scope="module")
 def seen(team, shop):  # noqa: ARG001 - there is something to see
-    """By role the status of every address that its pages lead to, and its pages of the project."""
+    """The status of every linked address by role, and the pages of the project by role."""
     archived = team.project("over")
     with team.store.write() as connection:
         projects.change(connection, archived.id, archived_at=BEGIN)

@@ -1,4 +1,4 @@
-"""The REST API does what its description says, whatever is sent: no fault, no unknown answer."""
+"""The REST API follows its description for all requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health, metrics, logs: what those who run a server look at."""
+"""Health, metrics and logs for operators of a server."""
 
 from __future__ import annotations
 

@@ -324,7 +324,7 @@ def test_the_documents_of_a_query_on_one_page(team, fresh):
 
 @pytest.mark.parametrize("many", [1, 1_000])
 def test_progress_is_that_of_the_reader(team, monkeypatch, many):
-    """Two raters a task: what one has done and has left does not depend on the other."""
+    """Two raters per task: the progress of one rater does not depend on the other."""
     monkeypatch.setattr(rating_pages, "_MANY_ANSWERS", many)  # the server is in this process
     project = team.project(f"own-progress-{many}", pairs=4)
     path = f"/projects/{project.name}/rate"

@@ -1,4 +1,4 @@
-"""Commands use a server's address as they use that of a database."""
+"""Commands take the address of a server like the address of a database."""
 
 import json
 

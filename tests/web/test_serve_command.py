@@ -1,4 +1,4 @@
-"""``rankgate serve``: where it may listen, the first admin, and what it prints."""
+"""``rankgate serve``: listening addresses, the first admin, and output."""
 
 from __future__ import annotations
 
@@ -206,10 +206,7 @@ def test_a_proxy_without_a_name_is_warned_of(tmp_path, names):
         assert Visitor(address).get("/health.json").json()["state"] == "ok"
         process.stderr.seek(0)
         text = process.stderr.read()
-    warning = (
-        "warning: without --name it answers by any host name; give the one by which people reach "
-        "it\n"
-    )
+    warning = "warning: without --name all host names are accepted; give the name that people use\n"
     assert text.count("warning: ") == text.count(warning) == (0 if names else 1)
 
 

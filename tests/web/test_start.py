@@ -1,4 +1,4 @@
-"""From an empty project to a verdict, a history and a schedule, by pages alone."""
+"""From an empty project to a verdict, a history and a schedule, with pages only."""
 
 from __future__ import annotations
 

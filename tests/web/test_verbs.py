@@ -271,7 +271,7 @@ def test_a_convention_of_an_evaluation_is_no_file_of_the_server(team, market):  
 
 
 def _with_path(value, path):
-    """The value with a path in the place of the word PATH."""
+    """The value with a path instead of the word PATH."""
     if isinstance(value, dict):
         return {name: _with_path(inner, path) for name, inner in value.items()}
     if isinstance(value, list):

@@ -42,7 +42,7 @@ def test_a_manager_chooses_the_raters_of_a_batch(team):
         f"{path}/batches/{number}/rules", f"{path}/batches/{number}", raters="nobody"
     )
     assert wrong.status == 400
-    assert "is no rater of the project" in wrong.data.decode()
+    assert "is not a rater of the project" in wrong.data.decode()
     assert "batch-rules-raters-problem" in wrong.data.decode()
     fields = {"raters": "manager", "stop_ratings": "3", "stop_agreed": "1"}
     answer = manager.send(f"{path}/batches/{number}/rules", f"{path}/batches/{number}", **fields)
@@ -77,7 +77,8 @@ def test_who_fails_a_training_is_told_so(team):
     rate(rater, path, grade=0)
     html = rater.get(f"{path}/rate").data.decode()
     assert "All done" in html
-    assert "Training training: 0 of 1 as the experts grade them; 80% are needed" in html
+    assert "Training training: 0 of 1 grades are the same as the experts" in html
+    assert "80% are needed" in html
     assert "✗ not passed" in manager.get(page).data.decode()
     rate(manager, path, grade=3)
     assert task_of(manager, path)["batch"]["name"] == "first"
@@ -112,7 +113,7 @@ def test_pairs_that_come_again_look_like_any_other(team):
 
 @pytest.fixture(scope="module")
 def disputed(team):
-    """A project whose one pair two raters grade otherwise; the number of its task."""
+    """A project with one pair that two raters grade differently; the number of its task."""
     project = team.project("talk", pairs=1)
     path = f"/projects/{project.name}"
     with team.store.write() as connection:

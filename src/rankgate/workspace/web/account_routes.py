@@ -28,7 +28,7 @@ _CODE = Field(
     "Code",
     required=True,
     most=40,
-    help="Six digits of the app, or one of your recovery codes.",
+    help="Six digits from the app, or one of your recovery codes.",
 )
 
 _SIGN_IN_ROUTES = (

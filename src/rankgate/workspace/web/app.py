@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _OPERATION_PATHS = frozenset({"/health", "/health/live", METRICS_PATH})
-"""Pages that also answer by the names of this machine, for those who monitor it."""
+"""Pages that also answer under the names of this machine, for monitoring."""
 
 
 def create_application(
@@ -70,7 +70,7 @@ def create_application(
     hosts = Middleware(_HostCheck, config=config)
 
     async def missing(request: Request, error: Exception) -> Response:  # noqa: ARG001
-        return _plain_refusal(request, 404, "not-found", "There is no such page.", config)
+        return _plain_refusal(request, 404, "not-found", "This page does not exist.", config)
 
     async def other_method(request: Request, error: Exception) -> Response:
         answer = _plain_refusal(

@@ -1,4 +1,4 @@
-"""Routes from a fall to its cause, as data: two evaluations, a query's lists, what is missing."""
+"""Routes from a fall to its cause, as data: two evaluations, a query's lists, missing documents."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ CHANGE_ROUTES = (
         "/projects/{project}/changes/batch",
         MANAGING_ROLES,
         missing_documents.add_missing_batch,
-        "Judge what is missing",
+        "Judge missing documents",
         (
             *(Field(field.name, required=field.required, most=field.most) for field in _PAIR),
-            Field("query", most=500, help="Only this one; by default every query that fell."),
+            Field("query", most=500, help="Only this query; by default every query that fell."),
             Field(
                 "rater",
                 "Rated by",

@@ -38,13 +38,13 @@ from rankgate.core.errors import UsageError, require
     help="Address or network of the proxy that may set X-Forwarded headers "
     "[default: this machine]; may be given several times.",
 )
-@click.option("--base", default="", help="Path under which the proxy serves it, as /judging.")
+@click.option("--base", default="", help="Path of the server behind a proxy, as /judging.")
 @click.option(
     "--name",
     "names",
     multiple=True,
     metavar="HOST",
-    help="Host name that it answers by; may be given several times.",
+    help="Accepted host name; may be given several times.",
 )
 @click.option(
     "--oidc",
@@ -134,9 +134,9 @@ def serve_command(
 ) -> None:
     """Start the web server: the dashboard, the pages where people rate, and the REST API.
 
-    If there is no store, it is made. The first start prints a link that works once: who opens it
-    becomes the admin. With --log-format json there is no link, as logs are kept: add the admin with
-    rankgate store user add.
+    A missing store is created. The first start prints a link that works once: who opens it
+    becomes the admin. With --log-format json no link is printed, because logs are kept: add the
+    admin with rankgate store user add.
 
     \b
     rankgate serve --store judging.db
@@ -205,14 +205,15 @@ def serve_command(
         click.echo(f"{open_store.name} is served at {address} (end with Ctrl+C)", err=True)
         if behind_proxy and not names:
             click.echo(
-                "warning: without --name it answers by any host name; give the one by "
-                "which people reach it",
+                "warning: without --name all host names are accepted; give the name that people "
+                "use",
                 err=True,
             )
         if log_format == "json":  # logs are collected and kept: no link goes there
             if not has_admin(open_store):
                 click.echo(
-                    "It has no admin yet; add one with: rankgate store user add NAME --admin",
+                    "The store has no admin yet; add an admin with: rankgate store user add NAME "
+                    "--admin",
                     err=True,
                 )
         elif link := first_link(open_store):

@@ -1,4 +1,4 @@
-"""From an HTTP request to a handler and back: limits, sender, values, form of the reply."""
+"""Requests and replies of HTTP: limits, sender, values, form of the reply."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _SMALL_BYTES = 16_384
 """Bytes of a request that is read before its sender is known."""
 
 _FORM_STATUSES = {400, 401, 404, 409}
-"""Codes of HTTP after which a form is shown again, with what was typed."""
+"""Codes of HTTP after which a form is shown again with the typed values."""
 
 _TYPING_CODES = {"wrong-code", "wrong-password"}
 """Codes of errors after which a form is shown again as well: something else was meant."""
@@ -376,7 +376,7 @@ class Endpoint:
         refused: RequestRefused,
         raw_values: JsonObject,
     ) -> Mapping[str, Any]:
-        """The values that the form of the route shows again: what was typed, and its problems."""
+        """The values that the form of the route shows again: typed texts and errors."""
         fields = self.route.fields
         typed_values = {
             field.name: bool(raw_values.get(field.name))

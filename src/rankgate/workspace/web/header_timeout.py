@@ -1,4 +1,4 @@
-"""A protocol that ends connections whose requests begin too slowly."""
+"""A protocol that closes connections with slow request headers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _HEADER_SECONDS = 15.0
-"""Seconds in which the headers of a request arrive whole; uvicorn itself waits for ever."""
+"""The time limit in seconds for the headers of a request; uvicorn itself has no limit."""
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, with a limit for headers that come byte by byte."""
+    """HTTP of uvicorn, with a time limit for headers that arrive byte by byte."""
 
     _until: asyncio.TimerHandle | None = None
     patience = _HEADER_SECONDS

@@ -26,7 +26,7 @@ _JOB_FIELDS = (
         "Prompt",
         "long",
         most=50_000,
-        help="With {{query}}, {{document}} and {{grades}}. By default the one of rankgate, "
+        help="With {{query}}, {{document}} and {{grades}}. By default the template of rankgate "
         "for grades 0 to 3 or 0 and 1. Another prompt is another rater.",
     ),
     *declared_fields(Judge, "confidence", confidence={"default": "1"}),
@@ -58,7 +58,7 @@ _JOB_FIELDS = (
     ),
     *declared_fields(
         Judge, "longest", "concurrency", concurrency={"default": "", "unset": None}
-    ),  # without it that of the endpoint
+    ),  # default: of the endpoint
 )
 
 MODEL_ROUTES = (

@@ -6,7 +6,7 @@ from rankgate.workspace.web.dashboard import live_pages
 from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, Route
 
 _MAX_TEXT = 500
-_PARAMETERS = "Such as k1=0.9 b=0.4; names that the engine has."
+_PARAMETERS = "Such as k1=0.9 b=0.4; the engine must have these names."
 
 LIVE_ROUTES = (
     Route(

@@ -83,7 +83,7 @@ def count_free_bytes(store: Store) -> dict[str, int]:
     free_bytes = {}
     for name, path in paths.items():
         existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-        with suppress(OSError):  # the folder of blobs is made with the first one
+        with suppress(OSError):  # the folder of blobs is created with the first blob
             free_bytes[name] = shutil.disk_usage(existing).free
     return free_bytes
 
@@ -192,7 +192,7 @@ def metrics_endpoint(
             busy = PlainTextResponse(f"Try again in {wait} s.", 429, {"retry-after": str(wait)})
             return add_security_headers(busy, config)
         if not _is_allowed(request, client, config):
-            return add_security_headers(PlainTextResponse("There is no such page.", 404), config)
+            return add_security_headers(PlainTextResponse("This page does not exist.", 404), config)
         content = await to_thread.run_sync(measures.text)
         return add_security_headers(Response(content, headers={"content-type": MEDIA_TYPE}), config)
 

@@ -217,7 +217,7 @@ FILE_ROUTES = (
                 "format",
                 "Format",
                 most=50,
-                help="Only if it is not recognised.",
+                help="Only if the format is not recognised.",
                 options=web_request.list_format_names,
             ),
             *declared_fields(
@@ -463,7 +463,7 @@ PEOPLE_ROUTES = (
                 "number",
                 least=0,
                 largest=1,
-                help="They do not count in judgments; Agreement shows how alike both grades are.",
+                help="They do not count in judgments; Agreement compares both grades.",
             ),
             Field("again_hours", "After how many hours", "number", least=0, default="24"),
             Field("stop_ratings", "Stop after so many ratings", "whole", least=1),

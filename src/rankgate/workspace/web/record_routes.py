@@ -1,4 +1,4 @@
-"""Routes of recorded results, and routes by which programs use a project, as data.
+"""Routes of recorded results, and routes for programs that use a project, as data.
 
 First come routes of recorded results: overview, records, queries, comments. By the next,
 programs record evaluations and read their history; by the last, programs use a project as they
@@ -132,7 +132,7 @@ DASHBOARD_ROUTES = (
         VIEWING_ROLES,
         trend_pages.trends_page,
         "Trends",
-        (Field("metric", "Metric", most=200, help="All series without it."), *_SERIES),
+        (Field("metric", "Metric", most=200, help="By default all series."), *_SERIES),
         tabular=True,
     ),
     Route(
@@ -216,7 +216,7 @@ DASHBOARD_ROUTES = (
             *_SUBJECTS,
             Field("text", "Comment", "long", required=True, most=5_000),
             Field("comment_id", most=100, help="Made by the client, and the same in every retry."),
-            Field("comparison", most=200, help="Two records, whose page then comes."),
+            Field("comparison", most=200, help="Two records to open on one page."),
         ),
         scope="rate",
     ),
@@ -296,7 +296,7 @@ RECORD_ROUTES = (
                 required=True,
                 choices=tuple((kind, kind) for kind in ANNOTATIONS),
             ),
-            Field("text", "What happened", required=True, most=2_000),
+            Field("text", "Text of the note", required=True, most=2_000),
             Field("at", "When (UTC)", "moment", help="Now, if it is left out."),
             Field("revision", "Revision", most=200),
             Field("metric", "Only for this metric", most=200, help="Empty is all."),
@@ -391,7 +391,7 @@ REMOTE_ROUTES = (
                 "How admitted models count",
                 "choice",
                 choices=(("fill", "fill"), ("equal", "equal"), ("none", "none")),
-                help="Of ratings: only those that judgments are made of.",
+                help="For ratings: only ratings that count in judgments.",
             ),
         ),
     ),

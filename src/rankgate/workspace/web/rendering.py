@@ -39,7 +39,7 @@ COMMANDS = {
     "record": f"rankgate record RESULT.json... {_STORE}",
     "serve": "rankgate serve --store STORE --llm endpoints.toml",
 }
-"""The commands by name, with the words for what a reader puts in."""
+"""The commands by name, with placeholders for the reader's values."""
 
 
 def command_text(name: str, project: str = "") -> str:
@@ -70,7 +70,7 @@ PageData: TypeAlias = "Mapping[str, PageValue]"
 
 
 class OpenObject(dict[str, Any]):
-    """An object of JSON whose names are not fixed: one that is missing is None on a page."""
+    """An object of JSON without fixed names: a missing name is None on a page."""
 
     def __missing__(self, key: str) -> None:
         """Return None for a missing key."""
@@ -141,7 +141,7 @@ def _json_default(value: Any) -> PageValue:
 
 
 def replace_invisible(text: str) -> str:
-    """A text in which nothing is invisible or turns the order of what follows."""
+    """A text without invisible characters and characters that reverse the text order."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t\u00a0" else "\ufffd" for c in text)
@@ -186,7 +186,7 @@ def _parser() -> MarkdownIt:
 
 
 def render_guideline(text: str) -> str:
-    """The guideline; what is HTML in it is shown as text."""
+    """The guideline; HTML in its text is shown as text."""
     tokens = _parser().parse(replace_invisible(text))
     for token in tokens:
         if token.type.startswith("heading"):  # the page has its own headings above

@@ -102,5 +102,5 @@ class RequestRefused(Exception):  # noqa: N818 - it is an answer
 
 
 def not_found(subject: str = "page") -> RequestRefused:
-    """The refusal for what does not exist, or what the sender may not know of."""
+    """The refusal for objects that do not exist, or that the sender may not see."""
     return RequestRefused(404, "not-found", f"There is no such {subject}.")

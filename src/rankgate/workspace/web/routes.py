@@ -74,7 +74,7 @@ _OPERATION_ROUTES = (
 _ANSWER_FIELDS = (
     _TASK,
     _ID,
-    Field("grade", "Grade", "number", help="On the scale; left out: cannot tell."),
+    Field("grade", "Grade", "number", help="On the scale; empty means cannot tell."),
     Field(
         "choice",
         "Which is better",
@@ -132,7 +132,7 @@ _RATING_ROUTES = (
                 required=True,
                 most=rating_pages.MAX_ANSWERS,
                 columns=_ANSWER_FIELDS,
-                help="Recorded in one transaction: all, or none if one is refused.",
+                help="Recorded in one transaction; if one is refused, none is recorded.",
             ),
         ),
         scope="rate",
@@ -279,7 +279,7 @@ _PROJECT_ROUTES = (
         "/projects/{project}/display",
         MANAGING_ROLES,
         project_pages.set_display,
-        "Set what raters see",
+        "Set the fields for raters",
         (
             Field(
                 "fields",
@@ -298,8 +298,8 @@ _PROJECT_ROUTES = (
                 "image_prefix",
                 "Prefix of relative addresses of images",
                 most=500,
-                help="Such as https://images.example.org/products/; its site is one of those "
-                "that images may come from.",
+                help="Such as https://images.example.org/products/; its site must be allowed for "
+                "images.",
             ),
             Field("card", "Card of a document", "long", most=5_000, help=CARD_HELP),
             Field(
@@ -307,7 +307,7 @@ _PROJECT_ROUTES = (
                 "Language of queries and documents",
                 "choice",
                 choices=tuple((code, name) for code, (name, _) in LANGUAGES.items()),
-                help="Word forms of it are marked as words of the query. Left empty, it is that "
+                help="Word forms of it are marked as words of the query. By default the language "
                 "of the script, and English for Latin letters.",
             ),
         ),
@@ -354,7 +354,7 @@ _PROJECT_ROUTES = (
                 "gold",
                 "Known grades, asked among the others",
                 "file",
-                help="Judgments: hidden questions, or those of a training.",
+                help="Judgments for hidden questions or for a training.",
             ),
             Field(
                 "kind",

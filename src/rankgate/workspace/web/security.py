@@ -108,7 +108,7 @@ def refuse_unpermitted(route: Route, identity: Identity) -> None:
         return
     if route.needs == ADMIN:
         if not identity.user.admin:
-            raise RequestRefused(403, "not-allowed", "Only an admin of the store may do this.")
+            raise RequestRefused(403, "not-allowed", "This needs an admin of the store.")
         return
     if identity.project is None:
         raise not_found("project")

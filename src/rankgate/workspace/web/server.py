@@ -1,6 +1,6 @@
 """The process that serves: its first start, its settings, its socket, and its workers.
 
-The first start makes a new store if there is none, and the link that makes its admin.
+The first start creates a missing store, and prints the link for its admin.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ METRICS_TOKEN_VARIABLE = "RANKGATE_METRICS_TOKEN"  # noqa: S105 - the variable's
 """The environment variable with the token that a client of ``/metrics`` sends."""
 
 UNPACKED_VARIABLE = "RANKGATE_MAX_UPLOAD_MB"
-"""The environment variable with the megabytes to which a compressed upload may unpack."""
+"""The environment variable with the largest unpacked size of an upload in megabytes."""
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -116,7 +116,7 @@ def make_config(
     """The settings of a server.
 
     Raises:
-        UsageError: others could listen to what is sent; an endpoint whose key is not set.
+        UsageError: the connection is not protected; an endpoint without its key.
         InputError: a file of endpoints that cannot be read.
     """
     if not (is_local(host) or certificate or behind_proxy):
@@ -126,7 +126,7 @@ def make_config(
             code="insecure-address",
         )
     if base and (not base.startswith("/") or base.endswith("/")):
-        problem = f"the path {base!r} begins with a slash and ends without one, as in /judging."
+        problem = f"the path {base!r} must begin with a slash and not end with one, as in /judging."
         raise UsageError(problem, code="invalid-path")
     is_local_only = is_local(host) and not behind_proxy and not names
     hosts = LOCAL_NAMES | {host} if is_local_only else frozenset(name.lower() for name in names)
@@ -152,10 +152,10 @@ def make_config(
 
 
 def check_proxies(addresses: tuple[str, ...], *, behind_proxy: bool) -> tuple[str, ...]:
-    """Addresses and networks whose ``X-Forwarded-*`` headers are believed.
+    """Addresses and networks whose ``X-Forwarded-*`` headers are trusted.
 
     Raises:
-        UsageError: an address that is not one; some, without a proxy.
+        UsageError: an invalid address; addresses without a proxy.
     """
     if addresses and not behind_proxy:
         raise UsageError("--proxy goes with --behind-proxy.", code="missing-input")
@@ -212,10 +212,10 @@ def serve(
 
     Args:
         config: the settings.
-        listener: the socket on which it listens.
+        listener: the listening socket.
         certificate: a file for TLS.
         key: of the certificate.
-        proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are believed.
+        proxies: addresses, or networks, whose ``X-Forwarded-*`` headers are trusted.
         workers: processes that serve; if one dies, another is started.
         json_logs: True if the log is JSON lines, with a line for each request.
 

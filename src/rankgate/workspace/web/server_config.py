@@ -30,7 +30,7 @@ before prometheus_client is loaded."""
 
 
 DEFAULT_UNPACKED_BYTES = 256 << 20
-"""Bytes to which a compressed upload may unpack by default."""
+"""The default of the largest unpacked size of an upload, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,22 @@ class ServerConfig:
         store: where everything is.
         oidc: how people sign in by OpenID Connect; None is by password only.
         base: the path under which a proxy serves it, without a slash at the end.
-        secure: True if people reach it by TLS, so that cookies are sent over nothing else.
-        hosts: the only names by which it answers; empty is any.
+        secure: True if people reach the server by TLS, so that cookies are sent only over TLS.
+        hosts: the accepted host names; empty is any.
         largest: bytes of a request without files.
         largest_upload: bytes of a request with files.
         largest_unpacked: bytes to which a compressed file may unpack.
         patience: seconds that a client may take to send its request.
         per_minute: requests of one session, token or address.
         proxied: True if a proxy in front of it sends requests of others.
-        metrics_token: what a client of ``/metrics`` sends; empty is clients on this machine only.
-        schedule: True if it runs jobs, checks alerts and sends messages by the clock.
+        metrics_token: the token of clients of ``/metrics``; empty allows only clients on this
+            machine.
+        schedule: True if it runs jobs, checks alerts and sends messages on a schedule.
         jobs: the folder of scheduled jobs' files; None is jobs without files only.
-        link: the address by which people reach it, for links in messages; empty is unknown.
+        link: the public address, for links in messages; empty is unknown.
         allow_http: True if webhooks may be sent over plain HTTP.
         models: endpoints of language models that projects may use, by name.
-        engines: what engines of projects may reach.
+        engines: the hosts and secrets that engines of projects may use.
     """
 
     store: Store

@@ -1,4 +1,4 @@
-"""Routes by which a project starts: queries, engines, steps and their schedule, as data."""
+"""Routes for starting a project: queries, engines, steps and their schedule, as data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _METRICS = Field(
     "metrics",
     "Metrics",
     "json",
-    help="Such as nDCG@10, with blanks between; left out: nDCG@10.",
+    help="Such as nDCG@10, separated by blanks; the default is nDCG@10.",
     schema={"type": ["array", "string"], "items": {"type": "string"}, "maxLength": 300},
 )
 _QUERY_FIELDS = (
@@ -35,13 +35,13 @@ _QUERY_FIELDS = (
         "Type or paste queries",
         "long",
         most=1_000_000,
-        help="A query a line; or a table from a spreadsheet, whose first line names its columns: "
-        "query, and if you like id, weight and tags.",
+        help="One query per line; or a table from a spreadsheet with column names in the first "
+        "line: query, and optionally id, weight and tags.",
     ),
     Field("file", "Or a file of queries", "file", help="In any format that rankgate reads."),
     Field(
         "log",
-        "Or a log of searches, from which queries are drawn",
+        "Or a log of searches to draw queries from",
         "file",
         help="CSV, TSV, JSONL or Parquet with a column query, user_query or search_term.",
     ),
@@ -61,7 +61,7 @@ _QUERY_FIELDS = (
         default="stratified",
         unset="stratified",
         choices=(
-            ("stratified", "as many frequent, less frequent and rare ones"),
+            ("stratified", "equal numbers of frequent, less frequent and rare queries"),
             ("pps", "frequent ones more often"),
             ("random", "each as likely as any other"),
         ),
@@ -187,7 +187,7 @@ START_ROUTES = (
             STRATEGY_FIELD,
             Field(
                 "judgments",
-                "Leave out what is judged in",
+                "Leave out pairs judged in",
                 most=200,
                 options=web_request.list_judgment_names,
             ),

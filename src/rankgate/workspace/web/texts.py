@@ -1,4 +1,4 @@
-"""Texts of the pages of raters, in the languages of the files beside.
+"""Texts of the pages of raters, in the languages of the files in this folder.
 
 A file of ``languages`` has the name of its language, the direction of its script, and a text for
 each key of ``en.json``; a new file is a new language. Other pages are in English.
@@ -29,7 +29,7 @@ TRANSLATED = frozenset(
         "sign_in_code.html",
     }
 )
-"""The templates whose texts are in the files."""
+"""The templates with texts in these files."""
 
 _FOLDER = Path(__file__).with_name("languages")
 
@@ -51,7 +51,7 @@ class Texts:
     texts: Mapping[str, str]
 
     def __call__(self, key: str, **values: object) -> str:
-        """The text of a key with its values; in English where the language has none."""
+        """The text of a key with its values; in English if the language does not have it."""
         text = self.texts.get(key) or read_languages()[ENGLISH].texts[key]
         return text.format_map(values) if values else text
 

@@ -15,7 +15,7 @@ import polars as pl
 T = TypeVar("T")
 
 _MAX_LIFETIME = 3_600.0
-"""Seconds for which any value is kept, at most."""
+"""The largest number of seconds for which a value is kept."""
 
 _SHORTEST, _SHARE = 2.0, 50
 """Values that may change are kept for so many seconds at least, and times as long as they took."""
@@ -44,7 +44,7 @@ class _StoredValue:
 class ValueCache:
     """Values by key; the least recently used ones are dropped first.
 
-    Keys begin with the name of what is kept; content that does not change has its hash in the key.
+    Keys begin with the name of the kind of value; constant content has its hash in the key.
 
     Args:
         max_bytes: of all values together, as `estimate_bytes` has them.
@@ -71,10 +71,11 @@ class ValueCache:
         """The value of a key; of requests at once the first makes it, and the others wait.
 
         Args:
-            key: the name of what is kept, and which of them.
+            key: the name of the kind of value, and its identifier.
             make: makes the value.
-            changes: True if another one may be made later; it is then kept by what it costs.
-            shortest: seconds for which one that may change is kept at least.
+            changes: True if the value may change later; it is then kept for a time that depends on
+                its cost.
+            shortest: the least seconds for which a changing value is kept.
         """
         with self._lock:
             if (current := self._current(key)) is not None:
@@ -99,7 +100,7 @@ class ValueCache:
                     del self._turns[key]
 
     def _current(self, key: Hashable) -> _StoredValue | None:
-        """The value of a key; None if it has to be made."""
+        """The value of a key; None if the value must be computed."""
         current = self._values.get(key)
         if current is None or self._clock() >= current.end:
             return None
@@ -121,7 +122,7 @@ class ValueCache:
 
 
 def estimate_bytes(value: object) -> int:
-    """The bytes of a value with its parts; what it shares with others counts each time."""
+    """The bytes of a value with its parts; shared parts count each time."""
     if isinstance(value, pl.DataFrame):
         return int(value.estimated_size())
     parts: Any = ()

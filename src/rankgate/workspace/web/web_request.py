@@ -1,8 +1,8 @@
 """Requests as handlers see them, routes as data, and the fields of both.
 
 A handler sees the sender, the address, and checked values. A route holds path, method,
-permission and fields; values of a request are checked as its route declares them. Fields that
-state parameters of verbs are made of what the verbs declare. Last come the choices that forms
+permission and fields; values of a request are checked as its route declares them. Fields for
+parameters of verbs are made from the declarations of the verbs. Last come the choices that forms
 offer in lists, besides those that a route declares.
 """
 
@@ -80,11 +80,11 @@ class WebRequest:
         cache: the values that the application keeps.
         who: the sender.
         path: the parameters of the path.
-        values: the fields that the route declares; None where they were not sent.
+        values: the fields that the route declares; None if they were not sent.
         address: the network address of the client.
         origin: scheme and host, for links that people pass on.
-        form_word: the word of forms before anybody is signed in.
-        cookies: that the browser sent.
+        form_word: the secret word of forms before sign-in.
+        cookies: the cookies that the browser sent.
         browser: the name that the browser gives itself (``User-Agent``).
     """
 
@@ -130,7 +130,7 @@ class WebRequest:
 
     @property
     def role(self) -> str:
-        """The role of the sender in the project; empty without one."""
+        """The role of the sender in the project; empty without a role."""
         return self.who.role or ""
 
     def cached(self, name: str, make: Callable[[], T]) -> T:
@@ -201,10 +201,10 @@ class Field:
         most: characters, or rows.
         least, largest: the bounds of a number; None is without.
         default: what the form shows at first.
-        unset: its value where it was not sent.
+        unset: the value if the field was not sent.
         columns: the fields of each row.
         schema: the JSON schema of an object or an array; an array may be words in one text, too.
-        options: the words of a list of the project, where any other text is refused later.
+        options: the words of a list of the project; other texts are refused later.
     """
 
     name: str
@@ -237,7 +237,7 @@ def declared_field(declared: Parameter, **changes: Any) -> Field:
 
     Args:
         declared: the parameter.
-        changes: what the field has in another way.
+        changes: the changed settings of the field.
     """
     name, default = declared.name, declared.default
     low, high = (
@@ -269,7 +269,7 @@ def declared_fields(
     Args:
         verb: the function, or the class of the value.
         names: the parameters.
-        changes: by parameter what its field has in another way.
+        changes: the changed settings of each parameter's field.
     """
     return tuple(
         declared_field(declared_parameter(verb, name), **changes.get(name, {})) for name in names
@@ -284,11 +284,11 @@ class Route:
         name: its name on pages.
         method: ``GET`` or ``POST``.
         path: with parameters in braces; those that end in ``:int`` are numbers.
-        needs: the permission that it takes.
+        needs: the required permission.
         handler: the function that answers.
         title: in a few words, also on its button.
         fields: the values that a request sends.
-        scope: that a token needs; None is that no token may.
+        scope: the scope that a token needs; None is that no token may.
         tabular: True if its page has a twin in CSV.
         in_archived: True if it may change a project that is archived.
     """
@@ -316,7 +316,7 @@ _TRUE_TEXTS = {"1", "true", "on", "yes"}
 def check_values(
     fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, strict: bool
 ) -> dict[str, Any]:
-    """The value of each field; None where it was not sent.
+    """The value of each field; None if it was not sent.
 
     Args:
         fields: of the route.

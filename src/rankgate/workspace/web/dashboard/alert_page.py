@@ -44,7 +44,7 @@ def alert_page(request: WebRequest) -> PageReply:
 def _find_cause(
     connection: Connection, request: WebRequest, alert: Alert
 ) -> dict[str, PageValue] | None:
-    """The evaluations before and after the fall, with the addresses of what shows it."""
+    """The evaluations before and after the fall, with the addresses of pages that show it."""
     pair = find_alert_pair(connection, request, alert)
     if pair is None:
         return None

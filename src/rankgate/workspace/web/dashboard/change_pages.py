@@ -1,4 +1,4 @@
-"""Pages of what changed between two recorded evaluations: all queries, and the lists of one."""
+"""Pages on changes between two recorded evaluations: all queries, and the lists of one query."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _list_evaluations(
 
 
 def query_change_page(request: WebRequest) -> PageReply:
-    """Both lists of a query side by side, with what each document's grade and move is."""
+    """Both lists of a query side by side, with the grade and move of each document."""
     query_id = request.values["query"]
     with request.store.read() as connection:
         pair = read_pair(connection, request)
@@ -220,7 +220,7 @@ def _missing_state(
     query_ids: Collection[str],
     documents: list[pl.DataFrame],
 ) -> dict[str, PageValue]:
-    """The unjudged documents of queries, and the batch that asks for them."""
+    """The unjudged documents of queries, and their batch."""
     tables = [table.filter(pl.col("query_id").is_in(list(query_ids))) for table in documents]
     pairs = missing_pairs(connection, request, tables)
     waiting = tasks.waiting_pairs(connection, request.project.id)

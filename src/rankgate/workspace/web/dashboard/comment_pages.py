@@ -50,7 +50,7 @@ def _may_withdraw(request: WebRequest, comment: record_notes.Comment) -> bool:
 
 
 def _is_visible(request: WebRequest, comment: record_notes.Comment) -> bool:
-    """True unless a rater would read what others say about results."""
+    """True unless a rater would read comments of others about results."""
     is_author = comment.user is not None and comment.user == request.user.id
     is_discussion = comment.subject.startswith(record_notes.DISCUSSION_PREFIX)
     is_open_to_raters = comment.subject_kind in _RATER_SUBJECTS and not is_discussion
@@ -96,7 +96,7 @@ def add(request: WebRequest) -> ActionReply:
     """Add a comment.
 
     Raises:
-        Refused: on a disputed pair, which has a page of its own for those who rated it.
+        Refused: the pair is disputed; its raters discuss it on another page.
     """
     fields = request.values
     if fields["subject"].startswith(record_notes.DISCUSSION_PREFIX):
@@ -127,7 +127,7 @@ def _client_comment_id(request: WebRequest) -> str:
 
 
 def withdraw(request: WebRequest) -> ActionReply:
-    """Take a comment back: those who wrote it, and managers.
+    """Withdraw a comment; allowed for its author and managers.
 
     Raises:
         Refused: somebody else's.
@@ -157,7 +157,7 @@ def withdraw(request: WebRequest) -> ActionReply:
 
 
 def _subject_path(request: WebRequest, kind: str, subject: str) -> str:
-    """The page of what is commented on; raters, who see no results, stay with the comments."""
+    """The page of the subject of comments; raters, who see no results, stay on the comments."""
     compared = subject if kind == "comparison" else request.values.get("comparison") or ""
     pair = _PAIR_PATTERN.fullmatch(compared)
     if request.role != "rater" and pair is not None:

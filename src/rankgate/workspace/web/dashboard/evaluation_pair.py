@@ -1,7 +1,7 @@
 """Two recorded evaluations: the changes of their metrics, and of each query's value.
 
-The pair behind an alert is that of the last change-point of its series; without one, the last
-evaluation before the level changed, and the evaluation that fired the alert.
+The pair behind an alert is the pair at the last change-point of its series. Without a change-point,
+it is the last evaluation before the level changed and the evaluation that fired the alert.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
 def _choose_system(
     points: Sequence[Point], other_points: Sequence[Point], system_name: str | None
 ) -> str:
-    """The named system; else the last one that both have, or the last one."""
+    """The named system, or the last system that both have, or the last system."""
     systems = list(dict.fromkeys(point.system for point in points))
     other_systems = {point.system for point in other_points}
     shared_systems = [system for system in systems if system in other_systems]
@@ -279,8 +279,8 @@ def find_causes(request: WebRequest, pair: EvaluationPair) -> Causes:
 
 
 _ANSWERS = {
-    "several": "It has several causes.",
-    "none": "Nothing changed the value.",
+    "several": "The change has several causes.",
+    "none": "The value did not change.",
     "unknown": "The cause is not known.",
 }
 
@@ -296,7 +296,7 @@ def _describe_causes(attribution: Attribution) -> Causes:
         for row in attribution.parts.iter_rows(named=True)
     )
     answer = attribution.answer
-    sentence = _ANSWERS.get(answer) or f"It comes mostly from {_CAUSES[answer]}."
+    sentence = _ANSWERS.get(answer) or f"The change comes mostly from {_CAUSES[answer]}."
     return Causes(sentence, rows, " ".join(attribution.warnings))
 
 

@@ -49,7 +49,7 @@ BATCH_NAME = "Live comparison"
 SIDES = ("first", "second")
 
 _KEEP_SECONDS = 120.0
-"""Seconds for which an answer is shown again, so that a rating does not ask the engine twice."""
+"""Seconds for which an answer is cached, so that a rating does not query the engine twice."""
 
 _MAX_TASKS = 1_000
 
@@ -67,10 +67,10 @@ class _TypedQuery:
     """A typed query: its id, whether the project has it, and grades by document.
 
     Attributes:
-        query_id: of the project's query with this text, or made of the text.
+        query_id: the id of the project's query with this text, or an id made from the text.
         stored: True if the project has it.
         judged: grades by the latest judgments.
-        people_grades: the latest grade by people, the sender's if there is one.
+        people_grades: the latest grade by people; the sender's grade if it exists.
         own_grades: grades of the sender.
     """
 
@@ -86,7 +86,7 @@ class _TypedQuery:
 
 
 def live_page(request: WebRequest) -> PageReply:
-    """The answers of two engines to a typed query, or the form alone."""
+    """The answers of two engines to a typed query, or only the form."""
     fields = request.values
     text = (fields["text"] or "").strip()
     with request.store.read() as connection:
@@ -141,7 +141,7 @@ def _choose_engines(request: WebRequest, names: list[str]) -> dict[str, str]:
 def _ask_engines(
     request: WebRequest, engine_by_side: Mapping[str, str], text: str
 ) -> dict[str, LiveAnswer]:
-    """The answers of both sides, which are asked at the same time."""
+    """The answers of both sides, which are queried at the same time."""
     with ThreadPoolExecutor(len(SIDES)) as pool:
         futures = {
             side: pool.submit(
@@ -295,7 +295,7 @@ _ADDRESS_FIELDS = ("text", *SIDES, *(f"{side}_parameters" for side in SIDES))
 def _make_task(
     connection: Connection, request: WebRequest, query_id: str, document: LiveDocument
 ) -> int:
-    """The task of a pair in the batch of live ratings, which is made where it is missing."""
+    """The task of a pair in the batch of live ratings; a missing batch is created."""
     project = request.project.id
     fields = {name: text for name, text in document.fields.items() if name != EXPLANATION}
     stored_documents = queries_documents.documents_of_query(

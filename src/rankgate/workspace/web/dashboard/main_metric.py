@@ -1,8 +1,8 @@
-"""The metric of the overview: which one, its chart, and the queries that moved most.
+"""The metric of the overview: its choice, its chart, and the queries that moved most.
 
 The metric is the one that the project names, else the first of the last gate or of the last
-evaluation. The queries are those of the last gate or comparison, or of two evaluations where these
-are later.
+evaluation. The queries come from the last gate or comparison, or from two evaluations if these are
+later.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _last_evaluated_metrics(request: WebRequest, latest: Sequence[Record]) -> li
 
 
 def read_points(connection: Connection, project: int, metric: str, system: str) -> list[Point]:
-    """The latest points of a series with a value; of those of one moment the one recorded last."""
+    """The latest points of a series with a value; with equal times, the point recorded last."""
     points = series.list_points(connection, project, metric, system=system)
     point_of_moment = {point.evaluated_at: point for point in points if point.value is not None}
     return list(point_of_moment.values())[-_MAX_POINTS:]
@@ -224,7 +224,7 @@ class QueryMoves:
 
     Attributes:
         metric: the metric of the values.
-        baseline, candidate: names of the two sides; of two evaluations their days.
+        baseline, candidate: names of the two sides; for two evaluations, their days.
         record: the hash of the record with the values of the candidate.
         moved: the number of queries whose values differ.
         count: the number of queries with a value on both sides.
@@ -261,7 +261,7 @@ def find_moves(
 ) -> QueryMoves | None:
     """The queries that moved most, of the later of the last decision and the last evaluation.
 
-    None where there are no two sides with values by query.
+    None without two sides with values by query.
     """
     is_decided_last = decision is not None and (
         not points or decision.record.evaluated_at >= points[-1].evaluated_at

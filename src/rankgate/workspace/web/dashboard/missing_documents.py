@@ -1,4 +1,4 @@
-"""The documents of two evaluations' lists that nobody graded, and the batch that asks for them."""
+"""The ungraded documents of two evaluations' lists, and their batch."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def judged_shares(tables: Sequence[pl.DataFrame]) -> list[dict[str, float]]:
 def missing_pairs(
     connection: Connection, request: WebRequest, tables: Sequence[pl.DataFrame]
 ) -> pl.DataFrame:
-    """The unjudged pairs of lists that nobody rated since."""
+    """The unjudged pairs of lists without later ratings."""
     unjudged = pl.concat([table.filter(~pl.col("judged")).select(_PAIR) for table in tables])
     rated = read_graded_pairs(connection, request)
     return unjudged.unique(maintain_order=True).join(
@@ -138,7 +138,7 @@ def add_missing_batch(request: WebRequest) -> ActionReply:
 
 
 def find_batch(connection: Connection, request: WebRequest, pair: EvaluationPair) -> Batch | None:
-    """The batch that asks for the missing documents of two evaluations; None without one."""
+    """The batch for the missing documents of two evaluations; None without one."""
     name = _batch_name(pair)
     project_batches = batches.list_batches(connection, request.project.id)
     return next((batch for batch in project_batches if batch.name == name), None)
@@ -151,7 +151,7 @@ def _batch_name(pair: EvaluationPair) -> str:
 
 
 def list_rater_names(request: WebRequest) -> list[str]:
-    """The names of those who may rate in the project."""
+    """The names of users who may rate in the project."""
     with request.store.read() as connection:
         members = users.members(connection, request.project.id)
     return [user.name for user, role in members if role in RATING_ROLES]
@@ -163,7 +163,7 @@ def _find_rater(connection: Connection, request: WebRequest, name: str) -> int:
         (user for user, role in members if user.name == name and role in RATING_ROLES), None
     )
     if user is None:
-        raise invalid_value("rater", "nobody with this name may rate here")
+        raise invalid_value("rater", "no rater of this project has this name")
     return users.rater_of_user(connection, user.id).id
 
 

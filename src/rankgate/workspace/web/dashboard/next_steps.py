@@ -1,4 +1,4 @@
-"""What a project needs next: what needs attention, the next step, and the first one.
+"""The next steps of a project: problems that need attention, the next step, and the first step.
 
 Every step is a sentence with a link that its reader may follow.
 """
@@ -38,8 +38,8 @@ class Step:
     Attributes:
         kind: ``alert``, ``job``, ``disputes``, ``unjudged``, ``verdict``, ``queries``, or ``first``
             where nothing is recorded yet.
-        text: a sentence on what is the case.
-        label: what to do, on a link.
+        text: a sentence on the state.
+        label: the text of the link to the action.
         path: the path of its page below the server's; empty where the reader may not do it.
     """
 
@@ -110,7 +110,7 @@ def choose_next_step(
     decision: Decision | None,
     moves: QueryMoves | None,
 ) -> Step | None:
-    """The one step to take next; None where nothing is to be done."""
+    """The one step to take next; None if no action is needed."""
     urgent = next((step for step in attention if step.kind in {"job", "alert"}), None)
     if urgent is not None:
         return urgent
@@ -146,7 +146,7 @@ def _judge_next_path(connection: Connection, request: WebRequest, decision: Deci
 def find_first_step(
     connection: Connection, request: WebRequest, project_state: Mapping[str, Any]
 ) -> Step:
-    """The first step of a project in which nothing is recorded yet.
+    """The first step of a project without records.
 
     Args:
         connection: of the store.
@@ -226,7 +226,7 @@ def find_first_step(
     first = step(
         MANAGING_ROLES,
         "steps",
-        "Nothing is here yet. Begin with queries: type them, paste them, or send a file.",
+        "The project is empty. Begin with queries: type them, paste them, or send a file.",
         "Begin",
     )
     return next((step for applies, step in steps if applies), first)

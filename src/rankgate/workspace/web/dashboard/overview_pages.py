@@ -52,7 +52,7 @@ _MAX_TRENDS = 12
 """Series in the JSON of the overview."""
 
 _MAX_LINES = 24
-"""Series on the overview besides that of its metric."""
+"""The largest number of further series on the overview."""
 
 _MAX_RECORDS = 40
 """The latest records that lines on the overview show."""
@@ -63,7 +63,7 @@ _MAX_LATEST = 8
 
 @dataclass(frozen=True)
 class _LineGroup:
-    """Small lines of series whose values are of one kind, drawn on one scale.
+    """Small lines of series with values of one kind, drawn on one scale.
 
     Attributes:
         name: of the kind.
@@ -82,7 +82,7 @@ class _Quality:
     """The quality of a project, of its latest records.
 
     Attributes:
-        data: as JSON.
+        data: the JSON of the page.
         decision: the last gate, or the last comparison without one.
         main: the line of the series of the overview's metric; None without any series.
         drawing: its chart.
@@ -220,7 +220,7 @@ def _list_gates(connection: Connection, project: int, *, most: int) -> list[Reco
 
 
 def _recent_points(connection: Connection, project: int) -> dict[tuple[str, str], list[Point]]:
-    """The points of the series that are still evaluated, those with most points first."""
+    """The points of series that are still evaluated, longest series first."""
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
     if not latest:
         return {}

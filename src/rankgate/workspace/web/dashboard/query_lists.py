@@ -58,7 +58,7 @@ class QueryLists:
         systems: names, the baseline first.
         ranked: of each system.
         explained: the systems whose values can be explained.
-        missing: why there are no lists, or no explanations; empty if there are.
+        missing: the reason for missing lists or explanations; empty if there are lists.
     """
 
     query: str
@@ -91,7 +91,7 @@ class QueryLists:
         return rows
 
     def _places(self, position: int) -> dict[str, int]:
-        """The ranks of documents in the other list, if there is one."""
+        """The ranks of documents in the other list, if it exists."""
         if len(self.ranked) < PAIR_SIZE:
             return {}
         return {doc: rank for rank, (doc, _) in self.ranked[1 - min(position, 1)].items()}
@@ -166,10 +166,10 @@ def explain_value(
     """The computation of the value of a metric for a query.
 
     Returns:
-        None where run, judgments or convention are not in the store.
+        None if run, judgments or convention are not in the store.
 
     Raises:
-        UsageError: there is no such metric, or the query has no judgments.
+        UsageError: the metric is unknown, or the query has no judgments.
     """
     run = read_run(connection, request, record, system)
     grades_table = read_judgments(connection, request, record)
@@ -209,7 +209,7 @@ def list_systems(request: WebRequest, record: Record) -> tuple[str, ...]:
 def read_run(
     connection: Connection, request: WebRequest, record: Record, system: str
 ) -> pl.DataFrame | None:
-    """The run of a system in a record; None where the store does not have it."""
+    """The run of a system in a record; None if the store does not have it."""
     run_sha256 = record.inputs.get("runs", {}).get(system)
     for stored_run in stored_runs.list_runs(connection, request.project.id, archived=True):
         if run_sha256 and stored_run.sha256 == run_sha256:
@@ -220,7 +220,7 @@ def read_run(
 def read_judgments(
     connection: Connection, request: WebRequest, record: Record
 ) -> pl.DataFrame | None:
-    """The judgments of a record; None where the store does not have them."""
+    """The judgments of a record; None if the store does not have them."""
     for stored_judgments in stored_runs.list_judgments(
         connection, request.project.id, archived=True
     ):

@@ -129,7 +129,7 @@ def explanation_page(request: WebRequest) -> PageReply:
 
     Raises:
         Refused: the store lacks the run, the judgments or the convention.
-        UsageError: there is no such metric, or the query has no judgments.
+        UsageError: the metric is unknown, or the query has no judgments.
     """
     fields = request.values
     with request.store.read() as connection:

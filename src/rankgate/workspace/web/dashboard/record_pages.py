@@ -59,7 +59,7 @@ _TEXT_COLUMNS = frozenset({0, 1, 2, 3, 4})
 
 
 def evidence_section(verdict: Verdict) -> Section:
-    """Every figure behind every rule: difference, interval, margin, what it could detect."""
+    """Every figure behind every rule: difference, interval, margin, detectable difference."""
     rows = []
     for rule_result in verdict.rules:
         rule, outcome = rule_result.rule, rule_result.outcome
@@ -187,7 +187,7 @@ def _make_filter(fields: Mapping[str, Any]) -> RecordFilter:
 
 
 def _kind_group(kind: str) -> str:
-    """The group of a kind, or the group itself; empty for a kind without one."""
+    """The group of a kind, or the group itself; empty for a kind without a group."""
     groups = ((name.lower(), group_kinds) for name, group_kinds in KIND_GROUPS)
     return next((name for name, kinds in groups if kind == name or kind in kinds), "")
 
@@ -235,8 +235,8 @@ class _RecordContent:
     """The content of a record's page, which never changes.
 
     Attributes:
-        document: that of the result.
-        html: the same as HTML.
+        document: the document of the result.
+        html: the document as HTML.
     """
 
     document: Document

@@ -58,7 +58,7 @@ def find_record(connection: Connection, request: WebRequest, name: str | None = 
     """The record that the path names by the first letters of its hash, or by its number.
 
     Raises:
-        Refused: there is none in the project.
+        Refused: the project has no such record.
     """
     try:
         return records.find_record(connection, request.project.id, name or request.path["record"])
@@ -67,7 +67,7 @@ def find_record(connection: Connection, request: WebRequest, name: str | None = 
 
 
 def read_result(request: WebRequest, record: Record) -> Result | None:
-    """The result of a record; None where this version does not know its kind or its form."""
+    """The result of a record; None if this version does not know its kind or its form."""
 
     def make_value() -> Result | None:
         values = records.read_result(record, request.store.blobs)
@@ -162,7 +162,7 @@ def record_address(request: WebRequest, record: Record | Point) -> str:
 def query_address(
     request: WebRequest, query: str, record: Record | Point | None = None, metric: str = ""
 ) -> str:
-    """The address of a query's page, with what a record has on it, and the values of a metric."""
+    """The address of a query's page, with the record and the metric."""
     parameters = {"query": query} | ({"metric": metric} if metric else {})
     parameters |= {} if record is None else {"record": record.sha256}
     query_string = urlencode(parameters, quote_via=quote)

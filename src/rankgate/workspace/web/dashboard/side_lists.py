@@ -118,7 +118,7 @@ def make_side_lists(
 
 
 def _without_explanation(view: dict[str, Any]) -> dict[str, Any]:
-    """The view of a document without the explanation, which stands apart."""
+    """The view of a document without the explanation, which is shown separately."""
     fields = [field for field in view["fields"] if field["name"] != EXPLANATION]
     return {**view, "fields": fields}
 

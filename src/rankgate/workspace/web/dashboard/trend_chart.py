@@ -97,7 +97,7 @@ class ChartPoint:
         at: when.
         value, low, high: the figure and its interval.
         link: the address of its record.
-        words: for those who point at it or hear it.
+        words: the text for tooltips and screen readers.
         run: the same for points that may be compared, and are joined by a line.
         colour: of its system.
     """
@@ -143,8 +143,8 @@ def draw_points(
 
     Args:
         dots: in the order of time.
-        marks: those outside of the time of the points are left out.
-        title: for those who hear it.
+        marks: the marks; marks outside the time of the points are left out.
+        title: the text for screen readers.
         size: width and height; rows of texts make it higher.
     """
     return "".join(_TrendDrawing(dots, marks, size).parts(title)) if dots else ""

@@ -76,8 +76,8 @@ def find_level(points: Sequence[Point]) -> Level | None:
     None without any.
 
     Evaluations inside the interval of the last value are its own level, back to the first one that
-    is outside. If the median of those before is outside too, it is the level, so that a fall is
-    shown for longer than one night. Else the level is the median of the latest ones.
+    is outside. If the median of the earlier values is also outside, it is the level, so that a fall
+    is shown for longer than one night. Otherwise the level is the median of the latest values.
     """
     valued_points = [point for point in points if point.value is not None]
     if not valued_points:
@@ -121,11 +121,11 @@ class TrendLine:
         path: of the line, in the units of the drawing; a gap where values are not comparable.
         last: the position of the last point; None without points.
         value: the last value.
-        before: the one before it.
+        before: the value before it.
         words: a description of the line, for screen readers.
         metric, system: those of the series.
         better: True if higher values are better.
-        level: compared with the last value, instead of the one before it.
+        level: the level that the last value is compared with, instead of the value before it.
         alert: True if an alert of it is open.
         n: the number of queries of the last value; 0 if it is not known.
     """
@@ -253,7 +253,7 @@ _MAX_RECORDS = 60
 
 
 def trends_page(request: WebRequest) -> PageReply:
-    """One series over time; all of them where none is named."""
+    """One series over time, or all series if none is named."""
     return _series_page(request) if request.values["metric"] else _all_series_page(request)
 
 
@@ -422,7 +422,7 @@ def read_history(request: WebRequest, points: list[Point]) -> History:
 
 
 def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
-    """The drawing whose points lead to records, and the rest of the document."""
+    """The drawing with links from points to records, and the other parts of the document."""
     drawing = trend_chart.draw_trend(history, lambda sha256: _record_address(request, sha256))
     document = history.document()
     sections = tuple(

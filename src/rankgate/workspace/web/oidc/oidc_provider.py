@@ -40,10 +40,10 @@ _ALGORITHMS = (
     "Ed25519",
     "EdDSA",
 )
-"""Signatures by a key pair: one by a shared secret, or none, proves nothing."""
+"""Signatures by a key pair; a signature by a shared secret, or no signature, proves nothing."""
 
 _LEEWAY = 60
-"""Seconds by which the provider's clock may differ."""
+"""The largest accepted difference of the provider's clock, in seconds."""
 
 _CACHE_SECONDS = 3_600.0
 """Seconds after which the provider's description is read again."""
@@ -62,7 +62,7 @@ class ProviderDescription:
         authorization_endpoint: the address for the browser.
         token_endpoint: the address where a code becomes a token.
         jwks_uri: the address of the keys.
-        takes_basic: True if a client may show its secret by HTTP Basic.
+        takes_basic: True if a client may send its secret by HTTP Basic.
         sends_issuer: True if answers name the issuer.
     """
 
@@ -112,13 +112,13 @@ class Provider:
     def claims(
         self, code: str, sign_in_secrets: Mapping[str, str], redirect: str, issuer: str | None
     ) -> JsonObject:
-        """The claims of the user who signed in, by the code that the browser brought.
+        """The claims of the user who signed in, for the code from the browser.
 
         Args:
             code: of the provider.
             sign_in_secrets: from `begin`.
-            redirect: the address to which the browser was sent back.
-            issuer: who sent it, if the answer names one.
+            redirect: the address to which the browser was redirected.
+            issuer: the issuer in the answer, if any.
 
         Raises:
             Refused: the provider refuses the code; a token that proves nothing.

@@ -54,12 +54,12 @@ class OidcSettings:
     Attributes:
         issuer: the provider's address, as its tokens name it.
         client_id: this server's id at the provider.
-        client_secret: what the provider gave it; empty for a public client.
-        title: of the provider, on the button.
-        scopes: that are asked for.
+        client_secret: the secret from the provider; empty for a public client.
+        title: the name of the provider on the button.
+        scopes: the requested scopes.
         domains: of e-mail addresses that may sign in; empty is all.
-        new_users: who may become a user: those who are ``invited``, or anyone as ``viewer``.
-        viewer_of: projects that new users may look at.
+        new_users: the people who may become users: ``invited``, or anyone as ``viewer``.
+        viewer_of: projects that new users may see.
         groups: for each group of the provider, projects with a role in each.
         groups_claim: the claim that names a user's groups.
         emails_are_verified: True if the provider gives only addresses that it has verified.
@@ -86,7 +86,7 @@ class OidcSettings:
 def read_oidc_settings(
     file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> OidcSettings | None:
-    """The settings; None where nothing names an issuer.
+    """The settings; None without an issuer.
 
     Args:
         file: a TOML file with a table ``[oidc]``; variables of the environment come first.
@@ -186,7 +186,7 @@ def _read_groups(toml: TomlFile, table: object) -> tuple[tuple[str, str, str], .
 COOKIE = "rankgate_oidc"
 
 _LIFETIME = 600
-"""Seconds in which somebody has signed in at the provider."""
+"""The time limit in seconds for signing in at the provider."""
 
 
 def seal_cookie(
@@ -201,7 +201,7 @@ def seal_cookie(
 def open_cookie(
     settings: OidcSettings, cookie: str, moment: float | None = None
 ) -> Mapping[str, str] | None:
-    """The contents of a cookie; None if it is too old, or not ours."""
+    """The contents of a cookie; None if it is too old, or not signed by this server."""
     body, _, signature = cookie.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(settings, body).encode()):
         return None
@@ -221,7 +221,7 @@ def find_user(
 
     Args:
         connection: of a store, to write.
-        settings: who may become a user, and what groups give.
+        settings: the rules for new users and groups.
         claims: of a token that was checked.
         invitation: the secret of a link that they followed.
 
@@ -284,7 +284,7 @@ def _link_or_add_user(
     email: str,
     waiting: list[Invitation],
 ) -> User:
-    """The user of this address, who signs in this way from now on, or a new one."""
+    """The user of this address, linked to the provider, or a new user."""
     existing_user = next(
         (user for user in users.list_users(connection) if user.name == email), None
     )
@@ -325,7 +325,7 @@ def _roles_of_groups(settings: OidcSettings, claims: JsonObject) -> dict[str, st
 def _grant_group_roles(
     connection: Connection, settings: OidcSettings, claims: JsonObject, user: User
 ) -> None:
-    """Set the roles in projects that groups rule: what the groups give, or none."""
+    """Set the roles in projects that groups control, or remove them."""
     granted_roles = _roles_of_groups(settings, claims)
     for project in dict.fromkeys(project for _, project, _ in settings.groups):
         _set_role(connection, user, project, granted_roles.get(project))

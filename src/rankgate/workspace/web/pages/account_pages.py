@@ -58,10 +58,10 @@ _TRIES, _FROM_ONE, _SINCE = 10, 100, timedelta(minutes=15)
 """So many attempts may fail in this time from one address: for one name, and for any."""
 
 PENDING = "rankgate_sign_in"
-"""The cookie of somebody whose password was right, and whose code is not there yet."""
+"""The cookie of a user who sent the right password but not yet the code."""
 
 _CODE_TIME = timedelta(minutes=10)
-"""The time in which a code must follow the password."""
+"""The time limit for the code after the password."""
 
 
 def sign_in_page(request: WebRequest) -> PageReply:
@@ -78,8 +78,8 @@ def sign_in_page(request: WebRequest) -> PageReply:
 def mails_links(config: ServerConfig) -> bool:
     """True if links to set a password are sent by e-mail.
 
-    The operator named the mail server, and the address by which people reach this server: one that
-    a request names could lead elsewhere.
+    The operator configured the mail server and the public address of this server; an address from a
+    request could lead to another site.
     """
     if not config.link:
         return False
@@ -101,7 +101,7 @@ def choose_language(request: WebRequest) -> ActionReply:
 def sign_in_with_password(request: WebRequest) -> ActionReply:
     """Sign in with a new session, so that one that was planted is of no use.
 
-    Where the user has a second factor, no session begins: the page that asks for a code follows.
+    If the user has a second factor, the page for the code follows and no session begins.
     """
     name, password = request.values["name"], request.values["password"]
     hashed = _verify_password(request, name, password)
@@ -124,7 +124,7 @@ def sign_in_with_password(request: WebRequest) -> ActionReply:
 def _verify_password(request: WebRequest, name: str, password: str) -> str | None:
     """The hash of a password that is right; None if it is wrong.
 
-    The attempt is counted before the hash is computed, so that parallel attempts count, too.
+    The attempt is counted before the hash is computed, so that parallel attempts also count.
 
     Raises:
         Refused: too many attempts failed.
@@ -188,7 +188,7 @@ def sign_out(request: WebRequest) -> ActionReply:
 
 
 def invitation_page(request: WebRequest) -> PageReply:
-    """The form by which somebody becomes a user, or by which a user joins a project."""
+    """The form for becoming a user, or for joining a project."""
     with request.store.read() as connection:
         pending_invitation = invitations.find(connection, request.path["secret"])
         user_names = (
@@ -238,7 +238,7 @@ def accept_invitation(request: WebRequest) -> ActionReply:
 
 
 def _join_project(request: WebRequest, user: User) -> ActionReply:
-    """Give a user who is signed in what an invitation gives."""
+    """Give a signed-in user the role of an invitation."""
     with request.store.write() as connection:
         pending = invitations.find(connection, request.path["secret"])
         if pending is not None and pending.name not in {"", user.name}:
@@ -250,7 +250,7 @@ def _join_project(request: WebRequest, user: User) -> ActionReply:
 
 
 def change_password(request: WebRequest) -> ActionReply:
-    """Another password; every other session ends, and API tokens where the user asks for it."""
+    """Change the password; end every other session and, on request, API tokens."""
     user = request.user
     require_password(request, request.values["before"])
     hashed = secrets.password_hash(request.values["password"])
@@ -439,7 +439,7 @@ def _token_view(token: Token) -> dict[str, PageValue]:
 
 
 def issue_token(request: WebRequest) -> PageReply:
-    """A new token, whose secret is shown once."""
+    """Make a token; its secret is shown once."""
     fields = request.values
     scopes = [scope for scope in sign_in.SCOPES if fields[scope]] or ["read"]
     with request.store.write() as connection:
@@ -460,7 +460,7 @@ def issue_token(request: WebRequest) -> PageReply:
 
 
 def _find_project(connection: Connection, user: User, name: str) -> int:
-    """The number of a project in which a user has a role; others are not there."""
+    """The number of a project in which a user has a role; other projects are hidden."""
     user_projects = projects.list_projects(connection, None if user.admin else user.id)
     numbers = [project.id for project in user_projects if project.name == name]
     if not numbers:
@@ -532,9 +532,7 @@ def find_path_user(connection: Connection, request: WebRequest) -> User:
     """
     user = users.get(connection, request.path["user"])
     if user is None:
-        return users.get_by_name(
-            connection, str(request.path["user"])
-        )  # reports that there is none
+        return users.get_by_name(connection, str(request.path["user"]))  # raises an error
     return user
 
 

@@ -1,8 +1,8 @@
 """Pages of coverage, the next pairs to judge, and the agreement of raters.
 
-The coverage of runs by judgments comes with the answers of raters to hidden questions. The
-next pairs to judge are those by which an open verdict, or a difference of two runs, could
-change. The agreement of raters has figures with intervals, alarms, confusion and drift.
+The coverage of runs by judgments comes with the answers of raters to hidden questions. The next
+pairs to judge are the pairs that could change an open verdict or a difference of two runs. The
+agreement of raters has figures with intervals, alarms, confusion and drift.
 """
 
 from __future__ import annotations
@@ -396,7 +396,7 @@ def read_people_ratings(request: WebRequest, batch: int | None = None) -> Rating
 
 
 def _confusion_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
-    """For each rater the counts of their grades, a row for each consensus grade of the others."""
+    """The counts of each rater's grades, with a row for each consensus grade of the others."""
     grades = sorted({*table["consensus"], *table["grade"]})
     counts = {(rater, consensus, grade): n for rater, consensus, grade, n in table.iter_rows()}
     return [

@@ -1,4 +1,4 @@
-"""The card of a document: which fields raters see, where, with which label and of which kind.
+"""The card of a document: the fields that raters see, with position, label and kind.
 
 The card of a project is a text of a line for each field. Images of documents come from sites
 that the project names, from a prefix for relative addresses, or are within the document.
@@ -187,7 +187,7 @@ class ImageAddress:
 
 
 def image_address(address: str | None, settings: ProjectSettings) -> ImageAddress | None:
-    """The address of an image as a page may use it; None if it may neither show nor link it.
+    """The address of an image as a page may use it; None if it may neither be shown nor linked.
 
     Args:
         address: as the document has it: of the web, relative to the prefix, or ``data:``.

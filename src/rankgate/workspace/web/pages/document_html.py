@@ -1,8 +1,8 @@
 """Formatted fields of documents: HTML and Markdown without anything that runs or loads.
 
 nh3 keeps a list of tags and attributes, without scripts, styles, forms and event handlers.
-What it writes is well formed: afterwards headings are put below those of the page, images that
-the page may not load become text, and the words of the query are marked between the tags.
+The output is well formed. Then headings are put below the headings of the page, images that the
+page may not load become text, and the words of the query are marked between the tags.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
 
 
 class _TagWriter:
-    """Writes tags again, in their order: headings have levels below those of the page.
+    """Writes tags in order, with headings at levels below those of the page.
 
     Args:
         image_of: decides about images by their addresses.

@@ -127,7 +127,7 @@ def document_title(document: Document, settings: ProjectSettings) -> str:
 def read_titles(
     connection: Connection, request: WebRequest, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """The title of each pair's document by query and document; those without one are left out."""
+    """The title of each pair's document by query and document; missing titles are left out."""
     documents_by_pair = queries_documents.documents_of_pairs(connection, request.project.id, pairs)
     titles = {
         pair: document_title(document, request.project.settings)

@@ -1,4 +1,4 @@
-"""Pages of what answers the queries of a project: its engines, by a form for each kind."""
+"""Pages of the engines of a project, with a form for each kind."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LONG_SETTINGS = frozenset({"sql", "dsn"})
 
 
 def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
-    """The fields of the form of a kind of engine: a name, what the kind declares, and a query."""
+    """The fields of the form of a kind of engine: a name, the declared settings, and a query."""
     settings = {setting.name: setting for setting in dataclass_fields(kind.declaration)}
     return (
         Field("name", "Name", required=True, most=63, help="Such as shop, or shop-new."),
@@ -55,7 +55,7 @@ def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
         ),
         Field("query", "Query to try", default=DEFAULT_QUERY, unset=DEFAULT_QUERY, most=2_000),
         Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
-        Field("preview", kind="flag", help="Only ask the query, and keep nothing."),
+        Field("preview", kind="flag", help="Only send the query, without saving the engine."),
     )
 
 
@@ -74,7 +74,7 @@ def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field
             schema={"type": "array" if is_list else "object"},
         )
     if metadata.get("path"):
-        location_hint = "It is in the project's folder on the server."
+        location_hint = "The file is in the project's folder on the server."
         return declared_field(parameter, most=2_000, help=f"{parameter.sentence} {location_hint}")
     if metadata.get("secret"):
         return declared_field(
@@ -156,7 +156,7 @@ def _form_values(
 
 
 def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, PageValue]:
-    """An engine with the reason why it cannot be asked, if there is one."""
+    """An engine, with the reason why it cannot be used, if any."""
     try:
         configure_engine(request, engine)
         problem = ""
@@ -178,7 +178,7 @@ def _digest(engine: ProjectEngine) -> str:
 
 
 def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
-    """The function that saves an engine of a kind, or only asks it a query."""
+    """The function that saves an engine of a kind, or only tries it with a query."""
 
     def save(request: WebRequest) -> Reply:
         definition = _read_definition(request, kind)
@@ -204,7 +204,7 @@ def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
     """The engine that a form describes; values that are the default are left out.
 
     Raises:
-        Refused: a value that does not fit, beside its field.
+        Refused: a value that does not fit, next to its field.
     """
     settings: dict[str, Json] = {}
     for name, parameter in kind.parameters.items():
@@ -233,7 +233,7 @@ def _check_definition(request: WebRequest, definition: ProjectEngine) -> Configu
 
 
 def _field_of_error(definition: ProjectEngine, error: RankgateError) -> str:
-    """The field beside which an error is shown: the first setting that it names."""
+    """The field next to which an error is shown: the first setting that the error names."""
     names = ENGINES.find(definition.kind).parameters
     tokens = [word.strip(".,:;") for word in error.problem.split()]
     if error.code == "host-not-allowed":

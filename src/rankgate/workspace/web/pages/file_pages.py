@@ -1,6 +1,6 @@
 """Pages that import and export files of a project, and make its batches.
 
-Imports and exports come with a report of what is lost. Batches are made of a pool with the
+Imports and exports have a report of the losses. Batches are made of a pool with the
 texts of its queries and documents, and changed.
 """
 
@@ -188,7 +188,7 @@ def _rating_counts(contents: FileContents) -> dict[str, PageValue]:
 
 
 def export_page(request: WebRequest) -> PageReply:
-    """The preview of an export: what a format would hold of a part, and what it would lose."""
+    """The preview of an export: the data of a part that a format keeps and loses."""
     form = request.values["format"]
     choice = ExportChoice.parse(request.values["what"])
     with request.store.read() as connection:
@@ -281,7 +281,7 @@ def _file_suffix(form: str) -> str:
 def _write_contents(
     request: WebRequest, form: str, choice: ExportChoice
 ) -> tuple[bytes, Conversion]:
-    """The bytes of a file, and what it lost."""
+    """The bytes of a file, and its losses."""
     content_kind, name = choice.part, choice.name
     if content_kind not in registry.find_format(form).holds:
         problem = f"{form} holds no {PART_LABELS[content_kind]}; choose another format."

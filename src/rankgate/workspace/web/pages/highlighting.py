@@ -1,7 +1,7 @@
 """Mark the words of a query in texts: exact words, their forms, and scripts without spaces.
 
-Letters are compared without case and accents. Of scripts that write words without spaces, parts
-of the query's runs of letters are looked for. Time grows with the length of a text alone.
+Letters are compared without case and accents. For scripts that write words without spaces, parts of
+the query's runs of letters are searched. Time grows with the length of a text alone.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def mark_words(text: str, query_words: QueryWords | AbstractSet[str]) -> Segment
 def _mark_parts(
     is_marked: bytearray, match: re.Match[str], query_words: QueryWords, length: int
 ) -> None:
-    """Mark what a run of letters shares with those of the query."""
+    """Mark the parts that a run of letters shares with the query."""
     folded, positions = [], []
     for position, letter in enumerate(match.group(), match.start()):
         folded_letter = _fold(letter)
@@ -244,7 +244,7 @@ def _stem(word: str, language: str) -> tuple[str, str] | None:
 
 
 def _language_of(word: str, language: str) -> str | None:
-    """The language by which the forms of a word are made: that of the project, if it fits."""
+    """The language of word forms: the language of the project, if it fits."""
     letter = word[0]
     if not letter.isalpha():
         return None

@@ -63,7 +63,7 @@ class LiveAnswer:
         documents: the first ones.
         seconds: that it took.
         total: documents that match, as the engine reports.
-        problem: the reason why there is no answer; empty where there is one.
+        problem: the reason for a missing answer; empty if there is an answer.
     """
 
     documents: tuple[LiveDocument, ...] = ()
@@ -82,7 +82,7 @@ class LiveAnswer:
 
 
 def live_engine(request: WebRequest, name: str) -> Configuration:
-    """An engine of the project of a request, within what the server allows.
+    """An engine of the project of a request, within the limits of the server.
 
     Raises:
         UsageError: no such engine; a host, a secret, a program or a file that is not allowed.
@@ -94,7 +94,7 @@ def live_engine(request: WebRequest, name: str) -> Configuration:
 
 
 def configure_engine(request: WebRequest, definition: ProjectEngine) -> Configuration:
-    """The engine of a definition of the project, within what the server allows."""
+    """The engine of a definition of the project, within the limits of the server."""
     return read_project_engine(definition, request.project.name, request.config.engines)
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 DEMANDS = ("alpha", "bias", "pairs", "answered")
-"""The demands that a form states; the others are of attacks and of families of models."""
+"""The demands that a form states, without demands on attacks and families of models."""
 
 _MAX_ANSWERS = 50
 
@@ -78,7 +78,7 @@ def _job_view(connection: Connection, job: Job) -> dict[str, PageValue]:
 
 
 def start_job(request: WebRequest) -> ActionReply:
-    """A job on a batch, or on what runs rank first."""
+    """A job on a batch, or on the first documents of runs."""
     fields = request.values
     judge = judge_for(request.config.models, fields)
     names = [text.strip() for text in (fields["runs"] or "").split(",") if text.strip()]
@@ -235,7 +235,7 @@ def job_page(request: WebRequest) -> PageReply:
 
 
 def cancel_job(request: WebRequest) -> ActionReply:
-    """End a job; what it answered stays."""
+    """End a job; its answers are kept."""
     with request.store.write() as connection:
         model_job = model_jobs_table.cancel(connection, _find_job(connection, request).id)
         request.record(connection, "model.cancel", str(model_job.id))
@@ -246,7 +246,7 @@ def cancel_job(request: WebRequest) -> ActionReply:
 
 
 def resume_job(request: WebRequest) -> ActionReply:
-    """Go on with a job that ended early, with limits given now; what it spent counts."""
+    """Continue a job that ended early, with new limits; the amount spent so far counts."""
     with request.store.write() as connection:
         model_job = _find_job(connection, request)
         if model_job.endpoint not in request.config.models:

@@ -1,4 +1,4 @@
-"""Pages of lost passwords: a link that an admin makes, or that comes by e-mail, sets a new one."""
+"""Pages of lost passwords: a link from an admin, or by e-mail, sets a new password."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FROM_ADMIN, _BY_MAIL = timedelta(days=1), timedelta(hours=1)
 """The time for which a link works."""
 
 _MAX_MAILS, _MAIL_INTERVAL = 3, timedelta(minutes=15)
-"""So many messages go to one user in this time, whoever asks for them."""
+"""The largest number of messages to one user in this time, for all senders."""
 
 _ADDRESS = re.compile(r"[^@]+@[^@]+")
 
@@ -49,7 +49,7 @@ def make_link(request: WebRequest) -> PageReply:
 
 
 def lost_password_page(request: WebRequest) -> PageReply:
-    """The form that asks for a link by e-mail."""
+    """The form to request a link by e-mail."""
     if not mails_links(request.config):
         raise not_found()
     return PageReply("lost_password.html", {"sent": False})
@@ -58,8 +58,8 @@ def lost_password_page(request: WebRequest) -> PageReply:
 def ask_for_link(request: WebRequest) -> PageReply:
     """Send a link to a user whose name is an e-mail address.
 
-    The reply is the same for every name, and is made before the store is asked for it, so that
-    neither its text nor its time tells whether there is such a user.
+    The reply is the same for every name, and is made before the store is queried, so that neither
+    its text nor its time reveals if the user exists.
     """
     if not mails_links(request.config):
         raise not_found()

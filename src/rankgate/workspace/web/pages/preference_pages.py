@@ -45,7 +45,7 @@ Sides = list[tuple[str, Side, Side]]
 
 
 def add_comparison(request: WebRequest) -> ActionReply:
-    """A batch of pairs: lists of two runs, documents at which they part, or those of a file."""
+    """A batch of pairs: lists of two runs, differing documents, or pairs of a file."""
     fields = request.values
     project = request.project.id
     names = [fields["first"], fields["second"]]
@@ -127,7 +127,7 @@ def _read_pairs(path: Path) -> Sides:
 
 
 def _pairs_of_runs(request: WebRequest, two_runs: list[StoredRun], kind: str) -> tuple[Sides, int]:
-    """For each query in both runs both lists, or the documents at the rank at which they part.
+    """For each query in both runs, both lists or the documents at the first difference.
 
     Queries with the same lists are left out, and counted.
     """

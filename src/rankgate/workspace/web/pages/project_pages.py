@@ -1,8 +1,8 @@
 """Pages of projects: the list, progress, people, and archiving or deleting.
 
 Projects have a list, a page for a new one, and the progress of one. The people of a project
-are members with roles, and invitations. Parts that a project does not need any longer are
-archived, or deleted after a page that lists what goes.
+are members with roles, and invitations. Parts that a project does not need any longer are archived,
+or deleted after a page that lists the deleted data.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def log_page(request: WebRequest) -> PageReply:
 
 
 def setup_page(request: WebRequest) -> PageReply:
-    """The scale, the guideline with its versions, and what raters see."""
+    """The scale, the guideline with its versions, and the fields that raters see."""
     project = request.project
     with request.store.read() as connection:
         grades = projects.grades(connection, project.id)
@@ -274,10 +274,10 @@ def add_guideline(request: WebRequest) -> ActionReply:
 
 
 def set_display(request: WebRequest) -> ActionReply:
-    """Set the card of documents, and the sites whose images are loaded.
+    """Set the card of documents, and the sites from which images are loaded.
 
     Raises:
-        Refused: a card that cannot be read; a prefix that is no address of the web.
+        Refused: a card that cannot be read, or a prefix that is not a web address.
     """
     fields = request.values
     prefix = (fields["image_prefix"] or "").strip()
@@ -338,7 +338,7 @@ def _refuse_higher_role(request: WebRequest, role: str | None) -> None:
 
 
 def invite_person(request: WebRequest) -> PageReply:
-    """A link by which somebody becomes a member, shown once."""
+    """A link for becoming a member, shown once."""
     role = request.values["role"]
     _refuse_higher_role(request, role)
     with request.store.write() as connection:
@@ -374,7 +374,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
 
 
 def grant_role(request: WebRequest) -> ActionReply:
-    """Give a user another role in the project, or none."""
+    """Change or remove the role of a user in the project."""
     role = request.values["role"] if request.values["role"] != "none" else None
     _refuse_higher_role(request, role)
     with request.store.write() as connection:
@@ -425,7 +425,7 @@ def archive_item(request: WebRequest) -> ActionReply:
 
 
 def archive_queries(request: WebRequest) -> ActionReply:
-    """Hide queries, or show them again: those that are named, and those of a batch."""
+    """Hide or show queries: named queries, and queries of a batch."""
     fields, project = request.values, request.project
     archived = bool(fields["archived"])
     with request.store.write() as connection:
@@ -455,7 +455,7 @@ def archive_project(request: WebRequest) -> ActionReply:
 
 
 def delete_page(request: WebRequest) -> PageReply:
-    """The page before an item is deleted, with what goes with it."""
+    """The page before an item is deleted, with all that is deleted with it."""
     with request.store.read() as connection:
         resource = _find_item(connection, request)
         counts = archive.dependents(connection, resource)
@@ -473,7 +473,7 @@ def delete_page(request: WebRequest) -> PageReply:
 
 
 def delete_item(request: WebRequest) -> ActionReply:
-    """Delete an item with what depends on it."""
+    """Delete an item with its dependent data."""
     with request.store.write() as connection:
         resource = _find_item(connection, request)
         _refuse_other_name(request, resource.name)
@@ -483,7 +483,7 @@ def delete_item(request: WebRequest) -> ActionReply:
 
 
 def delete_queries_page(request: WebRequest) -> PageReply:
-    """The page before all archived queries are deleted, with what goes with them."""
+    """The page before all archived queries are deleted, with all that is deleted with them."""
     project = request.project
     with request.store.read() as connection:
         count = archive.count_archived_queries(connection, project.id)
@@ -503,7 +503,7 @@ def delete_queries_page(request: WebRequest) -> PageReply:
 
 
 def delete_queries(request: WebRequest) -> ActionReply:
-    """Delete all archived queries with what depends on them."""
+    """Delete all archived queries with their dependent data."""
     with request.store.write() as connection:
         _refuse_other_name(request, _QUERIES_NAME)
         count = archive.count_archived_queries(connection, request.project.id)
@@ -516,7 +516,7 @@ def delete_queries(request: WebRequest) -> ActionReply:
 
 
 def delete_project_page(request: WebRequest) -> PageReply:
-    """The page before the project is deleted, with what goes with it."""
+    """The page before the project is deleted, with all that is deleted with it."""
     project = request.project
     with request.store.read() as connection:
         counts = archive.project_dependents(connection, project.id)

@@ -68,13 +68,13 @@ def _read_source(request: WebRequest) -> tuple[str, QueryList]:
     """The field that is filled in, and its queries.
 
     Raises:
-        Refused: no field is filled in, or several; beside the field, what is wrong in it.
+        Refused: none or several fields are filled in; or an error in a field, next to it.
     """
     filled_fields = [name for name in SOURCES if request.values[name] is not None]
     if not filled_fields:
         raise invalid_value("text", "type queries, or choose a file")
     if len(filled_fields) > 1:
-        raise invalid_value(filled_fields[1], "queries come from one place at a time; clear one")
+        raise invalid_value(filled_fields[1], "queries come from one source at a time; clear one")
     [source] = filled_fields
     try:
         query_list = _read_field(request, source)

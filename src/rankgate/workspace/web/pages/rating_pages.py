@@ -1,7 +1,7 @@
 """Pages of rating: answer tasks, and see every pair with its answers.
 
 An answer to a task, as a request sends it, is recorded once, with the feedback of a training.
-The rating page comes next, with what it sends. Last comes every pair with what each rater
+The rating page and its requests. Last comes every pair with what each rater
 answered, page by page, by filters; and asking somebody again.
 """
 
@@ -55,7 +55,7 @@ COMPARISON_KINDS = frozenset({"documents", "lists"})
 """Kinds of batches that ask which of two is better."""
 
 _MAX_AHEAD = timedelta(days=1)
-"""The time by which the clock of a client may be ahead."""
+"""The largest time that the clock of a client may be ahead."""
 
 MAX_ANSWERS = 1_000
 """Answers in one request."""
@@ -146,7 +146,7 @@ def feedback(task: LockedTask, grade: float | None) -> dict[str, PageValue] | No
 
 
 def record_many(request: WebRequest) -> ActionReply:
-    """Record many answers in one transaction: all of them, or none if one is refused."""
+    """Record many answers in one transaction; if one answer is refused, none is recorded."""
     answers = []
     with request.store.write() as connection:
         rater = request.rater(connection)
@@ -164,11 +164,11 @@ def record_many(request: WebRequest) -> ActionReply:
 
 
 _PACE_RATINGS = 20
-"""The number of latest ratings by which the pace is measured."""
+"""The number of latest ratings for measuring the pace."""
 
 
 def rate_page(request: WebRequest) -> PageReply:
-    """The next task, or one that the rater wants to see again."""
+    """The next task, or an earlier task of the rater."""
     number, batch = request.values["task"], request.values["batch"]
     with request.store.write() as connection:
         rater = request.rater(connection)
@@ -252,7 +252,7 @@ def _rater_progress(
     return {
         "done": answered_count,
         "total": answered_count + remaining_count,
-        "mine": answered_count,  # for clients of before, as done was that of all raters
+        "mine": answered_count,  # for earlier clients, where done counted all raters
         "pace": pace,
         "left": None if pace is None else pace * remaining_count,
         "last": next(
@@ -267,7 +267,7 @@ def _rater_progress(
 
 
 _MANY_ANSWERS = 1_000
-"""Answers of a rater that are not counted again with each new one."""
+"""The counted answers of a rater, so that a new answer needs no recount."""
 
 _COUNT_SECONDS = 60.0
 """Seconds for which such a count is kept; later answers are added to it."""
@@ -276,7 +276,7 @@ _COUNT_SECONDS = 60.0
 def _count_answered(
     connection: Connection, request: WebRequest, rater: int, batch: int | None
 ) -> tuple[int, int]:
-    """The tasks that a rater has answered, and those of them that are still open."""
+    """The tasks that a rater has answered, and the still open tasks among them."""
     project = request.project.id
     if not rating_answers.has_many_answers(connection, rater, _MANY_ANSWERS):
         return tasks.count_answered(connection, project, rater, batch)
@@ -299,7 +299,7 @@ def _find_task(connection: Connection, request: WebRequest, number: int) -> Task
 
 
 def _claim_task(connection: Connection, request: WebRequest, number: int, rater: int) -> None:
-    """Keep a task for a rater who asks for it by number: one that they had before.
+    """Keep a task for a rater who requests an earlier task by number.
 
     Managers may have any that is open.
     """
@@ -534,7 +534,7 @@ def _make_filter(
 
 
 def reset_answers(request: WebRequest) -> ActionReply:
-    """Withdraw a rater's answers, so that the pairs come again; the ratings stay as facts."""
+    """Withdraw a rater's answers, so pairs are asked again; the store keeps the ratings."""
     fields = request.values
     project = request.project.id
     with request.store.write() as connection:

@@ -230,7 +230,7 @@ def _count_changes(new: Qrels, old: Qrels | None) -> dict[str, int]:
 
 
 def find_convention(name: str | None) -> Convention:
-    """A convention by its name, trec without one; never one in a file of the server's.
+    """A convention by its name, by default trec; files of the server are not read.
 
     Raises:
         UsageError: no convention has this name.
@@ -245,7 +245,7 @@ def find_convention(name: str | None) -> Convention:
 def _mean_rows(
     connection: Connection, request: WebRequest, new: Qrels, old: Qrels | None
 ) -> list[dict[str, PageValue]]:
-    """The means of every run by the new judgments, and by the last ones."""
+    """The means of every run by the new and the last judgments."""
     project, blobs = request.project.id, request.store.blobs
     metrics = (request.values["metrics"] or DEFAULT_METRICS).split()
     metric_convention = find_convention(request.values["convention"])
@@ -289,7 +289,7 @@ _QUERY_COUNT = "queries"
 
 
 def _runs_without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[str]:
-    """The names of the runs that have none of the judged queries."""
+    """The names of the runs without judged queries."""
     ids = judged.select("query_id").unique()
     return [run.name for run in runs if run.table.join(ids, on="query_id", how="semi").is_empty()]
 

@@ -58,7 +58,8 @@ def _expired_refusal() -> RequestRefused:
 def _use_code(request: WebRequest, user: User) -> str:
     """Use the code of a request; return its kind.
 
-    Attempts are counted by user, from whatever address: only who knows the password comes here.
+    Attempts are counted by user, from all addresses, because only users with the password reach
+    this page.
 
     Raises:
         Refused: the code is wrong or was used; too many attempts failed.

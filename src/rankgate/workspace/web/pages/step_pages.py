@@ -51,7 +51,7 @@ class ProjectState:
 
     Attributes:
         queries: the number of queries.
-        engines: what answers them.
+        engines: the engines of the project.
         runs: the runs, the oldest first.
         raters: people who may rate.
         batches: the number of batches.
@@ -238,7 +238,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             is_ready=True,
             text=_count(state.raters, "rater")
             if state.raters
-            else "Invite raters by a link. Managers can rate, too.",
+            else "Invite raters by a link. Managers can also rate.",
             path=request.project_path("people"),
             label="People",
         ),
@@ -346,7 +346,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             is_ready=has_pair,
             text="Two runs are compared: what changed, and whether it is more than chance."
             if has_pair
-            else "It takes two runs: take another snapshot when the engine has changed.",
+            else "A comparison needs two runs: take another snapshot after a change of the engine.",
             path=f"{request.project_path('records')}?kind=comparisons" if state.comparisons else "",
             label="Comparisons",
             route="step-comparison",
@@ -387,7 +387,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
 
 
 def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
-    """Start the job of a step, once, whoever presses its button."""
+    """Start the job of a step once, for all users who press its button."""
     with request.store.write() as connection:
         started_run = start_step(
             connection,
@@ -405,7 +405,7 @@ def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> Act
 
 
 def _refuse_unknown(request: WebRequest, *names: str) -> None:
-    """Refuse names that the project does not have, beside their field."""
+    """Refuse names that the project does not have, next to their field."""
     lists = {
         "engine": (list_engine_names, "engine"),
         "judgments": (list_judgment_names, "judgments"),
@@ -427,7 +427,7 @@ def _metrics(request: WebRequest) -> dict[str, list[str] | None]:
 
 
 def _system_of(request: WebRequest, run: str) -> str:
-    """The name of the system of a run in the history: that of its engine, if it has one."""
+    """The name of the system of a run in the history: the name of its engine, if any."""
     with request.store.read() as connection:
         stored_run = stored_runs.find_run(connection, request.project.id, run)
     engine = None if stored_run is None else stored_run.made_by.get("engine")
@@ -443,7 +443,7 @@ def start_snapshot(request: WebRequest) -> ActionReply:
 
 
 def start_batch(request: WebRequest) -> ActionReply:
-    """Make a batch of what runs rank first."""
+    """Make a batch of the first documents of runs."""
     run_names = _split(request.values["runs"])
     known_names = list_run_names(request)
     for name in run_names:
@@ -535,7 +535,7 @@ _CRON = {
 
 
 def schedule_engine(request: WebRequest) -> ActionReply:
-    """Ask an engine by the clock, and evaluate its runs; with a baseline each passes the gate."""
+    """Query an engine on a schedule and evaluate its runs, with the gate if it has a baseline."""
     fields = request.values
     _refuse_unknown(request, "engine", "judgments", "baseline")
     if fields["baseline"] is not None and fields["judgments"] is None:
@@ -566,7 +566,7 @@ def _read_schedule(request: WebRequest) -> str:
     """The schedule of a form as cron has it.
 
     Raises:
-        Refused: a time that is none, beside its field.
+        Refused: an invalid time, next to its field.
     """
     interval, time = request.values["every"], request.values["time"] or "06:00"
     if interval == "cron":

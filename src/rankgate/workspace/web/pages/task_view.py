@@ -32,7 +32,7 @@ REASONS = (
     ("no knowledge", "I do not know enough about the subject"),
     ("guideline", "The guideline does not cover this"),
 )
-"""The reasons why raters cannot tell; those of query and document are separate."""
+"""The reasons why raters cannot tell; reasons about the query and the document are separate."""
 
 LIST_LENGTH = 10
 """Documents of a list that are shown side by side."""
@@ -153,5 +153,5 @@ def read_run_table(request: WebRequest, stored_run: StoredRun) -> pl.DataFrame:
 
 
 def guideline_html(request: WebRequest, text: str) -> str:
-    """The guideline as HTML; what is HTML in it is shown as text."""
+    """The guideline as HTML; HTML in its text is shown as text."""
     return request.cache.get(("guideline", text), lambda: render_guideline(text))

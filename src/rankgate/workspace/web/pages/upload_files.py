@@ -132,7 +132,7 @@ def upload_file(upload: Upload, size_limit: float) -> Iterator[Path]:
     """An upload as a file; of its name only the suffixes count, as readers look at them.
 
     Args:
-        upload: what was sent.
+        upload: the sent file.
         size_limit: bytes to which it may unpack.
 
     Raises:
@@ -163,13 +163,13 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
     """The rows of an upload as Parquet.
 
     Args:
-        upload: what was sent.
+        upload: the sent file.
         name: the field.
         size_limit: bytes to which it may unpack.
 
     Raises:
         InputError: it unpacks to more.
-        Refused: it is another file, or a damaged one.
+        Refused: the file has another type, or is damaged.
     """
     try:
         with upload_file(upload, size_limit):

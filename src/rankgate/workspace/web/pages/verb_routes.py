@@ -1,7 +1,7 @@
 """Evaluate, compare, gate and explain runs of a project by a collection that a request states.
 
-No text of a request is the path of a file: it names judgments, a run or a table of the project, or
-a convention that is installed.
+Texts of a request are never paths of files: they name judgments, a run or a table of the project,
+    or an installed convention.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _POLICY_TABLES = ("gate", "rules")
 def _verb_handler(
     verb: Callable[..., Result], names: Sequence[str], fixed: JsonObject
 ) -> Callable[[WebRequest], FileReply]:
-    """A handler that calls a verb with what a request states.
+    """A handler that calls a verb with the values of a request.
 
     Args:
         verb: the function.
@@ -148,7 +148,7 @@ _READERS: Mapping[str, Callable[[WebRequest, Any], Any]] = {
     "test": _read_test,
     "policy": _read_policy,
 }
-"""What a verb gets for a value in a request, by the parameter's name, else by what it holds."""
+"""The argument of a verb for a value in a request, by the name of the parameter, or by its type."""
 
 _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
     "collection": {
@@ -185,7 +185,7 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
         "help": "[gate] and [[rules]] in TOML; the default policy without it.",
     },
 }
-"""What fields of requests have in another way: what the server reads as no file."""
+"""Changed settings of fields in requests: values that the server does not read as files."""
 
 
 def _verb_route(

@@ -246,12 +246,12 @@ _CODES = {"database": "store-unreachable", "migrations": "older-store", "disk": 
 
 
 def live_page(request: WebRequest) -> PageReply:  # noqa: ARG001 - as every handler
-    """The process answers."""
+    """Check that the process answers."""
     return PageReply("plain.html", {"state": "ok"})
 
 
 def ready_page(request: WebRequest) -> PageReply:
-    """The database answers, its schema is this program's, and the disks have room.
+    """Check that the database answers, its schema is current, and the disks have room.
 
     Raises:
         Refused: one of them is not so (503), with the code of the first.

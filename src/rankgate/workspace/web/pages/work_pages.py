@@ -1,8 +1,8 @@
 """Pages of people's work: rules of a batch, the discussion of disagreements, working time.
 
-A batch has a page with its rules: who rates it, which training must be passed, what comes again
-to the same rater, and when it stops. Raters of a disputed pair discuss it before the final word.
-The working time of each rater is a table by week, also in CSV.
+A batch has a page with its rules: raters, required training, repeated pairs, and stopping. Raters
+of a disputed pair discuss it before the final word. The working time of each rater is a table by
+week, also in CSV.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def set_batch_rules(request: WebRequest) -> ActionReply:
         if unknown_names := [name for name in names if name.lower() not in members]:
             raise invalid_value(
                 "raters",
-                f"{unknown_names[0][:100]!r} is no rater of the project; there are: "
+                f"{unknown_names[0][:100]!r} is not a rater of the project; raters: "
                 + (", ".join(sorted(members)) or "none"),
             )
         trainings = {
@@ -185,9 +185,9 @@ _MAX_DISCUSSIONS = 20
 
 
 def discussions_page(request: WebRequest) -> PageReply:
-    """Disputed pairs that the reader rated, with the others' grades and what is said about them.
+    """Disputed pairs that the user rated, with the others' grades and comments.
 
-    Those who have not rated a pair do not see it here, so that they rate without the others'
+    Users who have not rated a pair do not see it here, so that they rate without the others'
     grades; managers see every pair under Disagreements.
     """
     with request.store.write() as connection:
@@ -224,7 +224,7 @@ def discussions_page(request: WebRequest) -> PageReply:
 def _nameless_answers(
     answers: Sequence[tasks.DisputedAnswer], rater_name: str
 ) -> list[dict[str, PageValue]]:
-    """The answers to a pair without names, as a name may weigh more than a reason."""
+    """The answers to a pair without names, because a name may count more than a reason."""
     return [
         {
             "mine": answer.rater == rater_name,
@@ -240,7 +240,7 @@ def _nameless_answers(
 def list_discussion(
     connection: Connection, request: WebRequest, task: int
 ) -> list[dict[str, PageValue]]:
-    """What was said about a pair; raters do not see by whom."""
+    """The comments on a pair; raters do not see the authors."""
     is_manager = request.role in {"admin", "manager"}
     return [
         {

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // the key of a grade gives the final word on the pair with the focus, or on the first one
+  // the key of a grade gives the final word on the focused pair, or on the first pair
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
     if (event.target.matches("input, textarea, select")) return;

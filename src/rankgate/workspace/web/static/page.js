@@ -1,11 +1,11 @@
 "use strict";
 (() => {
   const PAUSE = 10_000; // ms between refreshes
-  const SOON = 2_000; // the same while a job of the page is under way
+  const SOON = 2_000; // ms between refreshes while a job of the page is running
   const parsed = async (answer) =>
     new DOMParser().parseFromString(await answer.text(), "text/html");
 
-  // sections that show the work of others are fetched again, without a reload
+  // sections that other users change are fetched again, without a reload of the page
   const refresh = async () => {
     if (document.hidden) return;
     let newPage;
@@ -53,7 +53,7 @@
     check().then(propose);
   });
 
-  // what is chosen for each column is written into the field of columns
+  // the type chosen for each column is written into the field of columns
   const compose = () => {
     const columns = {};
     let finalColumn = "";
