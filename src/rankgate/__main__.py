@@ -12,7 +12,7 @@ _SPIN = "4"  # a thread of NumPy waits busily for 2**4 cycles of the clock, inst
 
 
 def main() -> None:
-    """Run a command; an interrupt while its modules are imported ends it quietly, too."""
+    """Run a command; an interrupt during the import of its modules also ends it quietly."""
     sys.unraisablehook = _report_unraisable
     gc.set_threshold(_NEW_OBJECTS)  # imports make many objects and no garbage
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", _SPIN)  # before NumPy is imported

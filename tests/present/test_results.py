@@ -126,7 +126,7 @@ def published(folder):
 
 
 def reanchored():
-    """Judgments of which one is moved and one is lost."""
+    """Judgments with one moved and one lost judgment."""
     old = {"a": "some words of one document", "b": "and other words of a second document"}
     return rankgate.reanchor({"q": {"a": 1, "b": 2}}, old, {"n": old["a"]})
 
@@ -172,7 +172,7 @@ def past_experiments():
 
 
 def made(folder, ratings):
-    """By kind: what makes a result of it."""
+    """The function that makes a result of each kind."""
     return {
         "calibration": lambda: calibration(QRELS, OLD, NEW, "nDCG@3", experiments=3),
         "evaluation": lambda: rankgate.evaluate(QRELS, RUNS, ["nDCG@3", "RR"], bounds=True),
@@ -335,7 +335,7 @@ def recorded(folder):
 
 @pytest.fixture(scope="module")
 def results():
-    """By kind: the results that were made, once in whatever order tests run."""
+    """The results by kind, each made once for any order of tests."""
     return {}
 
 

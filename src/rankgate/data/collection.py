@@ -67,7 +67,7 @@ SELECTIONS: tuple[Selection, ...] = get_args(Selection)
 
 _TABLE = "collection"
 _NOT_FILES = frozenset({"random", "none", UNKNOWN, "-"})
-"""Texts in the place of a file that are not files."""
+"""Texts that are accepted instead of a file."""
 
 
 class _FieldValue(ByContent):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
 
 RESERVED_TEXTS: Mapping[str, tuple[str, ...]] = {"sample": ("random",), "saw": ("none", "unknown")}
-"""By field, the texts that are not the name of a table."""
+"""By field, accepted texts that do not name a table."""
 
 TABLE_KINDS = ("judgments", "run", "table")
 """Kinds of fields that hold a table, which a text can name."""

@@ -29,7 +29,7 @@ UNKNOWN = "?"
 
 _LOG_CODE = "log-not-judgments"
 _MAX_ROWS = 10_000  # rows that are read
-_MAX_LABELS = 12  # different labels at most, and characters of one
+_MAX_LABELS = 12  # limits: different labels, and characters of a label
 _MAX_LABEL_LENGTH = 40
 _MAX_GRADES = 101  # different grades at most, as of percentages
 _USUAL_NAME_FIT = 4  # the fit of a usual name; the names of `column_names` fit up to 3
@@ -387,7 +387,7 @@ def guess_file_columns(
         names = table.collect_schema().names()
         guess = guess_columns(table, input_kind)
     except (InputError, pl.exceptions.PolarsError):
-        return None  # the reader's own error says more
+        return None  # the reader's own error is more precise
     refuse_click_log(names, input_file.label)
     if guess is None or (error.code == "not-a-number" and not guess.grades):
         return None

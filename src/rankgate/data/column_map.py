@@ -590,7 +590,7 @@ def _map_frame(table: object, how: ColumnMap) -> Any:
     aspects = how.aspects
     if aspects is not None:
         frame = polars_frame(table, "qrels")
-        if set(aspects.columns) & set(frame.columns):  # a run has none of them
+        if set(aspects.columns) & set(frame.columns):  # a run has no such columns
             for column in aspects.columns:
                 _find_columns(column, frame.columns, InputFile(Path("qrels")), several=False)
             table = aspects.framed(frame)

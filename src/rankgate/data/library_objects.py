@@ -1,9 +1,9 @@
 """Read objects of other libraries as judgments, runs and tables.
 
 Each kind of object is one declaration: the class that identifies it, and a reader of its
-rows. No library is imported for it. Objects without a declared class are recognised by shape: rows
-(dictionaries, named tuples, tuples of query, document and number), iterators of them, cursors of
-databases, frames and series of pandas with an index, ``{query: answer}`` of search clients (see
+rows. No library is imported for this. Objects without a declared class are recognised by shape:
+rows (dictionaries, named tuples, tuples of query, document and number), iterators of them, cursors
+of databases, frames and series of pandas with an index, ``{query: answer}`` of search clients (see
 `answers.clients`).
 
 `read_table` is for any table, `read_rankings` for judgments and runs.

@@ -39,9 +39,7 @@ OPTIONAL = Columns(
     "Optional columns of judgments.",
     Column("subtopic", pl.String, "the subtopic of the query that the grade is about"),
     Column("subtopic_weight", pl.Float64, "the weight of the subtopic among those of the query"),
-    Column(
-        "inclusion", pl.Float64, "the probability with which the document was sampled for judging"
-    ),
+    Column("inclusion", pl.Float64, "the probability that the document was sampled for judging"),
     Column("stratum", pl.String, "the stratum that it was sampled from"),
 )
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _state = {"used": False, "forked": False, "doubtful": False}
-_TIMEOUT_SECONDS = 10  # in which threads that are alive answer, on any machine
+_TIMEOUT_SECONDS = 10  # live threads answer within this time on any machine
 
 
 def refuse_forked() -> None:

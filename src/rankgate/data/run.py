@@ -294,7 +294,7 @@ class Run:
         try:
             return use(self.batches)
         except ScatteredError:  # a query came back after others
-            pass  # the error holds what was read, and goes before all is read again
+            pass  # free the rows that the error holds before all rows are read again
         return use(
             lambda rule: (self.whole(duplicate_rule) for duplicate_rule in [rule])
         )  # which keeps none

@@ -2,7 +2,7 @@
 
 A metric, a test, a rule, a chart or a report block declares a `Need`; a source of scores (runs and
 judgments, tables of another tool, a saved baseline, Spark) declares its `Supply`. Only this module
-checks whether the two fit, so that no other module writes errors for such pairs.
+checks that both fit, so other modules need no errors for such pairs.
 """
 
 from __future__ import annotations

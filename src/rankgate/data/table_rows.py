@@ -205,7 +205,7 @@ def sort_halves(values: NDArray[np.uint64]) -> None:
         first_half = executor.submit(values[:middle].sort)
         values[middle:].sort()
         first_half.result()
-    values.sort(kind="stable")  # a merge, as there are two rising halves
+    values.sort(kind="stable")  # a merge, because both halves are sorted
 
 
 _HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
@@ -247,7 +247,7 @@ def hash_pairs(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> 
 def find_repeated_hashes(
     pairs: NDArray[np.uint64], starts: NDArray[np.int64] | None = None
 ) -> NDArray[np.uint64]:
-    """The hashes that appear twice or more; almost surely none where no pair does.
+    """The hashes that appear twice or more; almost surely empty without duplicate pairs.
 
     Args:
         pairs: the hashes.

@@ -135,7 +135,7 @@ class EngineCheck(Result):
         query: the text of the query.
         facts: the facts that the engine gave about itself.
         seconds: the seconds until the answer.
-        problem: the reason why there is no answer; empty where there is one.
+        problem: the reason for a missing answer; empty if there is an answer.
         returned: documents.
         total: documents that match, as the engine reports.
         scored: True if they have scores.

@@ -168,7 +168,7 @@ def engine_comparison_document(result: EngineComparison) -> Document:
         snapshot.output for snapshot in (result.baseline, result.candidate) if snapshot.output
     ]
     return made(
-        f"{candidate} against {baseline}, asked in turn: {len(result.queries):,} queries"
+        f"{candidate} against {baseline}, queried in turn: {len(result.queries):,} queries"
         f"{_headline(result)}",
         Table("latency in ms", _latency_of_both(result)),
         Table("states", _states(result)),

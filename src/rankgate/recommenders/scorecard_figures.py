@@ -37,7 +37,7 @@ FIGURES = Columns(
     "One row per system and metric.",
     SYSTEM,
     METRIC,
-    Column("about", pl.String, "what the metric is about: accuracy or lists"),
+    Column("about", pl.String, "the subject of the metric: accuracy or lists"),
     Column("value", pl.Float64, "its value"),
     LOW,
     HIGH,
@@ -186,7 +186,7 @@ SLICES = Columns(
     "One row per part of the users or items, system and metric; a difference is "
     "with the first system, in the same part.",
     Column("slice", pl.String, "the name of the slice"),
-    Column("of", pl.String, "what is divided: users or items"),
+    Column("of", pl.String, "the divided units: users or items"),
     Column("part", pl.String, "the part"),
     Column("size", pl.Int64, "users or items in it"),
     FIGURES,

@@ -177,9 +177,7 @@ def _same_time(training: pl.DataFrame, test: pl.DataFrame) -> int:
 TableT = TypeVar("TableT")
 
 _AHEAD_WARNING = "training has interactions later than some in the test set"
-ORDERED_WAYS = frozenset(
-    {"global", "windows"}
-)  # all of training lies before the test by construction
+ORDERED_WAYS = frozenset({"global", "windows"})  # by construction, training is before the test
 
 
 @dataclass(frozen=True)

@@ -139,8 +139,7 @@ def evaluate(
 ) -> Scores:
     """Score runs on Spark; arguments and errors as of ``rankgate.evaluate``.
 
-    Paths are read by Spark too; functions of the user's own are sent to executors, and so are
-    tags.
+    Paths are also read by Spark; custom functions and tags are sent to executors.
 
     Raises:
         InputError: data that cannot be read; DuplicateError with both places of a pair.

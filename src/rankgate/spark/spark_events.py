@@ -1,8 +1,8 @@
 """Events, KPIs and click counts of logs on Spark.
 
 The view ``events`` comes first, with Spark SQL where a database is expected. KPIs are the
-expressions of `rankgate.online`, carried out by Spark SQL. From the click counts, click models
-are fitted on one machine.
+expressions of `rankgate.online`, carried out by Spark SQL. Click models are fitted to the click
+counts on one machine.
 """
 
 from __future__ import annotations

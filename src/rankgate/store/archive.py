@@ -79,7 +79,7 @@ def without_triggers(connection: Connection, tables: Iterable[sa.Table]) -> Iter
     triggers and the rows as they were.
     """
     names = [table.name for table in tables]
-    if connection.dialect.name == "sqlite":  # a transaction that writes is the only one
+    if connection.dialect.name == "sqlite":  # only one transaction writes at a time
         trigger_query = sa.text(
             "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN :names"
         ).bindparams(sa.bindparam("names", expanding=True))
@@ -143,7 +143,7 @@ def _columns(kind: str) -> tuple[sa.ColumnElement[Any], ...]:
 def list_archivables(connection: Connection, project: int) -> list[Archivable]:
     """Everything of a project that can be archived, by kind, the oldest first.
 
-    Of queries only the first 200 that are archived.
+    For queries, only the first 200 archived queries.
     """
     archivables = []
     for kind, table in KINDS.items():

@@ -1,7 +1,7 @@
 """Rows of the store as frozen values or as a table, inserts for both databases, and leases.
 
-Both databases understand the inserts. By a lease, one of several processes does something, and
-another one when that has died.
+Both databases understand the inserts. A lease lets one of several processes do some work, and
+another process if the first has died.
 """
 
 from __future__ import annotations

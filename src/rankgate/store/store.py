@@ -75,7 +75,7 @@ def check_version(connection: Connection, *, older: bool = False) -> None:
     current = version(connection)
     store_name = display_address(connection.engine.url)
     if current is None:
-        problem = f"{store_name}: there is no store; make one with rankgate store init."
+        problem = f"{store_name}: the store does not exist; create it with rankgate store init."
         raise UsageError(problem, code="no-store")
     revisions = [script.revision for script in list_migrations()]
     if current not in revisions:
@@ -184,8 +184,8 @@ class Store:
         file = file_of(store_url)
         if file is not None and not file.is_file():
             problem = (
-                f"{display_address(store_url)}: there is no store; make one with rankgate "
-                "store init."
+                f"{display_address(store_url)}: the store does not exist; create it with rankgate "
+                f"store init."
             )
             raise UsageError(problem, code="no-store")
         if file is not None:

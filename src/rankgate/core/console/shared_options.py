@@ -327,8 +327,8 @@ BACKENDS = ("local", "spark")
 def backend_options(function: Command) -> Command:
     """``--backend`` and ``--master`` of a command.
 
-    With ``--backend spark`` the command is called with tables on Spark in the place of its files,
-    which the hook ``on_spark`` makes; its verb measures them there.
+    With ``--backend spark`` the command is called with tables on Spark instead of its files, which
+    the hook ``on_spark`` makes; its verb measures them there.
     """
 
     @functools.wraps(function)

@@ -116,7 +116,7 @@ _MINUTE = 60
 
 
 PROGRESS_VARIABLE = "RANKGATE_PROGRESS"
-"""The environment variable with which progress is lines of a log where there is no terminal."""
+"""The environment variable that makes progress lines of a log without a terminal."""
 
 _LOG_INTERVAL = 1.0
 """Seconds between two lines of progress in a log."""

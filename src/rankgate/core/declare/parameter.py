@@ -204,7 +204,7 @@ class Parameter:
         if self.choices:
             schema["enum"] = list(self.choices)
         bounds = {"minimum": self.range.low, "maximum": self.range.high}
-        number = int if self.kind == "int" else float  # equal ranges are one, written either way
+        number = int if self.kind == "int" else float  # equal ranges are merged, in both notations
         schema |= {name: number(bound) for name, bound in bounds.items() if math.isfinite(bound)}
         if self.default is not None:
             is_list = self.kind in {"list", "texts"}

@@ -178,7 +178,7 @@ class Result(ByContent):
     def to_flat(self) -> dict[str, float]:
         """The numbers of its main table, each under one name, as trackers of experiments take them.
 
-        A name has the texts that tell the rows apart, and the column: ``new/nDCG_at_10/delta``;
+        A name has the texts that distinguish the rows, and the column: ``new/nDCG_at_10/delta``;
         systems are left out where there is one. Names hold letters, digits, ``_ - . /`` alone;
         numbers that are undefined are left out.
 

@@ -20,7 +20,7 @@ of a result, ``convention_details`` describes a convention,
 """
 
 ON_SPARK: dict[str, str] = {}
-"""By verb the function that makes its result where the tables are on Spark; see `UPPER_NAMES`."""
+"""By verb, the function that makes its result from tables on Spark; see `UPPER_NAMES`."""
 
 
 def load_name(name: str) -> Any:

@@ -188,7 +188,7 @@ def format_probability(value: float | None) -> str:
 
 
 LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
-"""Of the systems, in order; a number follows where there are more systems than letters."""
+"""Letters of the systems, in order, followed by a number if there are more systems than letters."""
 
 DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 

@@ -64,7 +64,7 @@ def flat_values(table: pl.DataFrame, kind: str) -> dict[str, float]:
         kind: the name of the result in errors.
 
     Raises:
-        UsageError: no texts tell the rows apart.
+        UsageError: the texts do not distinguish the rows.
 
     >>> flat_values(pl.DataFrame({"run": ["a", "b"], "nDCG@10": [0.5, None], "n": [2, 3]}), "x")
     {'a/nDCG_at_10': 0.5, 'a/n': 2.0, 'b/n': 3.0}
@@ -84,7 +84,7 @@ def flat_values(table: pl.DataFrame, kind: str) -> dict[str, float]:
 
 
 def _naming_columns(table: pl.DataFrame, kind: str) -> list[str]:
-    """The first columns of texts that tell rows apart, the metric among them.
+    """The first columns of texts that distinguish rows, including the metric.
 
     Raises:
         UsageError: all of them do not.

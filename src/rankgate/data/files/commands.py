@@ -77,7 +77,7 @@ def convert_command(
     form: str,
     output: str | None,
 ) -> None:
-    """Convert IN to another format and write it to OUT; report what is lost.
+    """Convert IN to another format and write it to OUT; report the loss.
 
     OUT is replaced when all of it is written; `.gz` and `.zst` compress it. The report goes to
     standard error, as JSON to standard output; -o FILE takes either. `-` as IN is standard

@@ -1,4 +1,4 @@
-"""Convert a file to another format; report what is lost.
+"""Convert a file to another format; report the loss.
 
 Tables are written into files with the format by name or suffix, the file completely or not at
 all. The result of ``convert`` has rows written, losses and notes.
@@ -107,7 +107,7 @@ def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple
     if isinstance(target, str | Path):
         with replace_file(target) as stream:
             losses = format_.write(contents, stream)
-    else:  # a stream, too, is written completely or not at all
+    else:  # a stream is also written completely or not at all
         with tempfile.TemporaryFile() as temporary_file:
             losses = format_.write(contents, temporary_file)
             temporary_file.seek(0)
@@ -116,10 +116,10 @@ def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple
 
 
 _LOSSES = Columns(
-    "One row per kind of loss: what the output could not hold.",
-    Column("kind", pl.String, "the kind of what was lost"),
+    "One row per kind of data that the output could not hold.",
+    Column("kind", pl.String, "the kind of lost data"),
     Column("count", pl.Int64, "how many there are"),
-    Column("what", pl.String, "a description of what was lost"),
+    Column("what", pl.String, "a description of the lost data"),
     Column("examples", pl.List(pl.String), "the first ones"),
 )
 

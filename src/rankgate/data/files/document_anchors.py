@@ -219,7 +219,7 @@ NEAR_SHARE = 0.9
 NO_TEXT = "it has no text"
 """The reason for the loss of a judged document that is empty or not among the old documents."""
 
-_MIN_LEAD = 0.03  # how much nearer the nearest document is than the next one
+_MIN_LEAD = 0.03  # distance of the next document minus that of the nearest
 _MIN_SPLIT_SHARE = 0.5  # of a document's words: with less it is lost, not split
 _MIN_SEQUENCE = 10  # consecutive words that are not the same by chance
 _MIN_SEQUENCE_SHARE = 0.3  # of a short document's words in a row

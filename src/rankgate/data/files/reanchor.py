@@ -190,7 +190,7 @@ def reanchor(
     new document with the text of an old one has its grade. One that holds a relevant document and
     more has the highest grade that it holds, which is a lower bound. A document is irrelevant if
     all of its text was judged irrelevant. Any other document with part of a relevant document is
-    unjudged, because it is unknown which part was relevant; so are lost parts. Unjudged documents
+    unjudged, because the relevant part is unknown; lost parts are also unjudged. Unjudged documents
     have no grade in
     the result: ``total_error`` and ``holes`` say what it could change.
 

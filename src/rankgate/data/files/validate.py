@@ -54,7 +54,7 @@ class Problem:
         severity: ``error``, ``warning`` or ``note``.
         file: the file.
         line: the first line; None if there is no line.
-        what: a sentence with the figures.
+        what: the message with the figures.
         count: the number of affected rows, queries or ids.
         example: one of them.
         mend: the remedy.

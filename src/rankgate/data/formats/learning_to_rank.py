@@ -364,8 +364,8 @@ SVMLIGHT_FORMAT = Format(
         "Lines such as 3 qid:1 1:0.5 2:12.0 # 1370 star trek: grade, query, numbered features, "
         "and in the comment the document and perhaps the text of the query; LETOR's docid = X is "
         "known. Features are carried to the same format and are a loss in any other. Without "
-        "qid, the sizes of queries are taken from FILE.query or FILE.group next to it, as LightGBM "
-        "has them; without a document's id, the number of the line is one."
+        "qid, the sizes of queries are taken from FILE.query or FILE.group next to it, as "
+        "LightGBM does; without a document id, the line number is the id."
     ),
 )
 

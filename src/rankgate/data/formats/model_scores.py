@@ -35,7 +35,7 @@ _RANKLIB = re.compile(rb"(\S+)\t(\d+)\t[-+.\dEe]+")
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:
-    """The first line holds a number and nothing else, or all lines are those of RankLib."""
+    """The first line holds only a number, or all lines have RankLib's format."""
     if _is_ranklib(first_bytes):
         return "lines of a query, the number of its document from 0 and a score"
     first_line = next(
@@ -144,6 +144,6 @@ FORMAT = Format(
         "order of that file, which is the judgments then: rankgate eval test.svmlight model.txt. "
         "RankLib's -score files (query, number of the document from 0, score) must have the "
         "queries of the judgments, row by row; model-scores:FILE names the format. The number of "
-        "lines must be that of the judgments."
+        "lines must equal the number of judgments."
     ),
 )

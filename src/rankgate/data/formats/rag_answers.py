@@ -126,7 +126,7 @@ def write_trec_rag(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     answers = format_data(contents, _TREC_RAG_NAME).get("answers")
     if answers is None:
         raise UsageError(
-            "answers hold sentences, which no other format has; convert a file of answers.",
+            "sentences exist only in formats of answers; convert a file of answers.",
             code="unsupported-format",
         )
     out.writelines(format_json(answer).encode() + b"\n" for answer in answers)

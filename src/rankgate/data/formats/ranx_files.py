@@ -86,7 +86,7 @@ class _LimitedBytes(io.BytesIO):
     """Bytes that are handed out only while few objects were made of those before.
 
     cbor2 limits the depth and not the number of values, which would show only when all of them
-    are in memory. Every text, float and map is a block of memory, and so is every key.
+    are in memory. Every text, float, map and key is a block of memory.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -257,14 +257,15 @@ RANX_JSON_FORMAT = Format(
     detail=(
         'An object of queries, each an object of documents: {"q1": {"d1": 2}}; it is the form of '
         "ranx, of BEIR's files of results and of pytrec_eval. It holds judgments if all numbers "
-        "are written as whole ones, otherwise a run, as ranx writes them; --as overrides this. A "
+        "are written as whole ones, otherwise a run, in the form that ranx writes; --as overrides "
+        "this. A "
         "query with an empty object has no judgments, or nothing was found for it."
     ),
 )
 
 
 _MAGIC = b"\x04\x22\x4d\x18"
-_LAYERS = 2  # ranx packs what it has packed
+_LAYERS = 2  # ranx packs twice
 _LEVEL = 9
 
 

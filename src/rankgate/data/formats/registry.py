@@ -45,7 +45,7 @@ _MAGIC_BYTES = (
 _ZIP = b"PK"
 _TAR, _AT = b"ustar", 257
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
-_UTF16_BYTES = 64  # bytes in which text of two bytes a character shows
+_UTF16_BYTES = 64  # bytes to detect text with two bytes per character
 _FEW, _TAB = 3, 9  # too few bytes to decide; the lowest that text has
 _HALVES = {0: "be", 1: "le"}
 

@@ -48,7 +48,7 @@ _WRAPPER_QUERY_KEYS = (*QUERY_ID_KEYS, "query", "q", "topic")
 
 _ORDER_LABEL = "the order of the answers"
 _JSON_BEGINS = (b"{", b"[")
-_FIRST_LINE_BYTES = 1 << 23  # bytes in which the first line of JSON Lines ends
+_FIRST_LINE_BYTES = 1 << 23  # bytes to search for the end of the first line of JSON Lines
 _MAX_DEPTH = 3  # keys around an answer at most
 
 

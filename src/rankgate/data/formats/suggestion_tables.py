@@ -225,7 +225,8 @@ COMPLETIONS = _make_format(
     read_completions,
     ("runs", "qrels"),
     "Columns target (the query that a user means), prefix (what is typed), suggestion and perhaps "
-    "rank; an empty suggestion is a prefix without any. The lists after each prefix are the "
+    "rank; an empty suggestion is a prefix without suggestions. The lists after each prefix are "
+    "the "
     "rankings of a target, and the target is the relevant document: rankgate eval table.csv "
     "table.csv "
     "-m PrefixRR@3 -m KeystrokesSaved@10 -m MinKeystrokes.",

@@ -157,7 +157,7 @@ def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
     forms = [pl.col("text").str.to_datetime(form, time_unit="us", strict=False) for form in _FORMS]
     microseconds = frame.select(pl.coalesce(forms).to_physical().cast(pl.Int64).alias("at"))["at"]
     unread_rows = microseconds.is_null().arg_true().to_list()
-    if unread_rows:  # other zones, one by one, or what is not a time
+    if unread_rows:  # other zones one by one, or values that are not times
         times = microseconds.to_list()
         for row in unread_rows:
             time = parse_time(str(raw[row]), "time", location.label, location.line(row))

@@ -303,7 +303,7 @@ def read_interactions(
         log: the location of the log.
         columns: our column (``query_id``, ``doc_id``, ``at``, ``kind``, ``value``) -> the log's;
             those that are not named are found by their usual names.
-        from_: the name of the format; found by looking into the file if not given.
+        from_: the name of the format; by default it is detected from the file.
         unit: the unit of times that are numbers; inferred from their size if not given.
         same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
         timed: True if times matter; if not, they are not looked at.

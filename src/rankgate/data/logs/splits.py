@@ -144,7 +144,7 @@ def _known_codes(
     ends = np.append(starts[1:], len(sorted_pairs))
     is_item = (
         sorted_pairs["doc_id"].is_in(items.implode()).to_numpy()
-    )  # an item of the test alone has none
+    )  # an item of only the test has no value
     for begin, end in zip(starts, ends, strict=True):
         yield codes[begin:end][is_item[begin:end]]
 

@@ -130,7 +130,7 @@ class GrowingIds:
 
 def find_positions(ids: pl.Series, vocabulary: pl.Series) -> NDArray[np.int64]:
     """The position of each id in a series of different ids; `NOT_FOUND` if it is not in it."""
-    if len(ids) > _MIN_LOOKUP_RATIO * len(vocabulary):  # quicker, but for the making of its table
+    if len(ids) > _MIN_LOOKUP_RATIO * len(vocabulary):  # quicker, except for making its table
         coded = ids.cast(pl.Enum(vocabulary), strict=False).to_physical()
         return coded.cast(pl.Int64).fill_null(NOT_FOUND).to_numpy()
     position_of_id = pl.DataFrame(

@@ -77,7 +77,7 @@ def select_top_scores(
     xp, scores = _to_floats(block)
     infinite = bool((scores == np.inf).any())
     if single:
-        with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
+        with np.errstate(over="ignore"):  # as in C, too large values become infinite
             scores = _cast(xp, scores, "float32")
     is_excluded = xp.isnan(scores)
     if without is not None:
@@ -165,7 +165,7 @@ def to_numpy(array: object, name: str = "array") -> NDArray[Any]:
     try:
         return np.from_dlpack(array)
     except _FAILURES as error:
-        if hasattr(array, "__array__"):  # as of jax, wherever it lives
+        if hasattr(array, "__array__"):  # an array of jax, on any device
             return np.asarray(array)
         problem = f"not an array in main memory: {str(error).splitlines()[0]}"
         remedy = "detach it and move it there, as with .detach().cpu()."
@@ -283,7 +283,7 @@ class Padded:
         codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, is_item)
         if not is_item.all():
             codes = np.where(is_item, codes, NOT_FOUND)
-            if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # gaps: what follows moves up
+            if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # gaps: later values move up
                 codes = np.take_along_axis(codes, np.argsort(~is_item, axis=1, kind="stable"), 1)
         if refuse:
             self._refuse_repeated(codes, rows.start)

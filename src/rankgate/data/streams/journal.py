@@ -1,4 +1,4 @@
-"""Append rows to disk one by one, so that none is lost if the program stops.
+"""Append rows to disk one by one, so that rows are not lost if the program stops.
 
 Context managers that close what they hold open come first.
 """

@@ -379,8 +379,7 @@ def read_sheet(
     if len(header.names) > _MAX_COLUMNS:
         problem = (
             f"{len(header.names):,} columns, where a product has at most {_MAX_COLUMNS:,}; read "
-            "it as "
-            "csv, which passes over those that it does not know."
+            f"it as csv, which ignores unknown columns."
         )
         raise InputError(problem, source=source.label, line=1, code="too-large")
     _refuse_twins(header.names, source)

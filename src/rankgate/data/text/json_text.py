@@ -460,7 +460,7 @@ def find_key_paths(first_bytes: bytes) -> frozenset[str]:
     ['[]', '[].id']
     """
     key_paths: set[str] = set()
-    stack: list[tuple[bytes, str]] = []  # each open bracket, and the path of what is in it
+    stack: list[tuple[bytes, str]] = []  # each open bracket, with the path of its contents
     key, last_string = "", b""
     for token_count, match in enumerate(_TOKEN.finditer(first_bytes.removeprefix(BOM))):
         token = match[0]

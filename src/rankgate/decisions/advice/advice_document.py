@@ -201,7 +201,8 @@ def _notes(advice: Advice) -> str:
         "unevenly. Detectable: the smallest true difference shown with a power of "
         f"{answers.power:.0%}, two-sided, alpha {answers.alpha:g}. Margin carried: at it a "
         "candidate that is as good passes the gate with that power, one-sided. Changed, unmoved: "
-        "lists with another page for which the metric does not change. Eρ²: how far other queries "
+        "lists with other documents at the top but an equal value of the metric. Eρ²: how far "
+        "other queries "
         "would give these runs the same order, from 0 to 1, for three runs or more."
     )
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 TASKS = {
-    "navigational": "users look for one page that they know",
+    "navigational": "users look for one known page",
     "find-one": "any one good answer is enough",
     "explore": "users read a page of results",
     "recall": "users need every relevant document",
@@ -37,7 +37,7 @@ STAGES = {
     "reranking": "it reorders the candidates of another stage",
     "final": "users see it",
 }
-"""Stages of a search system, each with what happens to its list."""
+"""Stages of a search system, with the use of their lists."""
 
 PAGE, DEPTH, MARGIN = 10, 100, 0.02
 _DEFAULT_GRADES = 4
@@ -288,7 +288,7 @@ def metric_power(metric: str, systems: Sequence[ScoredRun], answers: Answers) ->
     (2016) have: see ``stats.power``. Reliability as Urbano et al. (2013).
 
     Args:
-        metric: its label.
+        metric: the label of the metric.
         systems: the runs, all scored by it; the first is the baseline.
         answers: margin, alpha, power, page.
 

@@ -193,7 +193,7 @@ RULES = (
         "gate",
         "nDCG@{page}",
         lambda f: _reads_page(f) and f.graded,
-        "it sees the order of the whole page, where RR sees the first hit",
+        "it depends on the order of the full page, RR only on the first hit",
         "migration",
     ),
     AdviceRule(
@@ -450,7 +450,8 @@ CAUTIONS = (
     Caution(
         "sparse",
         lambda f: f.single > SPARSE,
-        "{single} of the queries know exactly one relevant document: an equally good document "
+        "{single} of the queries have exactly one known relevant document: an equally good "
+        "document "
         "that was not judged counts as wrong, and a better system may look worse.",
         "arabzadeh2022",
     ),
@@ -528,8 +529,8 @@ CAUTIONS = (
     Caution(
         "diversity",
         lambda f: f.task in {"explore", "recommend"},
-        "None of these sees whether a page repeats itself or serves several meanings: that "
-        "takes judgments by subtopic, or the coverage of the catalogue (rankgate scorecard).",
+        "These metrics do not detect repetition on a page or coverage of several meanings: this "
+        "needs judgments by subtopic, or the coverage of the catalogue (rankgate scorecard).",
         "clarke2008",
     ),
     Caution(

@@ -177,7 +177,7 @@ def advise(
         stage: retrieval, reranking or final.
         page: the number of documents that users see.
         depth: the number of candidates that are passed on or looked through.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         test: the test of the gate: the loss that it allows (margin, 0.02 without one), the level (1
             minus the probability of a false pass), and the power (the probability of a correct
             pass).

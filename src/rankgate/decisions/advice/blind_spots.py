@@ -48,19 +48,22 @@ PROFILE = Columns(
     Column(
         "altered",
         pl.Int64,
-        "lists in which it alters the grades at the ranks; judgments cannot see a "
+        "lists in which the change alters the grades at the ranks; judgments cannot detect a "
         "change that alters no grade",
         unit="lists",
         header="lists",
     ),
     Column(
-        "unmoved", pl.Float64, "the share of these lists for which the metric does not move", ".0%"
+        "unmoved",
+        pl.Float64,
+        "the share of these lists with an unchanged value of the metric",
+        ".0%",
     ),
     Column("delta", pl.Float64, "the mean difference of the metric over these lists", "signed"),
 )
 
 SEEN = Columns(
-    "One row per metric: what it saw of the actual change; no rows without a candidate.",
+    "One row per metric: its response to the actual change; empty without a candidate.",
     METRIC,
     Column(
         "moved",
@@ -104,7 +107,7 @@ class BlindSpots(Result):
         profile: the columns of `PROFILE`.
         suggested: the smallest set of metrics that sees what can be seen.
         unseen: changes that no metric tried sees.
-        notices: what the reader should know of the judgments and the runs.
+        notices: remarks on the judgments and the runs.
     """
 
     kind: ClassVar[str] = "blindspots"
@@ -274,7 +277,7 @@ STANDARD_METRICS = ("nDCG@10", "RR@10", "P@10", "R@100", "AP", "RBP(p=0.8)", "Su
 
 _MAX_DEPTH = 1000
 _CLOSE = 1e-12
-_MIN_MOVED_SHARE = 0.5  # of the lists that a change alters: a metric that moves for so many sees it
+_MIN_MOVED_SHARE = 0.5  # share of changed lists: a metric that moves for as many detects the change
 _EXAMPLES = 5
 
 
@@ -295,7 +298,7 @@ def blindspots(
         baseline: the run that is changed, or ``{name: run}``.
         candidate: the changed run; without it only the profile is made.
         metrics: names or metrics.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         depth: the depth to which the lists are compared.
         page: the last rank of the result page, for the changes of the profile.
 

@@ -63,10 +63,10 @@ def sentences(result: BlindSpots) -> list[str]:
     sentences_found = []
     if result.suggested:
         sentences_found.append(
-            f"the smallest set that sees what can be seen: {', '.join(result.suggested)}"
+            f"the smallest set that detects all detectable changes: {', '.join(result.suggested)}"
         )
     if result.unseen:
-        sentences_found.append(f"no metric tried sees: {', '.join(result.unseen)}")
+        sentences_found.append(f"not detected by any tried metric: {', '.join(result.unseen)}")
     return sentences_found
 
 

@@ -284,7 +284,7 @@ def _add_people_options(function: Command) -> Command:
     help="Write the documents to judge next to FILE, and who judges each: sheet and rate take it.",
 )
 @value_options("test", Test, "level", "power", "seed", section=TEST)
-@comparing.loss_margin("A loss that does not matter; 0 asks which system is better.")
+@comparing.loss_margin("A loss that does not matter; 0 compares which system is better.")
 @shared_options.form(*FORMS)
 @shared_options.output
 @_add_people_options

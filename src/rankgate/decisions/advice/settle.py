@@ -227,7 +227,7 @@ def settle(
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
         metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         test: when it is settled. Its margin is a loss that does not matter; without one it asks
             which system is better. Its level is of the interval where all documents are judged;
             looks before have higher ones, so that where the systems do not differ, one of these
@@ -339,7 +339,7 @@ class _SettlingStep:
 
     Attributes:
         systems: the scored systems by the model's judgments.
-        metric: its label.
+        metric: the label of the metric.
         terms, prices: as of `settle`.
         waiting: queries that the model did not judge.
         notices: warnings about the model's judgments and the runs.

@@ -45,7 +45,7 @@ ACTIONS = Columns(
     Column(
         "action",
         pl.String,
-        "what is judged: documents or queries by people, or documents by the model",
+        "the unit of judging: documents or queries by people, or documents by the model",
     ),
     Column(
         "count",
@@ -118,12 +118,12 @@ class Settlement(Result):
         lacking: documents of the other queries that they show and the model did not judge.
         correlation: of people's and the model's differences by query; null before people judged,
             and where people's documents of a query are too few to tell.
-        worth: the highest price at which the model's judgments of a query pay.
+        worth: the highest price at which the model's judgments of a query are worthwhile.
         actions: the columns of `ACTIONS`.
         sample: the columns of `SAMPLE`; the last batch is to be judged next.
         batch: the columns of `BATCH`.
         new: documents that people judge next, 0 where nothing is drawn.
-        input_notices: what the reader should know of the judgments and the runs.
+        input_notices: remarks on the judgments and the runs.
     """
 
     kind: ClassVar[str] = "settlement"
@@ -338,8 +338,9 @@ def read_earlier_sample(sample: TableLike, frame: SamplingFrame) -> pl.DataFrame
     )
     if len(mismatches) or set(table["query_id"].to_list()) - set(frame.queries):
         raise UsageError(
-            f"{name}: {len(mismatches):,} of {len(joined):,} documents are not what this seed "
-            "draws for these runs and this model; give the sample that rankgate next wrote with "
+            f"{name}: {len(mismatches):,} of {len(joined):,} documents differ from the draw of "
+            f"this seed for these runs and this model; give the sample that rankgate next wrote "
+            f"with "
             "the same inputs.",
             code="another-sample",
         )

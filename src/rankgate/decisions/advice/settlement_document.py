@@ -107,8 +107,9 @@ def _model_sentence(result: Settlement) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"By query, people's and the model's differences have the correlation "
-            f"{result.correlation:.2f}: the model's judgments of a query pay up to a price of "
+            f"The correlation of people's and the model's differences by query is "
+            f"{result.correlation:.2f}: judgments of a query by the model are worthwhile up to a "
+            f"price of "
             f"{result.worth:.2f}."
         ),
     )

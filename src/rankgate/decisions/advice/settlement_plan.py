@@ -245,7 +245,7 @@ class Plan:
         documents, count = self._documents(), self.bought.count
         variance = self.stages.of_query(count, self.bought.expected)
         price = self.price_of_query
-        if count == self.stages.queries:  # the model has to judge a further one, too
+        if count == self.stages.queries:  # the model must also judge a further query
             variance += self.stages.of_prediction(count)
             price += self.price_of_prediction
         rows = [

@@ -321,7 +321,7 @@ def compare(
             default all others.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``; those
             of lists too, in addition to some of rankings.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         test: the test of differences: a `Test`, or its method: t, randomization, wilcoxon, sign or
             bootstrap.
         slices: show results for each value of these tags, too.

@@ -182,7 +182,7 @@ def refuse_nonrandom_sample(people_values: PairedValues, design: Design) -> None
 
     Raises:
         InputError: the model lacks queries that people judged.
-        UsageError: the sample is not random as far as the model can tell.
+        UsageError: the sample is not random according to the model.
     """
     sample, predictions = design.sample, design.predicted
     if predictions is None:

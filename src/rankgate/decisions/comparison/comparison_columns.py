@@ -306,7 +306,7 @@ ORDERINGS = Columns(
 )
 
 RELIABILITY = Columns(
-    "One row per metric: how reliably these queries tell the systems apart.",
+    "One row per metric: the reliability of these queries for separating the systems.",
     METRIC,
     Column("queries", pl.Int64, "queries with a value of every system"),
     Column("var_system", pl.Float64, "the component of variance of systems"),
@@ -351,7 +351,7 @@ FRIEDMAN = Columns(
     Column(
         "critical",
         pl.Float64,
-        "the difference of two mean ranks from which on Nemenyi's test distinguishes a pair",
+        "the smallest difference of two mean ranks that Nemenyi's test detects",
         ".2f",
     ),
 )

@@ -144,7 +144,7 @@ def _make_decision(
             t = samples.mean / samples.error
             p = 2 * stdtr(samples.n - 1, -np.abs(t))
         p = np.where(np.isnan(p), 1.0, p)
-        p_of_equal = np.ones((len(p), tests - p.shape[1]))  # tests of what does not differ at all
+        p_of_equal = np.ones((len(p), tests - p.shape[1]))  # tests of equal values
         p = corrected_rows(np.concatenate([p, p_of_equal], axis=1), method)[:, asked_columns]
         return np.asarray((p <= p_limit) & (samples.mean * np.sign(mean) > 0)[:, asked_columns])
 

@@ -145,7 +145,7 @@ class Design:
         Args:
             queries: the queries that people judged.
             values: (n,) the contrast of their values.
-            metric: its label.
+            metric: the label of the metric.
             contrast: a function of the values of the baseline and of the candidate, such as their
                 difference.
             slice_: a tag and its value; None for all queries.

@@ -31,8 +31,8 @@ EQUIVALENCE = Columns(
     Column(
         "low",
         pl.Float64,
-        "the low end of the interval of delta of level 1 − 2α, which lies within the "
-        "margin where p_raw is at most α",
+        "the low end of the interval of delta with level 1 − 2α, which is within the margin if "
+        "p_raw is at most α",
         "signed",
     ),
     Column("high", pl.Float64, "the high end of that interval", "signed"),

@@ -123,7 +123,7 @@ def _resample(values: Floats, seed: int) -> tuple[Floats, Floats]:
     resample_counts = rng.multinomial(n, uniform_weights, size=DRAWS).astype(np.float64)
     means = np.round(
         (resample_counts @ flat_values / n).reshape(DRAWS, metrics, systems), 12
-    )  # ties but for rounding
+    )  # ties, apart from rounding
     ranks = mean_ranks(means)
     signs = np.zeros((DRAWS, metrics, metrics))
     short_ranks = ranks.astype(np.float32)  # whole or half numbers, which it holds exactly

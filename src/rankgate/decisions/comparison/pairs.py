@@ -236,7 +236,9 @@ def _widen_intervals(pairs: list[_Pair], test: Test) -> list[_Pair]:
     widened_pairs = []
     for pair in pairs:
         error = pair.figures.sd / np.sqrt(pair.figures.n)
-        has_no_interval = np.isnan(pair.figures.low)  # all differences are equal, or there is one
+        has_no_interval = np.isnan(
+            pair.figures.low
+        )  # all differences are equal, or only one exists
         low, high = (
             np.where(has_no_interval, np.nan, pair.figures.delta + side * half_width_factor * error)
             for side in (-1, 1)

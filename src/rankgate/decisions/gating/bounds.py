@@ -95,7 +95,7 @@ def bound_ends(table: Floats, terms: Terms, limits: Range | None = None) -> tupl
 
 
 def is_column_flat(table: Floats) -> NDArray[np.bool_]:
-    """(S,) True where all values of a column are equal, but for rounding."""
+    """(S,) True if all values of a column are equal, apart from rounding."""
     return np.asarray(np.ptp(table, axis=0) <= ROUNDING, np.bool_)
 
 
@@ -121,8 +121,8 @@ def require_range(table: Floats, limits: Range | None) -> Range:
     low, high = limits
     if table.min() < low - ROUNDING or table.max() > high + ROUNDING:
         raise UsageError(
-            f"a value lies outside of the range from {low:g} to {high:g} that its metric declares, "
-            'so that interval = "guaranteed" would guarantee nothing; fix the metric.',
+            f"a value is outside the range from {low:g} to {high:g} that its metric declares, "
+            'so interval = "guaranteed" gives no guarantee; fix the metric.',
             code="out-of-range",
         )
     return limits

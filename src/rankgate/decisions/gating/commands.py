@@ -199,8 +199,8 @@ def gate_command(
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
 
-    Exits with 0 if it passes, 1 if it fails, 3 if these queries and judgments cannot tell, 2 if
-    something is wrong with the input.
+    Exits with 0 if it passes, 1 if it fails, 3 if queries and judgments are not enough for a
+    decision, 2 if the input is wrong.
 
     \b
     rankgate gate qrels.txt old.run new.run

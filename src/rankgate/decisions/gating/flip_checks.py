@@ -286,7 +286,7 @@ def _statuses(
     count: int,
     rng: np.random.Generator,
 ) -> dict[str, NDArray[np.str_]]:
-    """By rule, (count,) its status in each resample."""
+    """The (count,) statuses in each resample, by rule."""
     places = _draw_rows(queries_by_rule, count, rng)
     rules = {result.rule.id: result.rule for result in results}
     return {name: _statuses_of_rule(rules[name], evidence, rows) for name, rows in places.items()}
@@ -310,7 +310,7 @@ def _statuses_of_rule(rule: Rule, evidence: Evidence, places: Places) -> NDArray
 def _draw_rows(
     queries_by_rule: Mapping[str, Sequence[str]], count: int, rng: np.random.Generator
 ) -> dict[str, Places]:
-    """By rule, (n, count) rows of its queries, drawn within groups that the same rules look at."""
+    """The (n, count) rows of queries by rule, drawn within groups with the same rules."""
     rules_of_query: dict[str, list[str]] = {}
     for name, queries in queries_by_rule.items():
         for query in queries:

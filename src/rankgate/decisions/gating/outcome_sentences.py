@@ -189,7 +189,7 @@ def unmoved_outcome(
         f"{metric} {'did not move' if is_whole else f'moved for none of {n} queries'}, though the "
         f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
     )
-    return make_outcome("inconclusive", reason, "add a metric that sees it (rankgate blindspots)")
+    return make_outcome("inconclusive", reason, "add a metric that detects it (rankgate blindspots)")
 
 
 def _has_moved(gains: NDArray[np.float64] | ResampledValue) -> bool:
@@ -363,7 +363,7 @@ KPI = Parameter("kpi", "text", "the KPI, such as search_ctr", required=True)
 BETTER = Parameter(
     "better",
     "text",
-    "the direction in which it is better; that of the catalogue without it",
+    "the direction in which it is better; by default the direction in the catalogue",
     choices=("up", "down"),
 )
 

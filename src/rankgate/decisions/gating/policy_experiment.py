@@ -41,13 +41,12 @@ def experiment_keys() -> tuple[Parameter, ...]:
         replace(
             design["start"],
             default=None,
-            help="the first day, as in 2026-03-01; by default that of the first step, else of the "
-            "log",
+            help="the first day, as in 2026-03-01; by default of the first step, else of the log",
         ),
         design["cuped"],
         replace(
             test["tuned_to"],
-            help="the units at which intervals, which hold at every look, are narrowest",
+            help="the number of units at which intervals for every look are narrowest",
         ),
         replace(design["crossed"], kind="number"),
         events["without_bots"],

@@ -46,7 +46,7 @@ def self_check(
     """Gate each snapshot of a system against each other one: an A/A test of the gate.
 
     The system is the same, so that a verdict that depends on the pair is noise. Intervals are
-    Wilson's, on as many pairs as there are without a snapshot in common.
+    Wilson's, with the number of pairs without a common snapshot.
 
     Args:
         collection: judgments, or a `Collection`, as `gate` takes them.

@@ -94,7 +94,7 @@ class RuleResult:
         metric_values = {"metric": values["metric"]} if values["metric"] is not None else {}
         rule = Rule(values["id"], values["kind"], values["tier"], values["slice"], metric_values)
         figures = {name: values[name] for name in _FIGURES}
-        code = values.get("code", "")  # older results have none
+        code = values.get("code", "")  # older results have no such field
         return cls(rule, Outcome(**figures, queries=tuple(values["queries"]), code=code))
 
 
@@ -243,7 +243,7 @@ class Verdict(Result):
             lost=tuple(values["queries"]),
             again=FlipRate.from_dict(flip_rate) if (flip_rate := values.get("flip_rate")) else None,
             counted=tuple(values.get("states", ())),
-            compared=tuple(values.get("means", ())),  # older results have none
+            compared=tuple(values.get("means", ())),  # older results have no such field
         )
 
     @property

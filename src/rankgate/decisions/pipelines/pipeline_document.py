@@ -40,7 +40,7 @@ def sentence(result: Pipeline) -> str:
 
 
 def _lowering_sentences(result: Pipeline) -> Iterator[str]:
-    """Sentences on stages that lower the metric, and so can be left out."""
+    """Sentences on stages that lower the metric and can therefore be left out."""
     for row in result.steps.iter_rows(named=True):
         if row["metric"] == result.target and row["delta"] < 0 and not (row["high"] or -1) > 0:
             ends = format_interval(row["low"], row["high"])

@@ -316,8 +316,8 @@ RETRIEVAL, DEPTH, CUT, ORDER = "retrieval", "depth", "cut", "order"
 a reranker orders; a reranker removes it; it is there, at a wrong rank."""
 
 LOSSES = Columns(
-    "One row per stage and cause of a loss; the losses add up to what is missing "
-    "to the best value in the end.",
+    "One row per stage and cause of a loss; the losses add up to the difference from the best "
+    "value at the end.",
     Column("stage", pl.String, "the name of the stage"),
     Column("why", pl.String, "the cause: ``retrieval``, ``depth``, ``cut`` or ``order``"),
     Column("lost", pl.Float64, "the loss of the target, mean over queries"),

@@ -83,7 +83,7 @@ def stages(
         runs: the run after each stage, in order, or ``{name: run}``; or a `LivePipeline`, whose
             stages are run first.
         metrics: names such as ``"nDCG@10"``, or metrics such as ``nDCG(gain="exp") @ 10``.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         target: the metric of the ceiling; by default the first nDCG with a cutoff.
         depth: the number of documents that each stage passes to the next.
         labels: the names of grades, as ``{3: "Exact"}``.

@@ -68,7 +68,7 @@ def audit(
     sd: Annotated[float, Range(0, exclusive=True)] = 0.1,
     level: Annotated[float, Range(0.5, 0.9999)] = 0.95,
 ) -> TableAudit:
-    """Check whether the means of a published table are possible, and tell its systems apart.
+    """Check that the means of a published table are possible and can separate its systems.
 
     A mean over n queries of a metric that has few values can only be one of few numbers: P@10 over
     50 queries is a multiple of 1/500. A printed number stands for all means that are rounded to it.

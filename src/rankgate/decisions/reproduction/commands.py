@@ -129,7 +129,7 @@ def _parse_columns(
 def audit_command(
     ctx: click.Context, /, table: str, *, form: str, output: str | None, **settings: Any
 ) -> None:
-    """Check whether the means of a published TABLE are possible, and tell its systems apart.
+    """Check that the means of a published TABLE are possible and can separate its systems.
 
     TABLE is CSV, Markdown or LaTeX: a row for each system, a column for each metric. Exit codes:
     0 consistent, 1 a number is impossible, 3 unresolvable or unknown.

@@ -104,7 +104,7 @@ def _merge_headings(rows: list[Row]) -> list[Row]:
         return rows
     groups = [plain_text(cell) for cell in upper_cells] + [""] * (len(names) - len(upper_cells))
     for column in range(2, len(groups)):
-        groups[column] = groups[column] or groups[column - 1]  # a group stands over several columns
+        groups[column] = groups[column] or groups[column - 1]  # a header of a group spans columns
     repeated_names = {name for name in names if names.count(name) > 1}
     headings = [
         f"{name} ({group})" if name in repeated_names and group else name

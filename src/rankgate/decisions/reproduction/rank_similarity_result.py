@@ -84,7 +84,7 @@ class RankSimilarity(Result):
         per_query: the columns of `PER_QUERY`.
         agreement: the columns of `CURVE`.
         reproduction: the columns of `REPRODUCTION`.
-        input_notices: what the reader should know of the judgments and the runs.
+        input_notices: remarks on the judgments and the runs.
     """
 
     kind: ClassVar[str] = "rank_similarity"

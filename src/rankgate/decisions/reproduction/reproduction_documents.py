@@ -68,8 +68,9 @@ def rank_similarity_document(result: RankSimilarity) -> Document:
             else []
         ),
         Warnings.from_notices(result.notices),
-        f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds show what documents "
-        f"below rank {result.depth} could change. tau, tau-b, tau-AP and Spearman are over "
+        f"RBO with p = {result.p:g}, ties: {_ORDERS[result.ties]}; its bounds show the possible "
+        f"effect of documents below rank {result.depth} could change. tau, tau-b, tau-AP and "
+        f"Spearman are over "
         "documents that both rankings have.",
         rows=PlainRows(tuple(result.measures.columns), list(result.measures.iter_rows())),
     )

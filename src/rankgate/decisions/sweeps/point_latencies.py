@@ -1,6 +1,6 @@
 """Latencies of points, and the front of quality against latency.
 
-Points are queried in turn, so that all points meet the same conditions. The front holds the
+Points are queried in turn, so that all points have the same conditions. The front holds the
 points that are not known to be dominated by another one.
 """
 
@@ -38,9 +38,9 @@ class Timing:
     """Latencies of points.
 
     Attributes:
-        latencies: (n, P) in milliseconds, of the queries that all points answered; None where they
+        latencies: (n, P) in milliseconds, of the queries that all points answered; None if they
             were not measured in turn.
-        problem: why not; empty if nothing has a latency.
+        problem: the reason for a missing front; empty if points have no latencies.
     """
 
     latencies: NDArray[np.float64] | None = None

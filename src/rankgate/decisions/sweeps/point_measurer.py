@@ -1,6 +1,6 @@
 """Measure the points of a sweep, and collect their values on the same queries.
 
-To measure a point is to set it up, take a run, score it, and keep the result. The values of
+Measuring a point means to set it up, take a run, score it, and save the result. The values of
 all points are on the same queries.
 """
 

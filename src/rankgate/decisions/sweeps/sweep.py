@@ -185,7 +185,7 @@ class SweepPoint:
         problem: why it is not ``ok``.
         metrics: the figures by metric; empty if it is not ``ok``.
         latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
-        latency_low: the lower end of the interval of the quantile for the front; None where points
+        latency_low: the lower end of the interval of the quantile for the front; None if points
             were not timed in turn.
         latency_high: the upper end.
         run: the file of its run, or None.
@@ -373,7 +373,7 @@ def _cautions(result: Sweep) -> list[Notice]:
         notices.append(
             Notice(
                 "not-timed-in-turn",
-                f"points were not timed in turn ({result.not_timed}): their latencies are from "
+                f"points could not be timed in turn ({result.not_timed}): their latencies are from "
                 "different times, so there is no front",
             )
         )

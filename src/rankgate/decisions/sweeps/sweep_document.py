@@ -234,8 +234,8 @@ def _importance(result: Sweep) -> Grid:
 
 def _method(result: Sweep) -> str:
     kind = (
-        "what additive effects of all dials lose of the variance between points without the dial, "
-        "and what the combinations of two dials add (functional analysis of variance)"
+        "the loss of explained variance between points if additive effects leave out the dial, "
+        "and the gain from combinations of two dials (functional analysis of variance)"
     )
     first = "The first metric decides. " if len(result.metrics) > 1 else ""
     choice = result.choice

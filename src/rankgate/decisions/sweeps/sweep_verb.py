@@ -291,7 +291,7 @@ def _input_notices(measured: Sequence[MeasuredPoint]) -> tuple[Notice, ...]:
 
 
 def _cluster_notices(table: ValueTable, metric: str) -> tuple[Notice, ...]:
-    """A notice that clusters are the units; none where each query is its own."""
+    """A notice that clusters are the units; None if each query is its own cluster."""
     if not table.clustered:
         return ()
     text = (

@@ -414,7 +414,7 @@ class EngineTarget(Target):
         return PointRun(run, problem, result.latency, output, unfinished=not result.finished)
 
     def time(self, points: Sequence[Point], seed: int) -> Timing:
-        """The latencies of points, queried in turn; none where points need a set-up."""
+        """The latencies of points, queried in turn; empty if points need a set-up."""
         if not self.steady:
             return Timing(problem="each is set up by itself")
         engines = [self.engine_at(point).engine for point in points]

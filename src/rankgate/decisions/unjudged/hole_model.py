@@ -26,7 +26,7 @@ _COEFFICIENT_PRIOR = np.array([3.0, 1.5, 1.5, 1.5, 1.0])
 """Standard deviations of the coefficients before anything is known: of the intercept, of the log of
 the rank, of standing in both lists, of standing in the candidate's alone, and of standing higher in
 the candidate's."""
-_EFFECT_SD_RANGE = (0.1, 3.0)  # between which the standard deviation of query effects lies
+_EFFECT_SD_RANGE = (0.1, 3.0)  # bounds of the standard deviation of query effects
 _ROUNDS, _STEPS = 20, 25
 _CLOSE = 1e-8
 

@@ -99,7 +99,7 @@ class HoleAnalysis(Result):
         skipped: metrics that look deeper than the lists that were kept.
         draws, seed: of the estimate.
         selection: how documents to be judged were chosen, as the estimate takes it.
-        notices: what the reader should know of the judgments and the runs.
+        notices: remarks on the judgments and the runs.
         slices: the columns of `SLICES`.
     """
 
@@ -156,7 +156,7 @@ def holes(
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
         metrics: names or metrics; those that look deeper than the lists are skipped and named.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         test: the allowed loss of the decision (margin), 0 by default, and the seed of the drawing.
         depth: the depth to which lists are compared.
         draws: the number of random sets of grades.

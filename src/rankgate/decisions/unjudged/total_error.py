@@ -75,7 +75,7 @@ SOURCES = Columns(
     METRIC,
     Column("source", pl.String, "a facet, an interaction of facets, or unjudged documents"),
     Column("levels", pl.Int64, "how many levels of the facet were measured"),
-    Column("share", pl.Float64, "what the source adds to the variance, as a share of it", ".0%"),
+    Column("share", pl.Float64, "the share of the source in the variance", ".0%"),
 )
 NEXT = Columns(
     "One row per metric and facet, the largest gain first.",
@@ -102,7 +102,7 @@ class TotalError(Result):
         left_out: queries without a value in some repetition.
         without_holes: metrics without a count of unjudged documents, as they look deeper than
             the lists.
-        input_notices: what the reader should know of the judgments and the runs.
+        input_notices: remarks on the judgments and the runs.
     """
 
     kind: ClassVar[str] = "total_error"
@@ -181,7 +181,7 @@ def total_error(
         baseline: A run of the baseline; several are snapshots of the same system.
         candidate: A run of the candidate; as many as of the baseline.
         metrics: names such as ``"nDCG@10"``.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         test: the confidence level of the intervals (level), and the seed of the random numbers.
         holes: Count what unjudged documents could change, by drawn grades.
 
@@ -222,7 +222,7 @@ def total_error(
             for pair in zip(*runs, strict=True)
         ]
     if not sizes and not any(cell.drawn for cell in cells):
-        problem = "only queries were repeated, and no document that a metric sees is unjudged"
+        problem = "only queries were repeated, and all documents that the metrics use are judged"
         raise _nothing_repeated_error(problem)
     step("finding the components of the error")
     return _make_result(cells, sizes, test.level)

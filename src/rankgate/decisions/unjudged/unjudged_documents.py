@@ -398,7 +398,7 @@ def total_error_document(result: TotalError) -> Document:
             Table(f"{metric}: sources of the error", _source_grid(result, metric))
             for metric in metrics
         ),
-        Table("what lowers the error most", _next_grid(result)),
+        Table("the input that lowers the error most", _next_grid(result)),
         Warnings.from_notices(result.notices),
         "The total interval is for other queries, judgments and snapshots like these; that of "
         "queries alone takes the judgments and snapshots for the only ones there are. Shares are "

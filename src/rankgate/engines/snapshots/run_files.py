@@ -115,7 +115,7 @@ class RunTarget:
                 for doc_id, values in outcomes.display_fields():
                     row = {"doc_id": doc_id, **values}
                     stream.write(format_json(row).encode() + b"\n")
-        else:  # remove those of an earlier snapshot
+        else:  # remove the files of an earlier snapshot
             Path(f"{self.path}{FIELDS_SUFFIX}").unlink(missing_ok=True)
         with replace_file(f"{self.path}{RESULT}") as stream:
             stream.write(json.dumps(result.to_dict(), indent=1).encode() + b"\n")

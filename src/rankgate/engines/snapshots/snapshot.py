@@ -34,7 +34,7 @@ SNAPSHOT_QUERIES = Columns(
     Column(
         "total_hits",
         pl.Int64,
-        "documents that it found, as it says; null where it does not say",
+        "documents found, as reported by the engine; null if not reported",
         unit="documents",
     ),
     Column("started_at", pl.String, "when it was sent"),
@@ -171,7 +171,7 @@ class Snapshot(Result):
 
     @property
     def cautions(self) -> dict[str, str]:
-        """By code the notices that every result of the run's scores has too."""
+        """The notices that every result of the run's scores also has, by code."""
         return {notice.code: notice.text for notice in self.notices if notice.code in _RUN_CAUTIONS}
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _notices(result: Snapshot) -> list[Notice]:
         )
     if lists.tied and not lists.by_rank:
         order = (
-            'are scored in the order in which they were served; scores = "engine" leaves their '
+            'are scored in the order of the answers; scores = "engine" leaves their '
             "scores equal, and conventions order them"
             if lists.as_served
             else 'tools order these by id; scores = "served" keeps the engine\'s order'

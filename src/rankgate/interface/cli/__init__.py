@@ -28,9 +28,9 @@ SECTIONS = {
     "Start": {
         "init": "Write a folder to begin with: policy, sample data, CI, README.",
         "demo": "Evaluate two search engines on real input, in one command.",
-        "describe": "Show what files hold: format, queries, grades, overlap, hashes.",
+        "describe": "Show the contents of files: format, queries, grades, overlap, hashes.",
         "validate": "Check judgments and runs for errors, with line numbers and fixes.",
-        "convert": "Convert a file to another format; report what is lost.",
+        "convert": "Convert a file to another format; report the loss.",
         "formats": "List the file formats, or show one.",
         "help": "Find commands, options, metrics and pages of the manual by a word.",
         "advise": "Recommend metrics and a gate policy for your data.",
@@ -320,7 +320,8 @@ class Program(click.Group):
                     formatter.write(f"  {label}".ljust(room) + f"{line}\n")
         formatter.write_paragraph()
         formatter.write_text(
-            "rankgate help: a line for each command. rankgate help WORD: what is related to it. "
+            "rankgate help: a line for each command. rankgate help WORD: related commands, "
+            "metrics and pages. "
             "rankgate COMMAND --help: its options and examples."
         )
 
@@ -380,7 +381,7 @@ _WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
     "trust.",
 )
 @click.option("--quiet", is_flag=True, help="No progress and no summaries, only results.")
-@click.option("--verbose", is_flag=True, help="Also what comes from rankgate.toml, and the time.")
+@click.option("--verbose", is_flag=True, help="Also options from rankgate.toml, and the time.")
 @click.option("--no-color", is_flag=True, help="No colours (or NO_COLOR in the environment).")
 @click.version_option(package_name="rankgate")
 @click.pass_context
@@ -494,7 +495,7 @@ def _discard_output() -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Put an empty stream in the place of a closed one; without output there is no result."""
+    """Replace a closed stream by an empty one; without output there is no result."""
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
         mode = "r" if name == "stdin" else "w"

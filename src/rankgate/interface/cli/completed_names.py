@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Names = Iterable[tuple[str, str]]
 """Names with what they are, or an empty text."""
 
-_MAX_BYTES = 16 << 20  # bytes of a file whose names are read
+_MAX_BYTES = 16 << 20  # bytes of a file that are searched for names
 
 
 def _names_of_kind(kind: str, ctx: click.Context) -> Names:  # noqa: ARG001 - all kinds take the context

@@ -287,7 +287,7 @@ TEAMS = {
     "mid-sized": "a company that can pay for judgments and experiments",
     "enterprise": "an organisation with people for evaluation alone",
 }
-"""The sizes of teams, each with what the smaller ones have."""
+"""The sizes of teams; each includes the lists of smaller sizes."""
 
 _CI_FILES = (".github/workflows/*.y*ml", ".gitlab-ci.yml", ".pre-commit-config.yaml", "Jenkinsfile")
 _BEYOND_ACCURACY_PREFIXES = (

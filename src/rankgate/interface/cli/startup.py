@@ -117,7 +117,7 @@ def _parameter(description: Mapping[str, Any]) -> click.Parameter:
 
 
 class _NotDescribedError(Exception):
-    """Only the command can check whether a value is right."""
+    """Only the command can check a value."""
 
 
 class _NotDescribedType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4

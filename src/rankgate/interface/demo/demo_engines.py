@@ -203,7 +203,7 @@ def _signature(doc_id: str, definition: object) -> str:
         return name
     try:
         signature = inspect.signature(definition)
-    except (AttributeError, TypeError, ValueError):  # no signature, or one Python cannot read
+    except (AttributeError, TypeError, ValueError):  # no signature, or an unreadable one
         return name
     parameters = [
         parameter

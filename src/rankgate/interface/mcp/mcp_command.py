@@ -48,7 +48,5 @@ def mcp_command(folder: Path, write: bool, max_bytes: int, rows: int, answer_byt
     from rankgate.interface.mcp.mcp_tools import make_tools, open_folder
 
     readable_folder = open_folder(folder, max_bytes)
-    os.chdir(
-        readable_folder.root
-    )  # names of saved baselines and of files in errors are those of the folder
+    os.chdir(readable_folder.root)  # saved baselines and files in errors are named as in the folder
     make_server(make_tools(readable_folder), rows, answer_bytes, write=write).run("stdio")

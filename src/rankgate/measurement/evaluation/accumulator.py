@@ -234,7 +234,7 @@ class Accumulator:
     def of_items(self, is_included: Flags) -> Accumulator:
         """Copy the accumulator for a part of the items, as the slices of a scorecard measure it.
 
-        Only its items are relevant, and users to whom none of them is have no accuracy; lists are
+        Only its items are relevant, and users without such items have no accuracy; lists are
         cut first, and have its items only.
 
         Args:

@@ -1,4 +1,4 @@
-"""Score runs by the judgments of a model, too, and check what people's judgments it saw.
+"""Also score runs by the judgments of a model, and check if it saw people's judgments.
 
 First come judgments of people that a model saw before it judged, and checks of the user's
 statement. People's judgments correct a model only where the model judged without them. A model
@@ -41,7 +41,7 @@ _FEWEST_JUDGMENTS = 30  # judgments; agreement on so few shows nothing
 _AGREEMENT = 0.9
 """Cohen's kappa from which a model of unknown training is refused. People agree with each other,
 and models that saw no labels with people, at about .2 to .8."""
-_FEWEST_QUERIES = 10  # judged queries, at least, to compare their grades with those of the others
+_FEWEST_QUERIES = 10  # least judged queries to compare their grades with other queries
 _CHANCE_BY_LABEL = {UNKNOWN: 0.01}
 _DECLARED_CHANCE = 0.001
 _MOST_ERRORS = 5.0  # standard errors, where queries had unequal chances
@@ -312,7 +312,7 @@ def score_by_model(
     systems: Sequence[ScoredRun],
     runs: Sequence[RunLike],
 ) -> ModelScores:
-    """Score runs by judgments that a model made, too.
+    """Also score runs by judgments of a model.
 
     Queries whose judgments the model saw are left out on both sides.
 

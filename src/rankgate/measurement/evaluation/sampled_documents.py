@@ -79,7 +79,7 @@ def correct_runs(
     Raises:
         InputError: drawn documents that people did not judge, others that they did.
         UsageError: a metric that is not a sum over documents; documents that were not drawn at
-            random as far as the model can tell.
+            random according to the model.
     """
     _refuse_metrics(scorer)
     graded = _join_grades(scorer.qrels, model, sampled_documents)

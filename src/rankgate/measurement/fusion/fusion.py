@@ -84,7 +84,7 @@ class Fusion(Result):
         documents: rows of the fused run.
         sources: the columns of `SOURCES`.
         learned: what was learned from judgments; None where nothing was.
-        input_notices: what the reader should know of the judgments and the runs.
+        input_notices: remarks on the judgments and the runs.
         run: the fused run; None in a result that was read from JSON.
         fused: the runs that were fused; none in a result that was read from JSON.
         known: their hashes, in a result that was read from JSON.

@@ -23,7 +23,7 @@ Counts = NDArray[np.int64]
 
 PAD = 2**31 - 1
 """The rank of a padded cell: behind every document."""
-_MANY_ROWS = 1024  # rows from which on adding column by column is quicker
+_MANY_ROWS = 1024  # with more rows, adding column by column is quicker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +239,7 @@ def relevance_gain(judged: Judged, rel: float) -> Floats:
     return judged.hits(rel).astype(np.float64)
 
 
-_UNIT = 1074 + 53  # a sum is a whole number of 2^-1127: that of no float is finer
+_UNIT = 1074 + 53  # a sum is a multiple of 2^-1127, the finest step of floats
 _HALF = 26
 _LOW = (1 << _HALF) - 1
 

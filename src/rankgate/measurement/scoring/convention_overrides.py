@@ -157,8 +157,8 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
         )
     if key == "missing" and value == "zero" and how.missing == "leave_out":
         raise UsageError(
-            "missing=zero cannot hold for one metric where the others leave missing queries out; "
-            "set missing=zero for all, and missing=leave_out for the others, one by one.",
+            "missing=zero cannot apply to one metric if the others leave missing queries out; set "
+            "missing=zero for all, and missing=leave_out for each of the others.",
             code="invalid-axis-value",
         )
 

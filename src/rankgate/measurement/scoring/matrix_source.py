@@ -285,7 +285,7 @@ def _align_lists(lists: Codes, block_judgments: _BlockJudgments, how: Alignment)
         is_match = (
             narrow_lists[block_judgments.owner[window]] == item.astype(narrow_lists.dtype)[:, None]
         )
-        first = is_match.argmax(axis=1)  # the only one: no item appears twice
+        first = is_match.argmax(axis=1)  # the only position: no item appears twice
         valid = is_match[np.arange(len(item)), first] & (item != NOT_FOUND)
         position[window] = np.where(valid, first, NOT_FOUND)
     judgment = np.flatnonzero(position != NOT_FOUND)

@@ -35,7 +35,7 @@ _PAIR = 2  # evaluations that are compared with the largest deviation before the
 _TAIL = 2.0  # index of the heaviest tail that is allowed for: with a finite variance
 _CAUTION = 0.5  # standard errors that are added to the estimated correlation
 _MOST = 0.97  # the largest correlation that is assumed
-_WINDOWS = 2.0  # independent ones to which the windows amount
+_WINDOWS = 2.0  # number of independent windows with the same effect
 _TINY = 1e-12  # of a value: an error of rounding
 
 
@@ -96,9 +96,9 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     The evaluation has a change where the smallest p-value over the windows is at most ``rate``.
     The factor of 2 and the half standard error are from simulation: false alarms stay below the
     rate on independent days, whatever their distribution, and below twice the rate where days
-    resemble the day before (AR(1) up to 0.9). A season that is larger than the noise gives more,
-    and so does a slow wandering under further noise, whose correlation is estimated too low.
-    When a change is found, the segment before it ends and the next begins.
+    resemble the day before (AR(1) up to 0.9). A season larger than the noise gives more false
+    alarms. The same holds for a slow drift under further noise, because its correlation is
+    underestimated. When a change is found, the segment before it ends and the next begins.
 
     Args:
         values: (T, n) a row for each evaluation; NaN where a query has no value. Or (T,) means.

@@ -320,7 +320,7 @@ def rare_values_interval(
     where G(k) is the quantile of a gamma distribution of shape k (mirrored where m3 < 0; Student's
     t where the skewness 1/sqrt(k) is next to 0). The upper end is computed as if the sample had
     a further value ``highest``, the lower one as if it had ``lowest``: x, m2 and m3 gain d, d² and
-    d³ with d = (highest - x) / n. Of n equal rare events it is the exact interval of a Poisson
+    d³ with d = (highest - x) / n. For n equal rare events it is the exact interval of a Poisson
     count (Garwood 1936), whose upper end is that of a count larger by 1; of events of unequal
     weights it is like that of Fay and Feuer (Statistics in Medicine 16, 1997), whose weights are a
     scale, with the third moment instead of a gamma distribution that begins at 0.

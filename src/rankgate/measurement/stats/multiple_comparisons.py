@@ -137,10 +137,10 @@ def mean_difference(
 
 
 _BLOCK = 1 << 14  # sums of shuffled values at once, which the cache holds
-_LARGE = 1 << 15  # values from which on rows are turned, not shuffled
+_LARGE = 1 << 15  # with more values, rows are rotated, not shuffled
 _TABLE = 1 << 12  # sums of turned rows that are looked up
 _ROWS = 256  # of these sums looked up at once, which the cache holds
-_EXACT = 500  # pairs up to which each p is computed by itself
+_EXACT = 500  # up to this number of pairs, each p is computed separately
 _GRID = 400
 
 

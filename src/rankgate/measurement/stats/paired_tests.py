@@ -358,7 +358,7 @@ def _signed_rank_test(
         return statistic, _exact(ranks, statistic), len(nonzero)
     deviation = abs(
         gain_rank_sum - rank_sum / 2
-    )  # the variance of Σ s·r/2 is Σ r²/4, whatever is tied or left out
+    )  # the variance of Σ s·r/2 is Σ r²/4, for all ties and omissions
     deviation = max(0.0, deviation - 0.5) if method == "corrected" else deviation
     z = deviation / np.sqrt((ranks**2).sum() / 4)
     return statistic, float(min(1.0, 2 * ndtr(-z))), len(nonzero)

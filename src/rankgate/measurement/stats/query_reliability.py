@@ -115,7 +115,7 @@ def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple
 
 
 def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
-    """By the F of systems against both other mean squares, for one query and then for n."""
+    """Uses the F of systems against both other mean squares, for one query and then for n."""
     from scipy.special import chdtri, fdtri
 
     if not result.f > 0:
@@ -179,7 +179,7 @@ def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitH
     """
     n, systems = matrix.shape
     nan, half = float("nan"), n // 2
-    if half < 1 or systems < 3:  # two systems correlate by ±1 whatever they are
+    if half < 1 or systems < 3:  # two systems always correlate by ±1
         return SplitHalf(nan, nan, nan, nan, 0)
     rng = np.random.default_rng(seed)
     orders = [rng.permutation(n) for _ in range(splits)]

@@ -322,7 +322,7 @@ def _student(value: float, n: int) -> float:
     return float(2 * stdtr(n - 2, -abs(t)))
 
 
-_EXACT = 9  # pairs up to which all orders are counted: 362,880
+_EXACT = 9  # up to this number of pairs, all orders are counted: 362,880
 
 
 def _spearman_p(first: Floats, second: Floats, value: float) -> float:
@@ -509,13 +509,13 @@ def _norm(shorter: _TiedRanks, longer: _TiedRanks, ties: RboTies) -> Floats:
 
 
 def _tail_low(last_overlap: float, n: int, p: float) -> float:
-    """Below both ends nothing is shared any more: Σ_{d>n} p^d · X/d, from −ln(1 − p)."""
+    """Nothing is shared below both ends: Σ_{d>n} p^d · X/d, from −ln(1 − p)."""
     depth = np.arange(1, n + 1)
     return (1 - p) / p * last_overlap * float(np.log(1 / (1 - p)) - (p**depth / depth).sum())
 
 
 def _tail_high(last_overlap: float, s: int, n: int, p: float) -> float:
-    """Below both ends everything is shared, until all is."""
+    """Everything is shared below both ends, until all documents are shared."""
     full_depth = int(np.floor(n + s - last_overlap + 1e-9))  # ties leave sums of shares
     depth = np.arange(n + 1, full_depth + 1)
     growing_part = ((2 * depth - n - s + last_overlap) / depth * p**depth).sum()

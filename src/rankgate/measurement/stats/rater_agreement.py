@@ -10,9 +10,9 @@ averaged over the items with two ratings or more; they differ in pe, the agreeme
 takes the tallies of N rows (or N = 1) and returns (N,), NaN if undefined (not one item with
 two ratings, or only one grade).
 
-Then come Krippendorff's alpha, for ratings with gaps and any level of measurement; correlation
-and distance of two raters, from tables of their grades, many tables at once; and intervals for
-coefficients of agreement, for which whole clusters of items are left out in turn.
+Then come Krippendorff's alpha, for ratings with gaps and any level of measurement; correlation and
+distance of two raters, from many tables of grades at once; and intervals for coefficients of
+agreement by leaving out clusters of items in turn.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ GROUPS = 100
 """Groups of units that are left out, one after the other."""
 
 _BLOCK = 1 << 22  # numbers of a block of weights
-_LARGE = 1 << 23  # of those without a group: few blocks, as each one costs a pass over all rows
+_LARGE = 1 << 23  # rows without a group: few blocks, because each block costs a pass over all rows
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def power_of_range(widths: Floats, means: int) -> Floats:
     """(n, nodes) (Φ(z) − Φ(z − w))^(k−1) at the nodes z of the normal law, for each width w.
 
     Most values are 0, as the power underflows, or Φ(z)^(k−1), as Φ(z − w) is below the last bit of
-    Φ(z). Only the others are computed from w; all are equal to those of the formula.
+    Φ(z). Only the other bounds are computed from w; all bounds equal those of the formula.
     """
     z, _ = legendre(-_FAR, _FAR)
     cdf = ndtr(z)

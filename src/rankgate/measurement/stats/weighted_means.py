@@ -425,9 +425,9 @@ def chance_of_sample(values: Floats, is_sampled: NDArray[np.bool_], seed: int = 
     """The p-value that a sample is random: the chance of a mean as far from that of all members.
 
     By the normal approximation of a mean of n of N values, which has the variance (1 − n/N)S²/n;
-    by random samples where that is below 1 %, as few skewed values have no normal mean. Of several
-    columns the distance of the means is Hotelling's (1931), in terms of their covariance. 1 where
-    nothing differs.
+    by random samples where that is below 1 %, because the mean of a few skewed values is not
+    normal. Of several columns the distance of the means is Hotelling's (1931), in terms of their
+    covariance. 1 where nothing differs.
 
     Args:
         values: (N,) or (N, P), a column for each thing that is compared.

@@ -40,7 +40,7 @@ JUDGMENTS = Columns(
     Column("impressions", pl.Int64, "how often the document was shown for the query"),
     Column("clicks", pl.Int64, "how often it was clicked"),
     Column("examined", pl.Float64, "impressions that were looked at, as the model expects"),
-    Column("attractiveness", pl.Float64, "the model's parameter of clicks on what was looked at"),
+    Column("attractiveness", pl.Float64, "the model's parameter of clicks on examined documents"),
     Column(
         "satisfaction",
         pl.Float64,
@@ -94,7 +94,7 @@ class ClickJudgments(Result):
     """Judgments from clicks.
 
     Attributes:
-        model: the click model that they are of.
+        model: the click model of the judgments.
         searches: with a list, from which it learned.
         pairs: of query and document that were shown.
         judged: the columns of `JUDGMENTS`.
@@ -105,8 +105,8 @@ class ClickJudgments(Result):
         made_by: the rule that makes grades, with its parameters.
         agreement: with judgments of people: ``pairs``, ``spearman``, ``kendall``; empty without.
         faults: codes of what the log doctor found that spoils judgments.
-        refused: by model why no judgments are made of it: the log cannot tell its ranks and
-            documents apart, or it predicts held-out clicks no better than ranks alone. Where the
+        refused: the reason for missing judgments, by model: the log cannot separate ranks and
+            documents, or the model predicts held-out clicks no better than ranks alone. Where the
             model itself is among them there are no judgments.
     """
 

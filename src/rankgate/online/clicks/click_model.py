@@ -43,7 +43,7 @@ class Estimates:
         shared: parameters that all pairs share, by name.
         low: (P,) the lower limit of a 95 % interval of the relevance, where the model gives one.
         high: (P,) the upper limit.
-        identified: (P,) whether clicks tell the attractiveness of the pair apart from its ranks;
+        identified: (P,) True if clicks separate the attractiveness of the pair from its ranks;
             None: of all.
         linked: (C,) the same of the cells of the first shared parameter; None: of all.
         refusal: why no judgments can be made of the model from this log, and which data would do;

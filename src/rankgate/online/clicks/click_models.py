@@ -177,7 +177,7 @@ def _make_estimates(
 
 
 def _refusal_reason(cell_counts: CellCounts, links: Links, cells_of_rank: int) -> str:
-    """Explain why clicks cannot tell ranks and documents apart; empty if they can."""
+    """Explain why clicks cannot separate ranks and documents; empty if they can."""
     ranks = np.unique(cell_counts.cell[cell_counts.clicks > 0] // cells_of_rank)
     linked = np.unique(links.cells // cells_of_rank)
     if not len(ranks):

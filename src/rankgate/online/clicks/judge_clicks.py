@@ -207,7 +207,7 @@ def _model_names(model: str, models: Sequence[str]) -> list[str]:
 
 
 def _candidates(compared: pl.DataFrame) -> list[str]:
-    """The compared models that tell documents apart, the best first.
+    """The compared models that distinguish documents, the best first.
 
     Raises:
         UsageError: no candidate is left.

@@ -247,7 +247,7 @@ def find_linked_cells(counts: CellCounts, information: Floats) -> Links:
     is_connected = (component == component[ground]) & (np.arange(shape[1]) != ground)
     laplacian = laplacian[np.ix_(is_connected, is_connected)]
     values, vectors = np.linalg.eigh(laplacian)
-    error = vectors / np.maximum(values, 1e-6) @ vectors.T  # what nothing compares has a large one
+    error = vectors / np.maximum(values, 1e-6) @ vectors.T  # large without a comparison
     precise = np.diag(error) <= LINKED_WITHIN**2
     members = np.append(np.flatnonzero(is_connected)[precise], ground)
     covariance = np.zeros((len(members), len(members)))

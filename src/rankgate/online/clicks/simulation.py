@@ -24,7 +24,7 @@ VARIANTS = Columns(
     Column(
         "expected",
         pl.Float64,
-        "the true clicks of a search, from which the simulated value differs by chance alone",
+        "the true clicks of a search; the simulated value differs from them only by chance",
     ),
 )
 RANKS = Columns(

@@ -119,8 +119,8 @@ def test_options(*fields: str) -> Decorator:
     "--interleave",
     nargs=3,
     metavar="QRELS OLD NEW",
-    help="Also compute what interleaving needs to distinguish two runs, against A/B tests of "
-    "the same two; simulated users click on what judgments call relevant.",
+    help="Also compute the searches that interleaving needs to distinguish two runs, compared "
+    "with A/B tests; simulated users click on documents that are judged relevant.",
 )
 @events_options(goals=True, figures=True)
 @shared_options.form(*FORMS)

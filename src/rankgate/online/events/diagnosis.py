@@ -277,7 +277,7 @@ def check_mean_weight(base: Database) -> LogFinding | bool:
         ("variants",),
         f"importance weights have the mean {row['mean']:.4g}, not 1: logged propensities are wrong",
         (),
-        "log the probability with which the shown list was chosen",
+        "log the probability of the shown list",
     )
 
 

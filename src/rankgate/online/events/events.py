@@ -67,7 +67,7 @@ class Events(ByContent):
         success: The rules: any of them means that a session reached its goal, instead of
             add_to_cart and purchase: an action, with a value as in dwell>=30, or several together
             as in click and survey>=4.
-        despite: Give figures that a fault forbids, too.
+        despite: Also give figures that a fault forbids.
         memory: The memory that DuckDB may use before it uses the disk.
         threads: The number of threads that DuckDB uses; one for each core by default.
 
@@ -196,7 +196,7 @@ def _create_view(base: Database, events: Events) -> Manifest:
             return {}
     table = None if isinstance(log, str | Path) else _read_table(log)
     if table is not None and "kind" not in table.columns:
-        path = Path(base.folder) / "log.parquet"  # a log as others, whose columns are mapped
+        path = Path(base.folder) / "log.parquet"  # a normal log with mapped columns
         table.write_parquet(path)
         log_files = [LogFile(path, "the log", "parquet")]
         folder = Path(base.folder) / "events"

@@ -126,7 +126,7 @@ def suggest_kinds(actions: Sequence[str]) -> str:
 def mapping_advice(actions: Sequence[str]) -> str:
     """Advice about actions without a kind."""
     return (
-        "name their kinds in a file for --mapping, under [kinds], after checking what they mean: "
+        "name their kinds in a file for --mapping, under [kinds], after checking their meaning: "
         f"{suggest_kinds(actions)}"
     )
 

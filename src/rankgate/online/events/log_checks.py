@@ -321,14 +321,14 @@ CHECKS = Registry(
         ),
         Check(
             "labels-out-of-scale",
-            title="survey answers outside the scale of almost all others",
+            title="survey answers outside the scale of almost all other answers",
             faults=f"SELECT {_LOCATION} || ' (' || value || ')' AS example FROM answers WHERE "
             "value < 0 OR value != floor(value) OR value > (SELECT CASE WHEN "
             "quantile_cont(value, 0.9) <= 1 THEN 1 WHEN quantile_cont(value, 0.9) <= 5 THEN 5 "
             "ELSE 10 END FROM answers)",
             total="SELECT count(*) FROM answers",
             spoils=("surveys",),
-            fix="find out which scale the survey had, and leave other answers out",
+            fix="find the scale of the survey, and leave out other answers",
         ),
         Check(
             "negative-revenue",

@@ -350,7 +350,7 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
             _load_json_lines(base, file.path, mapping)
         else:
             _load_table(base, file, mapping, kind)
-    except InputError as error:  # of the database, which does not know what file it reads
+    except InputError as error:  # an error of the database, which does not name the file
         raise InputError(error.problem, source=file.label, code=error.code) from None
     except duckdb.Error as error:
         message = str(error).splitlines()[0]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.units import Measure, Units
 
 
-_DAYS = 90  # at most; a longer experiment shows the last ones
+_DAYS = 90  # at most; a longer experiment shows the last days
 _MIN_UNITS = 100  # units of an arm in a segment
 _ALARM_P_VALUE = 0.01
 _MIN_VALUES = 10  # units of an arm with a value other than 0, where arms are unequal

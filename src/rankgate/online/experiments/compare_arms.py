@@ -199,7 +199,7 @@ def _find_logging_changes(units: Units) -> Iterable[ExperimentFinding]:
                 text = (
                     f"what the arm {name} logs changed on {change_day}: {column} a unit, against "
                     "the other "
-                    "arms; take the days before or after it alone"
+                    "arms; use only the days before or after it"
                 )
                 yield ExperimentFinding("logging-changed", "block", text, str(name))
                 break
@@ -278,7 +278,7 @@ def ab(
         test: the test of the arms; by default at a level of 95 %, at one look.
         guardrails: metrics that may lose no more than a share, as in latency_p95=0.05.
         down: columns of a table that are better when lower.
-        despite: give figures that a fault of the experiment or of the log forbids, too.
+        despite: also give figures that a fault of the experiment or of the log forbids.
 
     Raises:
         InputError: data that cannot be read; no such column; no event with an arm.
@@ -389,16 +389,16 @@ def analyse_experiment(
     crossed: float = 0.0,
     despite: bool = False,
 ) -> Experiment:
-    """Check an experiment, then compute its figures; none where a check blocks.
+    """Check an experiment, then compute its figures; no figures if a check blocks.
 
     Args:
-        units: who was in which arm and did what.
+        units: the users with their arms and values.
         planned: the planned share, by arm.
         comparison: the measures to compare, and the method.
         unit: the unit that was assigned.
         settings: the settings of the result.
         crossed: the tolerated share of units in several arms.
-        despite: compute figures where a check blocks, too.
+        despite: also compute figures if a check blocks.
     """
     ratio = sample_ratio_of_units(units, planned)
     findings: list[ExperimentFinding] = list(check_experiment(units, planned, ratio, crossed))

@@ -79,7 +79,7 @@ INTERLEAVING = Columns(
     "One row per test of two systems, by simulation with all traffic; no rows without two systems.",
     Column("test", pl.String, "an interleaving method or a KPI"),
     Column("design", pl.String, "interleaving or A/B"),
-    Column("searches", pl.Int64, "searches that tell the systems from each other"),
+    Column("searches", pl.Int64, "searches needed to distinguish the systems"),
     Column("units", pl.Int64, "units that they need"),
     Column("days", pl.Int64, "days that they need"),
     Column("times_fewer", pl.Float64, "how many times fewer searches than the best A/B test"),
@@ -193,7 +193,8 @@ def _interleaving(result: ExperimentPlan) -> list[Table | str]:
         "fewer than\nbest A/B",
     )
     note = (
-        f"Simulated users click on what judgments call relevant, and {result.unit}s search as "
+        f"Simulated users click on documents that are judged relevant, and {result.unit}s search "
+        f"as "
         "often as in the log. For a power of 80% at 5%, two-sided; a dash where the simulation "
         "shows no difference. Interleaving measures which lists users prefer, not what revenue or "
         "latency will be."

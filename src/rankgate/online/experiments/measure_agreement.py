@@ -190,7 +190,7 @@ def _with_interval(name: str, value: Floats, resampled: Floats, level: float) ->
 def _corrected_correlation(
     r: Floats, x: Floats, y: Floats, x_error: Floats, y_error: Floats, setting: _Settings
 ) -> dict[str, float]:
-    """The correlation of the true values; none where the measured ones allow every correlation."""
+    """The correlation of the true values; None if the measured values allow every correlation."""
     low, high = corrected_interval(x, y, x_error, y_error, setting.level, setting.seed)
     value = float(corrected_correlation(r, reliability(x, x_error), reliability(y, y_error)))
     if not math.isfinite(low):

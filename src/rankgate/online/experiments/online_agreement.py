@@ -73,7 +73,7 @@ PAIRS = Columns(
     Column(
         "threshold",
         pl.Float64,
-        "the offline difference from which the KPI truly rises with the chance of the result",
+        "the smallest offline difference with a true rise of the KPI at the stated probability",
     ),
     Column("threshold_low", pl.Float64, "the low end of its interval"),
     Column("threshold_high", pl.Float64, "the high end of its interval"),
@@ -89,7 +89,7 @@ BEST = Columns(
     ),
 )
 UNITS = Columns(
-    "One row per metric, KPI and unit: what the pairs are made of.",
+    "One row per metric, KPI and unit: the source of the pairs.",
     Column("metric", pl.String, "the offline metric"),
     KPI,
     Column("unit", pl.String, "the experiment or the query"),
@@ -194,9 +194,10 @@ def online_agreement_document(result: OnlineAgreement) -> Document:
         ),
         Chart("rankgate.online.charts.experiment_charts:scatter", result),
         Warnings.from_notices(result.notices),
-        f"Skill is 1 - the squared error of predicting each {result.unit} from the others, divided "
-        "by that of their mean: 1 is perfect, 0 useless; honest skill chooses the metric again "
-        "each time. Corrected correlations are of true values, without errors of measurement; "
+        f"Skill is 1 - the squared error of predicting each {result.unit} from the others, "
+        f"divided by the squared error of their mean: 1 is perfect, 0 useless; honest skill "
+        f"chooses the metric again each time. Corrected correlations are of true values, without "
+        f"errors of measurement; "
         "where the measured ones allow every correlation, none is given. Intervals are "
         f"{result.level:.0%}: of corrected correlations by drawn covariances, which assume that "
         "standard errors are right and hold from 10 units on, of others by the bootstrap over "
@@ -213,7 +214,7 @@ def online_agreement_document(result: OnlineAgreement) -> Document:
 def _title(result: OnlineAgreement) -> str:
     with_skill = [row for row in result.best.iter_rows(named=True) if row["skill"] is not None]
     if not with_skill:
-        return "too little to say whether offline predicts online"
+        return "not enough data to judge if offline predicts online"
     best = max(with_skill, key=lambda row: row["skill"])
     if best["skill"] <= 0:
         return f"no metric predicts a KPI better than the mean of other {_unit_plural(result.unit)}"

@@ -75,8 +75,8 @@ def plan(
         shares: shares of the traffic that the treatment would have.
         effect: the relative difference that should show.
         horizon: the number of days of the forecast.
-        interleave: judgments and two runs: how many units interleaving needs to tell them from
-            each other, and how many an A/B test of the same two, with simulated clicks.
+        interleave: judgments and two runs, to compute the units that interleaving and an A/B test
+            need to distinguish them, with simulated clicks.
 
     Raises:
         InputError: a log that cannot be read, or without times.
@@ -355,7 +355,7 @@ def _find_doubts(days: int, unit: str) -> list[ExperimentFinding]:
     if days >= 2 * _WEEK:
         return []
     text = (
-        f"only {days} days have a new {unit}; two weeks or more show how users come back "
-        "on all days of a week, without which days beyond the log are guesses"
+        f"only {days} days have a new {unit}; two weeks or more show returning users on all days "
+        f"of a week; with less, days beyond the log are guesses"
     )
     return [ExperimentFinding("short-log", "warn", text)]

@@ -30,7 +30,7 @@ class Kpi(Declared):
         quantile: the quantile of ``of``, instead of the mean.
         cap: the quantile of what is above 0 at which ``of`` is cut off (winsorised).
         unit: the unit of the value.
-        better: ``up`` or ``down``; empty where neither is better as such.
+        better: ``up`` or ``down``; empty if neither is better.
         formula: the definition, in words and signs.
         needs: kinds of events; the log must have one of them for the figure to be known: a log
             without purchases has no conversion rate, which is not 0.

@@ -49,7 +49,7 @@ VALUES = Columns(
     Column(
         "value", pl.Float64, "the value of the KPI; null where undefined, blocked or without events"
     ),
-    Column("n", pl.Int64, "what it is divided by"),
+    Column("n", pl.Int64, "the divisor"),
 )
 
 

@@ -2,7 +2,7 @@
 
 Team draft: in each round every system, in random order, adds its best document left. Balanced
 interleaving: the top k of the mixed list are the tops of both lists. Optimised interleaving:
-of all mixed lists those that tell systems apart without bias. Probabilistic interleaving:
+mixed lists that distinguish systems without bias. Probabilistic interleaving:
 systems draw documents, low ranks rarely.
 """
 
@@ -347,7 +347,7 @@ def draw_probabilistic(lists: Lists, length: int, random: Random, *, rounds: boo
         for position_of, system_weights in zip(positions, weights, strict=True):
             if doc in position_of:
                 system_weights[position_of[doc]] = 0.0
-    if rounds and None in teams:  # the whole round in which a list ran out
+    if rounds and None in teams:  # the complete round in which a list ended
         first_slot = teams.index(None) // len(lists) * len(lists)
         teams[first_slot:] = [None] * (len(docs) - first_slot)
     return docs, teams
@@ -367,7 +367,7 @@ def _draw_position(weights: list[float], random: Random) -> int:
 
 
 def draw_probabilities(assignment: Assignment) -> list[list[float]]:
-    """By slot, the chance of each system to draw the document, given those above it."""
+    """The chance of each system to draw the document, by slot, given the documents above it."""
     remaining = [sum(rank_weights(length)) for length in assignment.lengths]
     rows = []
     for ranks in assignment.ranks:

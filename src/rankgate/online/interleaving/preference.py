@@ -426,8 +426,9 @@ def sensitivity(result: Sensitivity) -> Document:
         Warnings.from_notices(result.notices),
         f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed: "
         "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
-        "simulation shows no effect. Simulated users prefer what judgments call better: real "
-        "ones may need more. Interleaving measures which list is preferred, not what revenue, "
+        "simulation shows no effect. Simulated users prefer documents with better judgments; real "
+        "users may need more searches. Interleaving measures which list is preferred, not what "
+        "revenue, "
         "latency or return visits will be: an A/B test follows.",
     )
 

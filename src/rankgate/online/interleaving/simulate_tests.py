@@ -46,7 +46,7 @@ def sensitivity(
     ranks: Annotated[int, Range(1, 10)] = 10,
     seed: Annotated[int, Range(0)] = 0,
 ) -> Sensitivity:
-    """Count the searches that interleaving and A/B tests need to tell two runs from each other.
+    """Count the searches that interleaving and A/B tests need to distinguish two runs.
 
     Args:
         qrels: judgments: what simulated users click on.

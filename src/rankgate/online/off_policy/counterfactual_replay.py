@@ -33,7 +33,7 @@ MEASURES = Columns(
     Column(
         "candidate",
         pl.Float64,
-        "the value of the candidate, where what was never shown earns nothing",
+        "the value of the candidate if documents that were never shown earn nothing",
     ),
     Column("low", pl.Float64, "the low end of the interval of candidate"),
     Column("high", pl.Float64, "the high end of the interval of candidate"),
@@ -43,7 +43,7 @@ MEASURES = Columns(
     Column(
         "most",
         pl.Float64,
-        "the candidate's value if what was never shown is as good as the query's best",
+        "the candidate's value if documents that were never shown are as good as the query's best",
     ),
     Column("most_high", pl.Float64, "the high end of the interval of its difference"),
 )
@@ -203,7 +203,7 @@ def replay_document(result: CounterfactualReplay) -> Document:
 def _title(result: CounterfactualReplay) -> str:
     name = make_printable(result.candidate)
     if result.verdict:
-        return f"the log cannot show what users would do with {name}"
+        return f"the log cannot show the clicks of users on {name}"
     row = result.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
     ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
     if row["delta_low"] > 0:

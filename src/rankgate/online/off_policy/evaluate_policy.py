@@ -141,7 +141,7 @@ def _check_mean_weight(log: BanditLog) -> dict[str, Json]:
 
 
 def _check_drift(log: BanditLog, time: NDArray[np.int64]) -> dict[str, Json]:
-    """The same in the earlier and the later half of the log, which only times can tell."""
+    """The same in the earlier and the later half of the log, if the log has times."""
     supported = (1 - log.unsupported) ** log.depth
     is_later = time >= np.sort(time)[log.units // 2]
     halves = {"earlier": log.slate_weights[~is_later], "later": log.slate_weights[is_later]}

@@ -28,7 +28,7 @@ CHECKS = Columns(
     "One row per check of the log.",
     Column("check", pl.String, "the check"),
     Column("value", pl.Float64, "its value"),
-    Column("limit", pl.Float64, "the value from which it warns or blocks"),
+    Column("limit", pl.Float64, "the value at which the check warns or blocks"),
     Column("outcome", pl.String, "ok, warns or blocks"),
     Column("words", pl.String, "the outcome in words"),
 )

@@ -380,9 +380,8 @@ def _read_rows(
     if is_invalid.any():
         row = int(is_invalid.argmax())
         problem = (
-            f"propensity {propensity[row]:g} of {int(is_invalid.sum()):,} rows: P(action) when "
-            "it was "
-            "logged must be above 0 and at most 1; log the probability with which it was drawn."
+            f"propensity {propensity[row]:g} of {int(is_invalid.sum()):,} rows: P(action) at "
+            f"logging time must be above 0 and at most 1; log the probability of the draw."
         )
         raise InputError(
             problem, source=location.file(row), line=location.line(row), code="invalid-propensity"

@@ -48,7 +48,7 @@ _HELD_OUT = 0.2  # of the searches
 _MIN_EXAMINED = 10.0  # looks below which an attractiveness is hardly known
 _MIN_CLICKS = 100  # clicks
 _MISFIT, _OFF = 0.001, 0.05  # p, and relative error of click rates, from which the model is off
-_MAX_MISFIT = 0.25  # relative error of click rates from which it is wrong
+_MAX_MISFIT = 0.25  # relative error of click rates of a wrong model
 
 
 def replay(
@@ -257,8 +257,8 @@ def _checks(
             support,
             min_support,
             "blocks" if support < min_support else "warns" if support < 1 else "ok",
-            f"{support:.1%} of the candidate's top {k} was ever shown for its query; what "
-            "users would do with the rest is unknown",
+            f"{support:.1%} of the candidate's top {k} was ever shown for its query; "
+            f"clicks on the other documents are unknown",
         ),
         check_row(
             "examination",

@@ -54,7 +54,7 @@ COHORTS = Columns(
     Column("retention", pl.Float64, "active / users", ".0%"),
 )
 AGES = Columns(
-    "One row per variant, KPI and age: novelty wears off where values fall with age.",
+    "One row per variant, KPI and age: values that fall with age show a novelty that wears off.",
     Column("variant", pl.String, "the variant; empty is all; ``b - a`` is the difference of two"),
     KPI,
     Column("age", pl.Int64, "weeks since the user's first event in the variant", unit="weeks"),
@@ -75,7 +75,7 @@ TRENDS = Columns(
 )
 CORRELATIONS = Columns(
     "One row per metric and KPI: ranking metrics of the lists that were shown, and KPIs.",
-    Column("per", pl.String, "what is paired: query or day"),
+    Column("per", pl.String, "the paired unit: query or day"),
     METRIC,
     KPI,
     Column("n", pl.Int64, "how many pairs there are"),
@@ -408,7 +408,7 @@ def _fit_trends(ages: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for (variant, kpi), group_rows in ages.group_by("variant", "kpi", maintain_order=True):
         points = group_rows.filter(pl.col("high") > pl.col("value"))
-        if len(points) < 3:  # two points make a line whatever they are
+        if len(points) < 3:  # two points always make a line
             continue
         x = points["age"].to_numpy().astype(np.float64)
         y = points["value"].to_numpy()

@@ -215,7 +215,7 @@ class _Draws:
     drawing: _LeaveOneOut | CandidateDraws
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-        """The state of each generator before each stretch."""
+        """The state of each generator before each range."""
         random = self.drawing.generators()
         partitions_of_generator: dict[int, set[int]] = {i: set() for i in random}
         for batch in batches:

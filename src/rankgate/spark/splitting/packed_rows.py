@@ -179,7 +179,7 @@ def whole_users(frames: Iterable[pl.DataFrame], rows: int = _CHUNK) -> Iterator[
 
     Args:
         frames: with ``query_id``.
-        rows: the least number of rows of a frame, but for the last.
+        rows: the least number of rows of a frame, except the last.
     """
     gathered: list[pl.DataFrame] = []
     size = 0

@@ -86,7 +86,7 @@ class Cutting:
     states: States | None = None
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-        """The parts of some users after the others; at the end the figures of each stretch."""
+        """The parts of the users, in order; at the end the figures of each range."""
         for number, rows in groupby(unpack_rows(batches), key=itemgetter(0)):
             partition_cut = _PartitionCut(self, number)
             for table in whole_users(table for _, table in rows):

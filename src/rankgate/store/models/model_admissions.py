@@ -1,8 +1,8 @@
 """Admissions of models, rules for new runs, and the ratings that count.
 
-Admissions are by evidence, and the last one counts. By a rule for new runs of a project, a
-model rates their documents to a depth. Judgments are made of people's ratings, and those of
-admitted models.
+Admissions are by evidence, and the last one counts. A rule for new runs of a project lets a model
+rate their documents to a depth. Judgments are made of people's ratings, and those of admitted
+models.
 """
 
 from __future__ import annotations

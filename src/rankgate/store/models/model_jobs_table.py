@@ -299,7 +299,7 @@ def is_free(job: Job) -> bool:
         return False
     if int(number) == os.getpid():
         return False
-    with suppress(PermissionError):  # it lives, and is somebody else's
+    with suppress(PermissionError):  # another process has a valid lease
         try:
             os.kill(int(number), 0)
         except ProcessLookupError:

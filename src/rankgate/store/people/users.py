@@ -165,7 +165,7 @@ def password_of(connection: Connection, name: str) -> str | None:
 def set_password(connection: Connection, user: int, hashed: str) -> None:
     """Set the password of a user, as a hash by `secrets.password_hash`.
 
-    Their sessions end, and so do links that set a password. A second factor stays.
+    The user's sessions and password links end. A second factor stays.
 
     Raises:
         UsageError: no such user.
@@ -267,7 +267,7 @@ def _update(connection: Connection, user: int, **values: object) -> None:
 
 
 def grant(connection: Connection, project: int, user: int, role: str | None) -> None:
-    """Give a user a role in a project, or none.
+    """Set or remove the role of a user in a project.
 
     Raises:
         UsageError: no such role.

@@ -1,7 +1,7 @@
 """Rules of a batch: who rates it, who is qualified, what comes again, and when it stops.
 
-They are settings of the batch. A batch that stops is paused: nobody is given a new task of it,
-and answers that are under way are still recorded.
+They are settings of the batch. A batch that stops is paused: raters get no new tasks of it, and
+answers under way are still recorded.
 """
 
 from __future__ import annotations

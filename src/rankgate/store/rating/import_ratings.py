@@ -1,6 +1,6 @@
 """Fill tasks with ratings from other sources, and import ratings of a file.
 
-A pair that is rated already answers its task, so that nobody rates it again. A file that is
+A pair that is already rated answers its task, so that it is not rated again. A file that is
 imported twice adds its ratings once.
 """
 

@@ -163,7 +163,7 @@ def take(
     unlocked = sql.replace("[lock]", "FOR UPDATE OF x SKIP LOCKED") if postgres else without_locks
     for _ in range(_TRIES):  # another rater may take it between the two statements
         task = connection.scalar(_statement(unlocked, "now"), values)
-        if task is None and postgres:  # what others are writing just now may have room after it
+        if task is None and postgres:  # tasks that other raters are writing may still have room
             task = connection.scalar(_statement(without_locks, "now"), values)
             if task is not None:
                 connection.execute(_LOCKED, {"number": task})
@@ -186,7 +186,7 @@ def claim(
 ) -> bool:
     """Keep a task for a rater, or keep it longer; False if others have it, or it is done."""
     begin = moment or now()
-    if connection.dialect.name == "postgresql":  # who waited here sees the locks of who was first
+    if connection.dialect.name == "postgresql":  # after waiting, the locks of the first are visible
         connection.execute(_LOCKED, {"number": task})
     return _claim_task(connection, task, rater, begin, begin + lease)
 

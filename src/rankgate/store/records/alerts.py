@@ -212,7 +212,7 @@ def resolve_alert(connection: Connection, project: int, alert: int) -> Alert:
     return get_alert(connection, project, alert)
 
 
-_MAX_QUIET = timedelta(days=1, hours=1)  # quiet hours, on the day on which the clock is put back
+_MAX_QUIET = timedelta(days=1, hours=1)  # quiet hours on the day when the clock is put back
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 PARTS_SCHEMA = Columns(
-    "One row per cause; known parts add up to the difference less what is not known.",
+    "One row per cause; known parts add up to the difference minus the unknown part.",
     Column("cause", pl.String, "system, ids, corpus, judge, judgments, queries or convention"),
     Column("changed", pl.String, "whether it changed: yes, no or unknown"),
     Column("part", pl.Float64, "its part of the difference; null where it is not known", "signed"),

@@ -63,12 +63,12 @@ SERIES_SCHEMA = Columns(
     Column("segment", pl.Int64, "the number of the segment; values of one segment are comparable"),
 )
 BREAKS_SCHEMA = Columns(
-    "One row per evaluation whose value cannot be compared with the one before. "
+    "One row per evaluation with a value that cannot be compared with the value before it. "
     "The parts are null unless the run before is kept.",
     SYSTEM,
     Column("at", pl.String, "when the evaluation after the break was measured"),
     Column("record", pl.Int64, "the number of its record"),
-    Column("reasons", pl.String, "what differs: judgments, convention or queries"),
+    Column("reasons", pl.String, "the difference: judgments, convention or queries"),
     Column("before", pl.Float64, "the value before"),
     Column("after", pl.Float64, "the value after"),
     Column("delta", pl.Float64, "after − before", "signed"),

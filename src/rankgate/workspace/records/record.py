@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 RECORDS_SCHEMA = Columns(
     "One row per record.",
-    Column("record", pl.String, "what it is called in the history or the store"),
+    Column("record", pl.String, "its name in the history or the store"),
     Column("new", pl.Boolean, "true if it was added; false if its content was there before"),
     Column("evaluated_at", pl.String, "when it was measured"),
     Column("kind", pl.String, "the kind of result"),

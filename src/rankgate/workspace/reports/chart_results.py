@@ -67,7 +67,7 @@ class ChartRequest:
         collection: judgments, or a `Collection`; for agreement, ratings.
         runs: runs, in the order that the kind has for them; of admission, the judge's grades.
         metrics: names; empty is what the kind takes by default.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         cutoffs: the cutoffs of metrics without a cutoff.
         query: the id of the query of an explanation.
         depth: the depth of the lists; None is the default of the kind.
@@ -322,7 +322,7 @@ def plot(
         runs: a run, a list of runs, or ``{name: run}``, in the order that the kind has for them.
         metrics: names; without them what the kind takes. For the kind cutoffs, those without @
             are taken at 1, 3, 5, 10, 20, 50 and 100.
-        convention: the rules that the numbers follow.
+        convention: the convention of the metrics.
         query: for the kind explain, the id of the query.
         depth: the depth of the lists, for kinds that show lists.
         labels: the names of grades.

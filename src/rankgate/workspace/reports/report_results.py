@@ -207,7 +207,7 @@ def gather_results(
     has_lists = collection.sequences is not None or collection.items.document is not None
     judged_collection = replace(
         collection, sample=None, predicted=None
-    )  # both look at what was judged
+    )  # both depend on judged documents
     for run in runs if len(runs) <= MAX_CANDIDATES and rankings and not has_lists else ():
         step("looking for blind spots and holes")
         with progress(None):

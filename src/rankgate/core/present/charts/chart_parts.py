@@ -51,7 +51,7 @@ def _load(name: str) -> Any:
 
 
 _LABEL_HEIGHT = 13  # points that a label takes
-_COLOURED_SERIES = len(SYSTEMS) - 1  # series with a colour of their own; the others are thin
+_COLOURED_SERIES = len(SYSTEMS) - 1  # coloured series; other series are thin
 _MAX_POINTS = 20  # points a line that still are apart
 _LABEL_DISTANCE = 12  # of the labels from the lines' ends
 

@@ -214,7 +214,7 @@ PICTURES = (
 """The style of charts on pages."""
 _TABLE_FORMATS = ("csv", "json")
 """The files of a table."""
-_MIN_CONTENTS = 8  # parts, from which on a page has a list of contents
+_MIN_CONTENTS = 8  # a page with more parts has a list of contents
 
 
 def document_page(document: Document, links: Links = NO_LINKS) -> str:

@@ -224,7 +224,7 @@ go();
 
 
 _SHADE_COUNT = 4
-_SORTED, _TALL = 3, 30  # rows from which on a table can be sorted, and scrolls
+_SORTED, _TALL = 3, 30  # a table with more rows can be sorted, and scrolls
 _SENTENCE = 40
 _STATUS = {f"{sign} {word}": word for word, sign in SIGNS.items()}
 

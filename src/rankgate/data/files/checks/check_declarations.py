@@ -43,7 +43,7 @@ class Found:
     """One finding of a check.
 
     Attributes:
-        what: a sentence with the figures.
+        what: the message with the figures.
         count: the number of affected rows, queries or ids.
         mend: the remedy.
         example: one of them.

@@ -168,7 +168,7 @@ _MIN_STANDARD_ERRORS = 3.0
     "numbering",
     "warning",
     "both",
-    "Queries of the run are numbered differently from those of the judgments.",
+    "Run and judgments number the queries differently.",
 )
 def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     """Find lists that hold another query's relevant documents, and the rule of the numbering.

@@ -248,7 +248,7 @@ def _find_uneven_scale(qrels: RawQrels) -> Iterator[Found]:
     "reversed-scale",
     "note",
     "qrels",
-    "No grade is 0 and the lowest is the rarest, as where 1 is best.",
+    "Grade 0 is missing and the lowest grade is the rarest, as on scales with 1 as the best grade.",
 )
 def _find_reversed_scale(qrels: RawQrels) -> Iterator[Found]:
     """Without 0, and with 1 the rarest: perhaps 1 was the best."""

@@ -255,8 +255,8 @@ FORMAT = Format(
         "A list of records, as Argilla 2 exports (dataset.records.to_json) and imports them. The "
         "metadata, or else the fields, name the query and the document (query_id, doc_id or their "
         "other names); query is the query's text, other fields are of the document. The responses "
-        "of a user are one rating: the one question with numbers as answers is the grade; "
-        "questions named comment and reason are kept, others are left out and counted. "
+        "of a user are one rating: the question with numbers as answers is the grade; questions "
+        "named comment and reason are kept, other questions are left out and counted. "
         "Suggestions are ratings by their agent and are written as suggestions again."
     ),
 )

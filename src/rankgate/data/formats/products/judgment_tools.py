@@ -314,8 +314,8 @@ RANKQUEST_FORMAT = Format(
     holds=("qrels", "queries", "documents"),
     loses="raters, scales, runs",
     detail=(
-        "A list of test cases, each with an id, a search context and rated documents. The query "
-        "is called by the id; q of the context is its text, the rest are columns. Labels, "
+        "A list of test cases, each with an id, a search context and rated documents. The id "
+        "identifies the query; q of the context is its text, the other fields are columns. Labels, "
         "comments and tags come back as they were. A null rating is unrated."
     ),
 )

@@ -137,7 +137,7 @@ CONFIGURATION_FORMAT = Format(
     loses="everything but the configuration",
     detail=(
         "The body that makes a search configuration: name, index, pipeline, and the query as a "
-        "string of JSON with %SearchText% in it. It comes back as it was."
+        "string of JSON with %SearchText% in it. It is written back unchanged."
     ),
 )
 

@@ -293,8 +293,9 @@ RANK_EVAL_RESPONSE_FORMAT = Format(
     holds=("runs", "qrels", "documents", "values"),
     detail=(
         "The answer to a _rank_eval request: the hits of each query become a run, and the values "
-        "of the metric are kept. Only retrieved documents have judgments; ideal rankings need "
-        "those of the request. The names of version 6 (quality_level, unknown_docs) are read too. "
+        "of the metric are kept. Only retrieved documents have judgments; ideal rankings need the "
+        "judgments of the request. The names of version 6 (quality_level, unknown_docs) are read "
+        "too. "
         "This format is not written."
     ),
 )

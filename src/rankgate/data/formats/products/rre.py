@@ -207,9 +207,7 @@ def _write(
         remaining_pairs = [
             pair for pair in zip(group["ids"], group["queries"], strict=True) if pair[0] in grades
         ]
-        while (
-            remaining_pairs
-        ):  # queries whose judgments have parted ways become groups of their own
+        while remaining_pairs:  # queries with diverging judgments become separate groups
             shared_grades = grades[remaining_pairs[0][0]]
             same_grades = [pair for pair in remaining_pairs if grades[pair[0]] == shared_grades]
             remaining_pairs = [pair for pair in remaining_pairs if grades[pair[0]] != shared_grades]
@@ -272,7 +270,7 @@ GAINS = Format(
     detail=(
         "Topics with groups of queries that share their relevant documents, or a flat list of "
         'queries; {"doc": {"gain": 3}}. Index, templates and placeholders come back as they were. '
-        "Quepid writes this mode and reads only the other one: rre-array."
+        "Quepid writes this mode and reads only the other mode, rre-array."
     ),
 )
 ARRAYS = replace(

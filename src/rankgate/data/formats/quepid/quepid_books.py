@@ -321,7 +321,7 @@ BOOK_FORMAT = Format(
     detail=(
         "A book of pairs of query and document with the judgements of several people, kept as "
         "ratings: unrateable and judge later are ratings without a grade, with the reason. They "
-        "are judgments only where no pair has two grades; otherwise resolve them first. Positions "
+        "are judgments only if no pair has two grades; otherwise resolve them first. Positions "
         "and fields of documents come back as they were."
     ),
 )
@@ -449,8 +449,8 @@ BOOK_CSV_FORMAT = Format(
     holds=("ratings", "qrels"),
     loses="reasons, comments, times, fields of documents, runs",
     detail=(
-        "CSV with query and docid, then one column for each judge, by name; 'Anonymous' where "
-        "Quepid does not know who. An empty cell is unrated. A pair with grades of several judges "
+        "CSV with query and docid, then one column for each judge, by name; 'Anonymous' for "
+        "unknown judges. An empty cell is unrated. A pair with grades of several judges "
         "is not a judgment before it is resolved."
     ),
 )

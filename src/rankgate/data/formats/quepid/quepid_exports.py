@@ -53,7 +53,7 @@ _PAIR = ["query_id", "doc_id"]
 
 
 def sniff_detail(first_bytes: bytes, name: str) -> str | None:
-    """The columns of a case, and those of its documents with a rating."""
+    """The columns of a case, and the columns of its documents with a rating."""
     names = set(delimited_records.read_column_names(first_bytes))
     if {"case name", "query text", "doc id", "doc position", "rating"} <= names:
         return "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating"

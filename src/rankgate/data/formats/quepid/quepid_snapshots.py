@@ -260,8 +260,8 @@ SNAPSHOT_FORMAT = Format(
         "The documents that a case retrieved at one time: a run, the ratings of that time, and "
         "its scores. "
         "Documents that are rated_only are in the file because they were rated; they were not "
-        "retrieved and are not in the run. Queries are called by their texts, so that the run "
-        "meets the judgments of Quepid's other files."
+        "retrieved and are not in the run. Queries have their texts as ids, so that the run "
+        "matches the judgments of Quepid's other files."
     ),
 )
 

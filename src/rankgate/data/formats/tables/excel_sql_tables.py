@@ -270,7 +270,7 @@ EXCEL_FORMAT = table_format(
     sniff_excel,
     read_sheet,
     "FILE:SHEET is a sheet, FILE the only one that is filled; its first row names the columns, "
-    "which are as of csv. Of formulas the values that Excel saved are read.",
+    "which are as of csv. For formulas, the values saved by Excel are read.",
 )
 
 

@@ -95,8 +95,8 @@ def _make_format(name: str, title: str, suffix: str, sniff: Sniff) -> Format:
         read=lambda source: read_contents(source, name),
         read_qrels=lambda source: read_judgments(source, name),
         detail=(
-            "A log of interactions, as rankgate split reads it. A grade is the rating, "
-            "or 1 without one; of several interactions with one item the highest counts."
+            "A log of interactions, as rankgate split reads it. A grade is the rating, or 1 "
+            "without a rating; of several interactions with one item, the highest rating counts."
         ),
     )
 

@@ -139,8 +139,8 @@ FORMAT = Format(
     detail=(
         "Topics in <top> or <topic> elements with a <num> or a number, with end tags or without; "
         "SMART's .I and .W; or a number, a tab and a text a line. The title, or else the query or "
-        "the question, is the text of a query; description, narrative and others are kept too, "
-        "those of one name in lines. rankgate validate TOPICS --against QRELS checks whether the "
-        "judgments number the queries in the same way."
+        "the question, is the text of a query; description, narrative and other fields are also "
+        "kept, fields with the same name as lines. rankgate validate TOPICS --against QRELS "
+        "checks that the judgments number the queries in the same way."
     ),
 )

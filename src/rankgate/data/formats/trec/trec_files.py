@@ -3,7 +3,7 @@
 Qrels are ``query_id iteration doc_id grade``, or without the iteration. Runs are
 ``query_id Q0 doc_id rank score tag``.
 
-The rank column is not used: trec_eval orders by score, and so do we. Three columns are
+The rank column is not used: like trec_eval, rankgate orders by score. Three columns are
 ``query_id doc_id score``, or ``query_id doc_id rank`` where the third counts from 1 in each
 query; two are ``query_id doc_id``, best first.
 """
@@ -75,7 +75,7 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
 
 
 def _join_chunks(chunks: list[pl.DataFrame]) -> pl.DataFrame:
-    """Join chunks into one table; they are freed on return, so that none is in memory twice."""
+    """Join chunks into one table, and free them, so that memory holds each only once."""
     return pl.concat(chunks, rechunk=True) if chunks else pl.DataFrame(schema=QRELS_SCHEMA)
 
 

@@ -149,7 +149,7 @@ NTCIR_FORMAT = Format(
 
 
 _PRELS_FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")
-_METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: one, the other, both
+_METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: the first, the second, both
 _CERTAIN = 1.0  # the probability of a document where every one was judged
 
 

@@ -305,7 +305,7 @@ def _points(points: list[dict[str, Any]], axes: dict[str, Any]) -> Any:
 def _query_labels(
     point_rows: list[dict[str, Any]], domain: tuple[float, float], axes: dict[str, Any]
 ) -> list[Any]:
-    """Name the queries furthest from the diagonal, as far as there is room."""
+    """Name the queries furthest from the diagonal if there is room."""
     rows = sorted(point_rows, key=lambda row: (-abs(row["delta"]), row["query"]))
     named_rows = [row | {"shown": _point_name(row)} for row in rows]
     low = domain[0] - _ROOM * (domain[1] - domain[0])

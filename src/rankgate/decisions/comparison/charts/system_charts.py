@@ -252,8 +252,8 @@ def judged(source: GradesByRank | Comparisons) -> Picture:
     return Picture(
         "judged",
         f"Judged share of the first {result.depth} documents",
-        "Mean share of documents that have a judgment; the others are unjudged (holes), which "
-        "most metrics count as not relevant.",
+        "Mean share of judged documents; the others are unjudged (holes), and most metrics count "
+        "them as not relevant.",
         count_queries(result.queries),
         result.convention,
         tuple(rows),

@@ -240,7 +240,7 @@ def decide_unseen(rule: Rule, evidence: Evidence) -> Outcome:
     return Outcome(
         "inconclusive",
         reason,
-        "add a metric that sees them (rankgate blindspots)",
+        "add a metric that detects them (rankgate blindspots)",
         n=len(changed),
         queries=tuple(unseen),
     )

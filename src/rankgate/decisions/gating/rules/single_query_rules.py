@@ -1,6 +1,6 @@
 """Rules on single queries: limits of their drops, and assertions about them.
 
-Not a single query, or only few, may drop far. Assertions about single queries are those that a
+No query, or only a few queries, may drop far. Assertions about single queries are those that a
 behavioural test makes.
 """
 
@@ -225,14 +225,14 @@ def _within_parameter(help_text: str) -> Parameter:
 
 MUST_HAVE = RuleKind(
     "must_have",
-    (_QUERY, _DOC, _within_parameter("the last rank at which it may be")),
+    (_QUERY, _DOC, _within_parameter("the largest allowed rank")),
     must_have,
     title="a document is among the first of a query",
     depth=("within",),
 )
 MUST_NOT_HAVE = RuleKind(
     "must_not_have",
-    (_QUERY, _DOC, _within_parameter("the last rank at which it must not be")),
+    (_QUERY, _DOC, _within_parameter("the largest forbidden rank")),
     must_not_have,
     title="a document is not among the first of a query",
     depth=("within",),

@@ -167,7 +167,7 @@ def _served_tags(served: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 
 LOOK_KEYS = ("at", "candidate", "sha256", "qrels_sha256", "policy", "verdict")
-"""The keys of a look: when, at which run, by which judgments and policy, and its verdict."""
+"""The keys of a look: time, run, judgments, policy and verdict."""
 
 LOOK_LISTS = "lists"
 """The key of a look's fingerprints; looks of older versions have none."""

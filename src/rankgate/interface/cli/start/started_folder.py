@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.document_model import Document
 
 
-_POLICY = "the policy: the rules that a candidate must pass; also what commands take by default"
+_POLICY = "the policy: the rules that a candidate must pass; also defaults of commands"
 CI_FILES: Mapping[str, Mapping[str, str]] = {
     "github": {".github/workflows/ranking.yml": "the last command for every pull request"},
     "gitlab": {
@@ -99,7 +99,7 @@ class StartKind:
 _README_TEXT = """\
 # Ranking evaluation
 
-Made by `rankgate init` for {title}. Install what the commands need with `{install}`.
+Made by `rankgate init` for {title}. Install the packages of the commands with `{install}`.
 
 ## Five commands
 

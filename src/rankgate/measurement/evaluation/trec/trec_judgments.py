@@ -256,8 +256,8 @@ def preference_values(
 ) -> tuple[list[str], list[NDArray[np.float64]], NDArray[np.bool_]]:
     """The values of columns for every judged query, and True for each query of the run.
 
-    Of documents with equal scores the first by id is ranked first, other than in trec_eval's
-    metrics of grades.
+    With equal scores, the first document by id is ranked first, unlike trec_eval's metrics of
+    grades.
 
     Raises:
         InputError: preferences of a group that contradict each other.

@@ -113,7 +113,7 @@ def _trec_ideal(judged: Judged, gain: GainMap) -> Floats:
 
 
 def _merge_sort(pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Merge sort by gain with whole differences; not `sorted`, as such an order is not transitive.
+    """Merge sort by gain with whole differences; `sorted` needs a transitive order.
 
     The halves and the preference for the left are those of glibc's ``qsort``.
     """

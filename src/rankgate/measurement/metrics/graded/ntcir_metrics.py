@@ -192,7 +192,7 @@ PMeasure = Metric(
     at=None,
     source=_ONE_DOCUMENT_SOURCE,
     sees="the grades down to the best document retrieved",
-    blind_to="all that follows it, and better documents that were not retrieved but for the ideal",
+    blind_to="all documents after it, and better documents not retrieved, except in the ideal",
 )
 PPlus = Metric(
     "PPlus",
@@ -240,7 +240,7 @@ def graded_blended(
     beta: Beta = 1.0,
     gain: Gain = "linear",
 ) -> Floats:
-    """The same with the blended ratio in the place of precision.
+    """The same with the blended ratio instead of precision.
 
     Args:
         judged: the block.
@@ -281,7 +281,7 @@ def biased_blended(
     beta: Beta = 1.0,
     gain: Gain = "linear",
 ) -> Floats:
-    """The same with the blended ratio in the place of precision.
+    """The same with the blended ratio instead of precision.
 
     Args:
         judged: the block.

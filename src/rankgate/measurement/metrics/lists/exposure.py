@@ -88,7 +88,7 @@ def exposure_terms(
     Args:
         lists: the lists.
         members: the items of a group are those of the catalogue, or those that a list shows, so
-            that a group that is never shown is not looked at.
+            that a group that is never shown is ignored.
         weight: as of AWRF.
         patience: as of AWRF.
     """
@@ -292,7 +292,7 @@ def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Flo
     drawn_worth = attention_weights(depth, weight, patience) * (lists.drawn != NONE)
     items = np.concatenate([lists.items, lists.drawn.reshape(users, -1)], axis=1)
     place_weights = np.concatenate([place_weights, drawn_worth.reshape(users, -1)], axis=1)
-    order = np.argsort(items, axis=1, kind="stable")  # those of one item together
+    order = np.argsort(items, axis=1, kind="stable")  # rows of one item together
     items, place_weights = (
         np.take_along_axis(matrix, order, axis=1) for matrix in (items, place_weights)
     )
@@ -300,7 +300,7 @@ def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Flo
     sums = np.cumsum(place_weights, axis=1)
     sum_before = np.where(
         same_as_next, 0, sums
-    )  # what its items and all before them are worth, at their end
+    )  # the value of its items and of all items before them
     sum_before = np.maximum.accumulate(sum_before, axis=1)
     exposure = sums - np.append(np.zeros((users, 1)), sum_before[:, :-1], axis=1)
     ranking_count = (lists.lengths > 0) + np.count_nonzero(

@@ -367,14 +367,14 @@ class _ListPlaces:
         return cls(codes, np.count_nonzero(selection, axis=-1), counts)
 
     def of_lists(self, list_weights: Floats) -> Floats:
-        """By item the sum of what each list is worth, ``(T,)``; exact for few binary digits."""
+        """The sum of the values of lists by item, ``(T,)``; exact for few binary digits."""
         filled_worth = list_weights[self.lengths > 0]
         if len(filled_worth) and (filled_worth == filled_worth[0]).all():
             return self.counts * filled_worth[0]
         return self.sums(np.repeat(list_weights, self.lengths))
 
     def sums(self, worth: Floats) -> Floats:
-        """By item the sum of what each place is worth, ``(n,)``."""
+        """The sum of the values of ranks by item, ``(n,)``."""
         sums = np.bincount(self.codes, weights=worth, minlength=len(self.counts))
         return sums.astype(np.float64, copy=False)
 

@@ -139,9 +139,7 @@ def ordered_pair_accuracy_steps(judged: Judged) -> Steps:
         remaining = remaining - level_count
         is_at_level = judged.grade >= level
         lower = judged.documents - count(judged.ideal >= level)  # documents of lower grades
-        lower_above = judged.last - count_through_group(
-            judged, is_at_level
-        )  # those of them that score as high
+        lower_above = judged.last - count_through_group(judged, is_at_level)  # with an equal score
         wins += np.where(judged.grade == level, lower[:, None] - lower_above, 0)
     pairs = (judged.documents**2 - same_grade_pairs - remaining**2) / 2
     return Steps(wins, np.ones_like(wins), pairs, divisor="pairs of different grades")

@@ -104,7 +104,7 @@ RR = Metric(
     trec=("recip_rank",),
     steps=reciprocal_rank_steps,
     source="Kantor & Voorhees, Information Retrieval 2(2/3), 2000, doi:10.1023/A:1009902609570",
-    sees="where the reader who wants one relevant document stops",
+    sees="the rank where a reader who wants one relevant document stops",
     blind_to="everything below the first relevant document, and its grade above rel; a step "
     "from rank 1 to 2 costs as much as from 2 to never",
     prefix_only=True,

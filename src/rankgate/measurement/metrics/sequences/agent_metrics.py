@@ -258,7 +258,7 @@ def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:
 def _cited_documents(sequences: Sequences) -> tuple[Flags, Floats]:
     if sequences.cited is None or sequences.cited_grade is None:
         raise UsageError(
-            "the run does not state what answers cite; a trajectory lists it under cited.",
+            "the run has no citations of answers; a trajectory lists them under cited.",
             code="missing-input",
         )
     return sequences.cited != NOTHING, sequences.cited_grade
@@ -298,7 +298,7 @@ EvidenceP = SequenceMetric(
     at="calls",
     source=f"precision over the calls of a task; {_TERMS}",
     sees="the share of relevant documents among those that the calls find",
-    blind_to="documents shown again, which Redundancy sees",
+    blind_to="documents shown again, which Redundancy measures",
     undefined=True,
 )
 EvidenceRate = SequenceMetric(

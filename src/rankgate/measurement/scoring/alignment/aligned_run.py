@@ -367,7 +367,7 @@ def sort_retrieved(aligned_run: AlignedRun, how: Alignment) -> tuple[AlignedRun,
     if how.order == "file" and aligned_run.ordered:
         scores = -np.arange(len(scores), dtype=np.float64)
     elif how.precision == "float32":
-        with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
+        with np.errstate(over="ignore"):  # as in C, too large values become infinite
             scores = scores.astype(np.float32)
     return aligned_run, sort_rows(
         aligned_run.owner, scores, len(aligned_run.codes), aligned_run.counts

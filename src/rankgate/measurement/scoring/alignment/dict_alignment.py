@@ -33,7 +33,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
     if not is_judged.all():
         scores = scores[np.repeat(is_judged, rankings.lengths)]
     if how.precision == "float32":
-        with np.errstate(over="ignore"):  # as in C, what is too great becomes infinite
+        with np.errstate(over="ignore"):  # as in C, too large values become infinite
             scores = scores.astype(np.float32)
     rows = [
         row

@@ -424,5 +424,5 @@ def _find_queries(
     is_match = (query_ids.gather(candidates) == wanted_ids).to_numpy()
     if is_match.all() or len(np.unique(hashes)) == len(hashes):
         return np.where(is_match, candidates, -1)
-    slow = {query: position for position, query in enumerate(query_ids.to_list())}  # two hashes met
+    slow = {query: position for position, query in enumerate(query_ids.to_list())}  # equal hashes
     return np.array([slow.get(query, -1) for query in wanted_ids.to_list()], np.int64)

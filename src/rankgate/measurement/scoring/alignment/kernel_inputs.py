@@ -121,7 +121,7 @@ def _pools(
     negative = grades < 0
     if not negative.any():
         return grades, np.zeros((len(codes), 0)), pooled, pooled
-    count = negative.sum(axis=1)  # the best grade is first, so these are the last ones
+    count = negative.sum(axis=1)  # the best grade is first, so these are the last grades
     judged = pooled - count
     ideal = np.where(negative, 0, grades)[:, : max(1, int(judged.max(initial=0)))]
     from_last = np.arange(int(count.max(initial=0)))

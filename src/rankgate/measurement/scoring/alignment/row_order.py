@@ -140,8 +140,8 @@ def _group_starts(
 def sort_keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
     """The query in the high bits and as much of the score as fits below, best first.
 
-    The bits of a float, with the sign turned, compare as integers like the floats; equal
-    scores have equal keys, and so may scores that differ in their last bits.
+    The bits of a float, with the sign turned, compare as integers like the floats; equal scores
+    have equal keys; scores that differ in their last bits may also have equal keys.
     """
     high = np.uint64(max(T - 1, 1).bit_length())
     values = scores.astype(np.float64)

@@ -239,7 +239,7 @@ TRECTOOLS = Convention(
         ),
         "every metric is NaN for an empty run; here that is an error",
         "ids are read as numbers where they look so, so that 7 and 007 are one or two",
-        "a line with more than six columns moves the others, so that no document matches",
+        "a line with more than six columns shifts the others, so that no document matches",
         "a document judged twice counts twice; here that is an error",
     ),
     missing="leave_out",
@@ -328,8 +328,8 @@ BEIR = Convention(
     defects=(
         "documents that have the id of their query leave the caller's results as well",
         (
-            "Hole@k takes a document that is judged for any query for judged; here Unjudged@k "
-            "asks for the query"
+            "Hole@k counts a document as judged if it is judged for any query; Unjudged@k needs a "
+            "judgment for the query itself"
         ),
         "means are rounded to five decimals",
     ),
@@ -356,7 +356,7 @@ _SMALLEST_GRADE = ulp(0.0)  # the least number above 0: any worth at all is rele
 
 GUIDE = Convention(
     "guide",
-    "A technical guide to evaluating search and recommendation: what its code computes",
+    "A technical guide to evaluating search and recommendation: the values of its code",
     source="S. Srivastava, Beyond Accuracy: A Technical Guide to Evaluating Search and "
     "Recommendation Systems, 2025-03-24",
     defects=(
@@ -376,7 +376,7 @@ GUIDE = Convention(
 )
 ESCI = Convention(
     "esci",
-    "A product search benchmark's page on its metrics: what its text says",
+    "A product search benchmark's page on its metrics: the definitions in its text",
     source="Evaluation Metrics of a search ranking stack on the Shopping Queries data; "
     "its code is esci-code",
     parameters={
@@ -419,7 +419,7 @@ NOTE = Convention(
 )
 LEAF = Convention(
     "leaf",
-    "A chapter on relevance evaluation for a search migration: what its code computes",
+    "A chapter on relevance evaluation for a search migration: the values of its code",
     source="Relevance Evaluation, with judgments as {query: {document: gain}}",
     ties="file_order",
     duplicates="each",

@@ -31,7 +31,7 @@ _SETTINGS = (
     Parameter(
         "quiet",
         "text",
-        "hours in which messages wait, but for rules of tier block, as in 22:00-07:00",
+        "hours in which messages wait, except for rules of tier block, as in 22:00-07:00",
         "",
     ),
 )

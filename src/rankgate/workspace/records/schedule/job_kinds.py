@@ -233,7 +233,7 @@ def _ask_engine(project: str, values: Mapping[str, Any], run: str) -> list[list[
 
 ENGINE_PARAMETERS = (
     Parameter("engine", "text", "the name of an engine of the project", required=True),
-    Parameter("depth", "int", "documents of each list; left out: as the engine says"),
+    Parameter("depth", "int", "documents of each list; by default as the engine's file sets"),
     Parameter("rate", "float", "queries a second, at most; left out: no limit"),
     METRICS_PARAMETER,
 )
@@ -293,7 +293,7 @@ POOL_JOB = JobKind(
         Parameter("batch", "text", "the name of the new batch", required=True),
         Parameter("depth", "int", "the first documents of each list", 10),
         Parameter("strategy", "text", "raters of each document: 1, 2, 3 or agree", "2"),
-        Parameter("judgments", "text", "judgments whose documents are left out"),
+        Parameter("judgments", "text", "judgments with documents to leave out"),
     ),
     pool_commands,
     title="make a batch of the documents that runs rank first",

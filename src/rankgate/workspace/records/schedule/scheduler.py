@@ -93,7 +93,7 @@ def execute_run(
         folder: with a folder for each project, by its name, in which the job's files are; nothing
             outside of that is read or written. None is without files.
         retry: True if it is tried again after a failure.
-        stop: set when this process ends: the commands are ended, too, and the run waits for another
+        stop: set when this process ends: the commands also end, and the run waits for another
             server.
         environment: further variables of its commands.
     """
@@ -344,7 +344,7 @@ class Scheduler:
             ]
         for job, latest_run, last_run in last_runs:
             if latest_run is not None and latest_run.state in {"waiting", "running"}:
-                continue  # one run of a job at a time; what comes due meanwhile is one run after it
+                continue  # one run of a job at a time; jobs due meanwhile become one run after it
             # a job that was changed in the future was changed before the clock was put back
             changed_at = job.changed_at if job.changed_at <= moment else moment - _MISSED_AFTER
             since = changed_at if last_run is None else max(changed_at, last_run.due_at)
