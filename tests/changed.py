@@ -4,8 +4,8 @@ A test module depends on what it imports, and on what that imports, at any depth
 functions count, as do dotted names in strings, such as
 ``"rankgate.workspace.reports.chart_kinds:CHART_KINDS"``, and modules of a package that are
 loaded by name. A module that only hands out names of others, such as ``rankgate`` or the list of
-commands, counts by the names that a test mentions. The list may be too long; it is not too short,
-but for names that are put together at run time.
+commands, counts by the names that a test mentions. The list may be too long. It is complete except
+for names that are made at run time.
 
 ``python tests/changed.py [REVISION]`` compares the files here with a revision of git (HEAD).
 """
@@ -67,7 +67,7 @@ class Source(ast.NodeVisitor):
             self.mentions.add(alias.name)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """A table of names with the modules in which they are, or of modules with their names."""
+        """A table from names to their modules, or from modules to their names."""
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(value, ast.List) and DOTTED.fullmatch(str(getattr(key, "value", ""))):
                 names = [name.value for name in value.elts if isinstance(name, ast.Constant)]
@@ -139,7 +139,7 @@ def reached(test: str) -> set[str]:
 
 
 def changed_files(revision: str) -> list[str]:
-    """Files that differ from a revision, and those that git does not know yet."""
+    """Files that differ from a revision, and files that git does not track."""
     commands = (["diff", "--name-only", revision], ["ls-files", "--others", "--exclude-standard"])
     outputs = (
         subprocess.run(

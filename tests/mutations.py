@@ -4,9 +4,9 @@ A seeded sample of changes to the packages of scoring and metrics (a comparison 
 swapped, a number one higher, a condition negated) is built into one copy of the package, each
 behind a switch. The tests run once with all switches off, which shows the tests that reach
 each change. Then each change is switched on: the quickest tests of each file that reach it run
-first, then all of them, up to the first failure. A change is chosen by its text and the seed alone:
-code elsewhere that is added, moved or removed leaves the others in the sample. With ``--also`` a
-change must be possible in another source tree too, so that two versions are tried with the same.
+first, then all of them, up to the first failure. A change is chosen only by its text and the seed:
+additions, moves and removals of other code do not change the sample. With ``--also`` a change must
+be possible in another source tree too, so that two versions are tried with the same.
 
     python tests/mutations.py [--count 60] [--seed 13] [--also SRC] [--save FOLDER] [TESTS ...]
 """
@@ -125,7 +125,7 @@ class Change(NamedTuple):
 
 
 def changed(node: ast.AST) -> ast.AST | None:
-    """The node with one fault; None where there is none to make."""
+    """The node with one fault; None if there is no change to make."""
     mutated = copy.deepcopy(node)
     if isinstance(mutated, ast.Compare) and len(mutated.ops) == 1:
         mutated.ops = [SWAPPED[type(mutated.ops[0])]()]
@@ -174,7 +174,7 @@ def changes(source: Path) -> Iterator[Change]:
 
 
 def unique(source: Path) -> dict[tuple[str, str, str], Change]:
-    """The changes whose line is there once."""
+    """The changes to lines that occur once."""
     all_changes = list(changes(source))
     times = Counter(change.content for change in all_changes)
     return {change.content: change for change in all_changes if times[change.content] == 1}

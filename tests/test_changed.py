@@ -1,4 +1,4 @@
-"""``make test-changed`` runs every test that a change can touch, and not the others."""
+"""``make test-changed`` runs only the tests that a change can affect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of CI: what they say, how they end, and bounds of coverage that only go up."""
+"""The steps of CI: output, exit codes, and rising bounds of coverage."""
 
 import importlib
 import re
@@ -22,7 +22,7 @@ RUNS = [
 
 @pytest.fixture
 def steps(monkeypatch, tmp_path):
-    """The module, whose steps run in a folder of the test."""
+    """The module, with its steps running in a folder of the test."""
     with importable(ROOT / ".ci"):
         module = importlib.import_module("steps")
         monkeypatch.setattr(module, "CLONE", tmp_path)

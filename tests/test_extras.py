@@ -1,4 +1,4 @@
-"""A command whose packages are not installed names the extra that has them."""
+"""A command without its packages names the extra that has them."""
 
 from __future__ import annotations
 

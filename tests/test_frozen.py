@@ -1,4 +1,4 @@
-"""Our frozen dataclasses behave as those of the standard library."""
+"""Frozen dataclasses of rankgate behave like those of the standard library."""
 
 from __future__ import annotations
 

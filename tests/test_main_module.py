@@ -1,4 +1,4 @@
-"""``python -m rankgate``: how it ends where Python itself is interrupted, and what it leaves."""
+"""``python -m rankgate``: exit code and remaining files if Python itself is interrupted."""
 
 import gc
 import sys

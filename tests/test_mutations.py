@@ -7,7 +7,7 @@ LINES = [f"    x{i} = a + {i} if a < {i} else b * {i}\n" for i in range(2, 30)]
 
 
 def tree(folder, lines, file):
-    """A package whose only function has these lines."""
+    """A package with one function of these lines."""
     path = folder / "rankgate" / "measurement" / "scoring" / file
     path.parent.mkdir(parents=True)
     path.write_text("def f(a, b):\n" + "".join(lines))

@@ -1,4 +1,4 @@
-"""Tests say what they need in one way, run in any order, and leave nothing for the next one."""
+"""Tests declare needs in one way, run in any order, and leave no state for the next test."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a package index and an installed package say of the project."""
+"""The metadata of the project on a package index and in an installed package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of the release name what is there: versions, targets, commands, pinned actions."""
+"""The files of the release name existing versions, targets, commands and pinned actions."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ WRITE = os.environ.get("RANKGATE_WALKS") == "write"
 
 @pytest.fixture(scope="module")
 def files_of_walks(tmp_path_factory):
-    """The files that each walk enters; written into the section if that is wanted."""
+    """The files that each walk enters; written into the section on request."""
     files = {walk: entered_files(walk, tmp_path_factory.mktemp(walk)) for walk in WALKS}
     if WRITE:
         write_guide(files)

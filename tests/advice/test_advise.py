@@ -88,7 +88,7 @@ def test_the_stages_of_the_esci_document():
 
 
 def test_the_migration_document():
-    """The first hit for whoever wants one answer, with an eye on the order behind it."""
+    """The first hit for users who want one answer, and the order after it."""
     metric_roles = roles(rankgate.advise(judged(), task="find-one"))
     assert (metric_roles["RR@10"], metric_roles["nDCG@10"]) == ("gate", "watch")
     result = rankgate.advise(judged(), task="explore")
@@ -264,7 +264,7 @@ def test_answers_that_cannot_be(said, code):
 
 
 def test_the_verdict_of_the_policy_is_what_was_predicted(collection, tmp_path):
-    """At the margin carried a candidate that is as good passes about as often as was said."""
+    """At the recommended margin, an equally good candidate passes about as often as predicted."""
     qrels, runs = collection
     result = rankgate.advise(qrels, runs)
     margin = next(choice.carrying.margin for choice in result.choices if choice.metric == "nDCG@10")

@@ -1,4 +1,4 @@
-"""What to judge next: samples that grow, verdicts, costs, and what is refused."""
+"""The documents to judge next: growing samples, verdicts, costs and refusals."""
 
 from itertools import pairwise
 
@@ -23,7 +23,7 @@ MODEL = np.clip(np.rint(GRADES + RNG.normal(0.3, 0.7, GRADES.shape)), 0, 3)
 
 
 def settle(baseline, candidate, predicted=None, people=None, sample=None, **options):
-    """What is next, by what a model and people judged."""
+    """The next documents, from the judgments of a model and of people."""
     test = {name: options.pop(name) for name in ("margin", "level", "seed") if name in options}
     saw = options.pop("saw", "unknown")
     model = None if predicted is None else rankgate.Predicted(predicted, saw)

@@ -156,7 +156,7 @@ def test_a_line_that_does_not_end(run, good, tmp_path):
 
 
 def test_a_zstd_file_cut_between_its_blocks(run, good, tmp_path):
-    """What is there unpacks into whole lines; only the frame tells that more was to come."""
+    """The available bytes unpack into full lines; only the frame shows that bytes are missing."""
     packer = zstandard.ZstdCompressor().compressobj()
     packed = packer.compress(GOOD_RUN) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
     bad = tmp_path / "cut.run.zst"

@@ -65,7 +65,7 @@ def files(tmp_path, monkeypatch):
 
 
 def _numbers(value):
-    """Every number of a result, in order, without what identifies files."""
+    """Every number of a result, in order, without the fields that identify files."""
     if isinstance(value, dict):
         return [n for key in sorted(value) if "sha" not in key for n in _numbers(value[key])]
     if isinstance(value, list):

@@ -13,7 +13,7 @@ from rankgate.interface.cli.startup import described_command
 
 
 def helps(command, context, width):
-    """By path the help of a command and those in it."""
+    """The help of a command and its subcommands, by path."""
     context = click.Context(command, parent=context, info_name=command.name, terminal_width=width)
     command._help_option = None  # click keeps that of the first context, perhaps of another test
     pages = {context.command_path: command.get_help(context)}
@@ -23,7 +23,7 @@ def helps(command, context, width):
 
 
 def arguments(command, context):
-    """What a command and those in it take, of which help shows only a part."""
+    """The parameters of a command and its subcommands; help shows only a part of them."""
     kinds = ("opts", "secondary_opts", "nargs", "multiple", "required", "is_flag", "envvar")
     parameters = [[getattr(param, kind, None) for kind in kinds] for param in command.params]
     for name in command.list_commands(context) if isinstance(command, click.Group) else ():

@@ -1,4 +1,4 @@
-"""``rankgate doctor``: what is wrong, what is missing, what a team of a size lacks."""
+"""``rankgate doctor``: errors, missing packages, and missing methods for the size of a team."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an empty folder to a passing gate, by the README of what ``init`` made."""
+"""The README that ``init`` writes leads from an empty folder to a passing gate."""
 
 from __future__ import annotations
 

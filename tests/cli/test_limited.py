@@ -1,4 +1,4 @@
-"""Under a limit of memory a command ends with one clear error, or as it ends without the limit."""
+"""Under a limit of memory, a command ends with one clear error or with its normal result."""
 
 from __future__ import annotations
 

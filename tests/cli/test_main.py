@@ -1,4 +1,4 @@
-"""The frame around the commands: exit codes, and what goes to which stream."""
+"""The frame around the commands: exit codes and output streams."""
 
 import json
 import signal

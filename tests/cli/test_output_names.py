@@ -1,4 +1,4 @@
-"""The suffix of a file's name is its form, for every command that writes one."""
+"""The suffix of a file name sets the format, for every command that writes a file."""
 
 from __future__ import annotations
 

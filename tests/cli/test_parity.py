@@ -1,4 +1,4 @@
-"""What a command takes and what the function of the same name takes in Python are the same."""
+"""A command and the Python function of the same name have the same parameters."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_the_help_of_an_option_is_what_the_docstring_says(name):
 
 
 def _plain(text):
-    """Text without marks of code, and without what tells options from parameters."""
+    """Text without marks of code, and without differences between options and parameters."""
     return "".join(letter for letter in text.lower() if letter not in "`-_").rstrip(".")
 
 

@@ -219,7 +219,7 @@ def offered_in_requests(names) -> dict[str, Offered]:
 
 
 def offered_to_assistants(verb) -> dict[str, Offered]:
-    """The arguments of the tool of a verb; none if there is no tool."""
+    """The arguments of the tool of a verb; empty without a tool."""
     tools = {tool.verb: tool for tool in make_tools(open_folder(Path(), 1))}
     if verb not in tools:
         return {}
@@ -249,7 +249,7 @@ def _members(annotation):
 
 
 def _plain(text):
-    """Text without marks of code, and without what tells options from parameters."""
+    """Text without marks of code, and without differences between options and parameters."""
     return "".join(letter for letter in text.lower() if letter not in "`-_").rstrip(".")
 
 
@@ -305,7 +305,7 @@ def test_an_option_is_the_same_everywhere(command, channel):
 
 
 def _differences(declared: Parameter, one: Offered, option: click.Option | None) -> list[str]:
-    """What differs between what a verb declares, what is offered, and the option of the command."""
+    """Differences between a verb's declaration, the offered field, and the command's option."""
     kinds = {"float": "number", "int": "integer", "bool": "boolean"}
     kind = "array" if declared.repeatable else kinds.get(declared.kind, "string")
     default = tuple(one.default) if isinstance(one.default, list) else one.default
@@ -331,7 +331,7 @@ def _differences(declared: Parameter, one: Offered, option: click.Option | None)
 
 
 def _limit(bound):
-    """A bound; none where it is infinite, or the largest whole number of JSON."""
+    """A bound; None if it is infinite or the largest whole number of JSON."""
     return None if bound is None or abs(bound) in {float("inf"), 2**53} else bound
 
 

@@ -1,4 +1,4 @@
-"""What the machine withholds, a full disk or a place that is barred, is no fault of ours."""
+"""A full disk or a folder without permission is not reported as an internal error."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_stopped_in_the_middle_of_an_import(run, monkeypatch):
 
 
 def test_stopped_twice(start, small, tmp_path):
-    """The second Ctrl-C comes while the first is heard; nobody wants to read where that was."""
+    """A second Ctrl-C during the handling of the first prints no traceback."""
     target = tmp_path / "a.csv"
     target.write_text("as it was")
     process = start("convert", "-", target, stdin=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""Comparisons: figures against scipy and published values, and what is refused."""
+"""Comparisons: figures against scipy and published values, and refusals."""
 
 import csv
 import json
@@ -187,7 +187,7 @@ def test_one_query():
 
 
 def test_equal_differences_have_no_interval():
-    """Equal but for rounding is equal: 0.3 − 0.2 and 0.9 − 0.8 are not the same float."""
+    """Values that differ by rounding are equal: 0.3 − 0.2 and 0.9 − 0.8 are two floats."""
     levels = np.linspace(0, 0.8, 9)
     old, new = levels[:, None], levels[:, None] + 0.1
     assert np.ptp(new - old) > 0
@@ -308,7 +308,7 @@ def test_what_was_drawn_is_said(systems):
 
 
 def test_what_cannot_be_said_of_so_few_is_not_said(systems):
-    """Nothing is detectable where nothing differs; two queries have no corrected effect."""
+    """Without differences there is no detectable effect; two queries have no corrected effect."""
     equal_metrics = rankgate.compare(systems[0], systems[1], systems[1], ["P@1"]).only.metrics
     assert equal_metrics["mde"].to_list() == [None]
     qrels, _ = made([1, 1])

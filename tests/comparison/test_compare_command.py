@@ -190,7 +190,7 @@ def test_what_is_no_mean_is_not_compared_as_one(run, data, metric):
 
 
 def test_runs_of_the_same_name_are_distinguished_everywhere(run, tmp_path):
-    """By their folders, as in eval; the same word must mean the same run in every command."""
+    """Runs are named by their folders, as in eval; a name means the same run in every command."""
     for folder, first in (("main", "a"), ("next", "b")):
         (tmp_path / folder).mkdir()
         ranks = [first, *({"a", "b"} - {first})]

@@ -31,7 +31,7 @@ BAD = run_of([3 + (i % 4) for i in range(20)])
 
 @pytest.fixture(scope="module")
 def better():
-    """A candidate that wins every query by a metric of which less is better."""
+    """A candidate that wins every query by a metric where lower values are better."""
     return rankgate.compare(QRELS, BAD, GOOD, [METRIC])
 
 

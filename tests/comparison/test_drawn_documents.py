@@ -1,4 +1,4 @@
-"""Documents drawn with known chances: estimates of sums over documents, and what is refused."""
+"""Documents drawn with known probabilities: estimates of sums over documents, and refusals."""
 
 import itertools
 

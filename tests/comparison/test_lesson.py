@@ -1,4 +1,4 @@
-"""The lesson: a change that the reciprocal rank calls +0.000 and nDCG@4 sees."""
+"""The lesson: a change with +0.000 reciprocal rank that nDCG@4 detects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of many systems that are computed together are those of each system alone."""
+"""Figures of many systems computed together equal the figures of each system alone."""
 
 from __future__ import annotations
 

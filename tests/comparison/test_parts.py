@@ -1,4 +1,4 @@
-"""Parts of scores: what composes with what, and the one error where a part cannot be had."""
+"""Parts of scores: valid combinations, and the error for an unavailable part."""
 
 import json
 
@@ -48,7 +48,7 @@ def _collection(**fields):
 
 
 def test_values_of_lists_are_weighted_as_those_of_rankings():
-    """A weighted mean by hand: Σwy / Σw of what the same verb gives by user without a sample."""
+    """A weighted mean by hand: Σwy / Σw of the verb's values by user without a sample."""
     plain = rankgate.compare(_collection(), OLD, NEW, ["nDCG@3", "Novelty@3"]).only
     weights = dict(WEIGHTS.select("query_id", "weight").iter_rows())
     sampled = rankgate.compare(_collection(sample=WEIGHTS), OLD, NEW, ["nDCG@3", "Novelty@3"]).only

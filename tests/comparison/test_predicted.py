@@ -209,7 +209,7 @@ def test_a_model_that_judges_less_where_people_did_not_is_refused():
 
 
 def _repeats(queries, share=0.05, seed=3):
-    """A model that repeats people's grades of these queries but for a share, and errs elsewhere."""
+    """A model that repeats most of people's grades of these queries, and errs elsewhere."""
     rng = np.random.default_rng(seed)
     repeated = np.where(rng.random(GRADES.shape) < share, rng.integers(0, 4, GRADES.shape), GRADES)
     saw = np.isin(np.arange(QUERIES), list(queries))[:, None]

@@ -1,7 +1,7 @@
 """The documented examples of ranx and ir_measures, run with either library or our layer over it.
 
 With the libraries installed, ``python tests/compat/documented.py > tests/compat/documented.json``
-stores what they print; printed with ranx 0.3.21 and ir_measures 0.4.3.
+stores their output; printed with ranx 0.3.21 and ir_measures 0.4.3.
 """
 
 from __future__ import annotations

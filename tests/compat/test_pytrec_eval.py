@@ -1,4 +1,4 @@
-"""The face of pytrec_eval: what the library prints, takes and refuses."""
+"""The interface of pytrec_eval: output, input and errors of the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a number in Python is a number on the command line, too, with its limits."""
+"""Numeric parameters of Python are also numeric on the command line, with the same limits."""
 
 from __future__ import annotations
 

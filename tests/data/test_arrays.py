@@ -19,7 +19,7 @@ SCORES = np.array([[0.1, 0.9, 0.5], [0.4, 0.3, 99.0]])
 
 
 class Tensor:
-    """What speaks DLPack and nothing else, as a tensor of another library."""
+    """An object that supports only DLPack, as a tensor of another library."""
 
     def __init__(self, array, failure=None):
         self._array, self._failure = array, failure

@@ -1,4 +1,4 @@
-"""Collections: what is declared, what is read, and what verbs make of it."""
+"""Collections: declarations, reading, and their use in verbs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEW = {"mug": ["m1", "m2"], "lamp": ["l1", "l2"]}
 
 @pytest.fixture
 def shop(tmp_path):
-    """A folder with a collection whose judgments hold labels."""
+    """A folder with a collection of labelled judgments."""
     (tmp_path / "qrels.csv").write_text(SHEET)
     (tmp_path / "queries.csv").write_text("query_id,intent\nmug,kitchen\nlamp,light\n")
     (tmp_path / "collection.toml").write_text(

@@ -71,7 +71,7 @@ def test_two_splits_without_test_are_named(tmp_path, run):
 
 
 class _Registered:
-    """A data set of ir_datasets, as its own classes make one, under a name."""
+    """A named data set of ir_datasets, made with its own classes."""
 
     name = "rankgate-test"
 

@@ -1,6 +1,6 @@
-"""Raw answers of search engines, in the shapes that their documentation gives, as runs.
+"""Raw answers of search engines, in their documented forms, as runs.
 
-Each product answers the same lists, and the values are those of the lists in TREC form.
+Each product returns the same lists, and the values equal those of the lists in TREC format.
 """
 
 from __future__ import annotations

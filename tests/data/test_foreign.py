@@ -1,4 +1,4 @@
-"""Unsupported files given as judgments or runs: the error names what they are."""
+"""Unsupported files as judgments or runs: the error names their type."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_what_it_is_is_reported(tmp_path, data, line, code):
 
 
 def test_a_mark_between_two_runs(tmp_path):
-    """The query of the second would be another than that of the first."""
+    """The second file would have another query than the first file."""
     path = tmp_path / "a.run"
     path.write_bytes(BOM + b"q1 Q0 d1 1 2 t\n" + BOM + b"q1 Q0 d2 2 1 t\n")
     with raises("joined-lines", InputError, line=2):

@@ -1,4 +1,4 @@
-"""Bad input: the right number, or an error with its file and, where there is one, the line."""
+"""Bad input gives the right number, or an error with its file and, if possible, the line."""
 
 from __future__ import annotations
 
@@ -247,14 +247,14 @@ def test_pieces_of_formats_are_read_or_refused(name, parts):
 
 
 def judged(path, name):
-    """The judgments of a file, whose runs can be read too."""
+    """The judgments of a file that also has readable runs."""
     contents = contents_of(path, name)
     _ = [run.table for run in contents.runs]
     return contents.judgments(str(path))
 
 
 def read(name, data):
-    """Read all that is there; only deliberate errors may come out."""
+    """Read all data; only deliberate errors may occur."""
     try:
         contents = find_format(name).read(InputFile(None, data))
         for run in contents.runs:

@@ -55,7 +55,7 @@ def test_every_format_has_seeds(fuzz):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_seeds_are_valid(fuzz, name):
-    """Else the damaged ones would say nothing; and each is known for what it holds."""
+    """Undamaged files are detected and read, so that tests of damaged files mean something."""
     for data in fuzz[0][name]:
         contents = endured(name, data)
         assert contents is not None
@@ -140,8 +140,8 @@ for name, _, _ in TABLE:
 def test_no_bomb_takes_half_a_gigabyte():
     """Blank lines, values of JSON and one line: half a megabyte that unpacks to 100 or 150.
 
-    Each may take 512 MB more than the process has: what allocators keep of earlier ones grows with
-    the load of the machine.
+    Each may take 512 MB more than the process has: memory that allocators keep from earlier tests
+        grows with the load of the machine.
     """
     # each thread has memory too, and a machine may have a hundred cores
     environment = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}

@@ -96,7 +96,7 @@ def test_wrong_probabilities_are_reported_with_their_line(tmp_path):
 
 
 def test_judgments_by_subtopic_in_tables_are_used_as_those_of_trec(tmp_path):
-    """Of two subtopics b, ranked first, answers none, and a answers both."""
+    """The first document b answers neither of two subtopics, and a answers both."""
     table = SUBTOPICS.filter(pl.col("query_id") == "51")
     path = tmp_path / "q.csv"
     path.write_bytes(written("csv", table)[0])

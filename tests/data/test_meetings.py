@@ -1,4 +1,4 @@
-"""Who met which item: the same as sets of pairs say, however a log comes in pieces."""
+"""The items of each user equal the sets of pairs, for all ways to split a log into pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of models, a number a line: they become a run where they meet the file of features."""
+"""Scores of models, one number per line, become a run together with the file of features."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Objects that are rows, cursors, indexed frames or answers give the numbers of TREC files."""
+"""Rows, cursors, indexed frames and answers of engines give the numbers of TREC files."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ METRICS = ["nDCG@10", "RR", "P(rel=2)@2"]
 
 @pytest.fixture(scope="module", autouse=True)
 def no_network():
-    """Some libraries warn when they are imported, or look for what is new."""
+    """Some libraries warn when they are imported, or check for new versions."""
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
         patch.setenv("HF_HUB_OFFLINE", "1")
@@ -57,7 +57,7 @@ def expected(trec):
 
 
 def data_set(folder):
-    """A data set of ir_datasets that its register knows, of local files."""
+    """A registered data set of ir_datasets with local files."""
     ir_datasets = importlib.import_module("ir_datasets")
     formats = importlib.import_module("ir_datasets.formats")
     util = importlib.import_module("ir_datasets.util")
@@ -194,7 +194,7 @@ def elasticsearch():
             return importlib.import_module("elastic_transport._node").NodeApiResponse(meta, answer)
 
         def close(self):
-            """Nothing is open."""
+            """No resource is left open."""
 
     client = elasticsearch.Elasticsearch("http://shop:9200", node_class=Node)
     return {q: client.search(query={"match": {"text": q}}) for q in RUN}

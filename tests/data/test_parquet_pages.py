@@ -1,4 +1,4 @@
-"""What a Parquet file declares is held against what it can be."""
+"""The declarations of a Parquet file are checked against its contents."""
 
 from __future__ import annotations
 

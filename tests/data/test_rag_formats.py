@@ -1,4 +1,4 @@
-"""RAGAS, nuggets and answers with citations: what is read, and that it comes back."""
+"""RAGAS, nuggets and answers with citations: reading and round trips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ratings in tables: what their columns may not say."""
+"""Ratings in tables: invalid columns."""
 
 from datetime import UTC, datetime
 

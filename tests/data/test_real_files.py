@@ -1,4 +1,4 @@
-"""Real files are known for what they are, with the counts that their index states."""
+"""Real files are detected, with the counts of their index."""
 
 from __future__ import annotations
 

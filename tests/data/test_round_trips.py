@@ -47,7 +47,7 @@ def qrels_of(found):
 
 
 def run_of(found, tag=None):
-    """A run whose queries are together."""
+    """A run with consecutive rows of each query."""
     rows = sorted((query, document, score) for (query, document), score in found.items())
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
     return Run("run", lambda: iter([table]), tag=tag)
@@ -192,7 +192,7 @@ def sample(holds):
 
 
 def grades_of(contents, losses, *before):
-    """The grades by the texts of queries, with their blanks, whatever a format calls them."""
+    """The grades by query text, with its blanks, independent of the ids of a format."""
     names = {}
     for read_contents in (contents, *before):
         if read_contents.queries is not None:

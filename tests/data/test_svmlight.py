@@ -1,4 +1,4 @@
-"""Features for learning to rank: what is read of them, and that they come back."""
+"""Features for learning to rank: reading and round trips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast way of a reader gives what the careful way gives, or steps aside."""
+"""The fast reader gives the result of the careful reader, or leaves the file to it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_json_lines(lines):
 
 
 def test_the_fast_way_is_taken():
-    """Else the tests above would say nothing."""
+    """Without this, the tests above would show nothing."""
     header = delimited_records.parse_header(HEADER.encode(), ",")
     layout = delimited_records.ColumnChoice(
         header, {"query_id": "qid", "grade": "grade"}, frozenset({"grade"})

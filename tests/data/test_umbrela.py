@@ -1,4 +1,4 @@
-"""UMBRELA: what it is asked, what it says, and that a failure is not a grade of 0."""
+"""UMBRELA: its prompt, its answers, and failures, which are not grade 0."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_failure_is_no_grade():
     [("0", None), (0.0, None), (False, None), ("false", None), ("1", 0.0), (1.0, 0.0), (True, 0.0)],
 )
 def test_a_status_in_other_clothes(status, grade):
-    """A status of text is no success: the 0 next to it would be a grade."""
+    """A status as text is not a success: the 0 next to it would become a grade."""
     contents = read(lines(said(3, 1), said(0, status, "second")))
     assert contents.ratings.table["grade"].to_list() == [3.0, grade]
 

@@ -125,7 +125,7 @@ class Point:
 
 @pytest.fixture
 def plugged(monkeypatch):
-    """Install what is given as a plug-in; entry points are looked at for an unknown name only."""
+    """Install an object as a plug-in; entry points are read only for an unknown name."""
 
     def install(loaded):
         def points(group):

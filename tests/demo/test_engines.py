@@ -1,4 +1,4 @@
-"""The two engines: what they find, and in which order."""
+"""The two engines: their results and order."""
 
 import sqlite3
 from contextlib import closing

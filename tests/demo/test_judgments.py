@@ -1,4 +1,4 @@
-"""The judgments: what the demo is on, read without the package's own evaluation."""
+"""The judgments of the demo, read without the evaluation of the package."""
 
 from collections import defaultdict
 

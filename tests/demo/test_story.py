@@ -1,4 +1,4 @@
-"""The walk-through: its numbers are those of the files it leaves, its example is a real one."""
+"""The walk-through: its numbers equal its files, and its example is real."""
 
 from collections import defaultdict
 from math import log2

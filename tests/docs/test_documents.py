@@ -1,4 +1,4 @@
-"""What the documents say is so."""
+"""Tests of the statements in the documents."""
 
 from __future__ import annotations
 

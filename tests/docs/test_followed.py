@@ -1,7 +1,8 @@
 """Every page of ``docs/start`` and ``docs/guides`` works from an empty folder with the built wheel.
 
-Each page runs in an environment that holds the wheel and only what its own ``pip install`` lines
-name, with dependencies. Files are saved and commands run as the page shows; nothing is hidden.
+Each page runs in an environment with the wheel and only the packages of its own ``pip install``
+lines name, with dependencies. Files are saved and commands run as the page shows; nothing is
+hidden.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def name(page):
 
 @pytest.mark.parametrize("page", RUN, ids=name)
 def test_commands_and_python_say_what_the_page_shows(page):
-    """If this fails, ``python docs/_seen/make.py`` writes them anew; look at what changed."""
+    """If this fails, ``python docs/_seen/make.py`` rewrites them; check the changes."""
     text = page.read_text()
     with played.workplace(page):
         assert played.played(page) == text

@@ -1,6 +1,6 @@
-"""The notebook of the whole mission runs, and shows what it is stored with.
+"""The notebook of the full mission runs, and its output equals the stored output.
 
-``RANKGATE_NOTEBOOK=write pytest tests/docs/test_mission_notebook.py`` stores what it shows now.
+``RANKGATE_NOTEBOOK=write pytest tests/docs/test_mission_notebook.py`` stores its present output.
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ ESCAPE = re.compile(r"\x1b\[\d+m")
 
 @pytest.fixture(scope="module")
 def pages():
-    """Those of the manual are in `test_manual`."""
+    """The pictures of the manual are in `test_manual`."""
     return dict(seen.pages())
 
 
 def test_every_page_is_fresh(pages):
-    """If this fails, ``python docs/_seen/make.py`` writes them anew; look at what changed."""
+    """If this fails, ``python docs/_seen/make.py`` rewrites them; check the changes."""
     stale = [path.name for path, text in pages.items() if path.read_text() != text]
     assert stale == []
 

@@ -48,7 +48,7 @@ class Server(ThreadingHTTPServer):
         self.lock = threading.Lock()
 
     def handle_error(self, request, client_address):
-        """A client that went away says nothing about rankgate."""
+        """A client that disconnects is not an error of rankgate."""
 
 
 def listed(text):

@@ -1,4 +1,4 @@
-"""Two engines asked in turn: order, pairs, latencies, and going on."""
+"""Two engines queried in turn: order, pairs, latencies and resuming."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Files of engines: what they say, and what is refused with its line."""
+"""Files of engines: their settings, and refusals with the line."""
 
 import pytest
 

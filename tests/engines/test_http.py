@@ -267,7 +267,7 @@ def test_an_answer_without_an_end(api, server, monkeypatch, largest, seconds, wo
 
 
 def test_an_engine_that_dies_half_way_is_left_alone_until_it_is_back(api, server, tmp_path):
-    """The circuit breaker: nothing is lost, and the rest is asked when it is back."""
+    """The circuit breaker: answers are kept, and remaining queries wait for the server."""
     alive = {text: [()] for text in list(QUERIES.values())[:20]}
     server.plan = {"*": [(503, "")], **alive}
     output = tmp_path / "new.run"

@@ -13,7 +13,7 @@ from .conftest import QUERIES
 
 
 def begun(engine, output, monkeypatch):
-    """A snapshot that is interrupted after its first answers."""
+    """Interrupt a snapshot after its first answers."""
     with monkeypatch.context() as patch:
 
         def waits(_):

@@ -1,4 +1,4 @@
-"""Requests to OpenSearch and Elasticsearch, and their answers, by their shapes."""
+"""The form of requests to OpenSearch and Elasticsearch, and of their answers."""
 
 import base64
 import threading

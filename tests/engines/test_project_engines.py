@@ -1,4 +1,4 @@
-"""Engines of projects: what the server lets them reach, and snapshots of them."""
+"""Engines of projects: the hosts that the server allows, and snapshots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No form of a secret that a server quotes is kept anywhere, whatever engine is asked."""
+"""A secret that a server quotes in any form is never saved, for all engines."""
 
 import base64
 import html
@@ -74,7 +74,7 @@ def test_every_form_is_found_and_nothing_else_is_changed(value, before, after):
 
 
 class Replies(Connection):
-    """A connection whose server quotes a text in all that it says."""
+    """A connection to a server that quotes a text in all its answers."""
 
     def __init__(self, text):
         self.text = text
@@ -103,7 +103,7 @@ class Fails(Connection):
 
 
 def declared(kind, connection):
-    """An engine of a kind whose declaration names a variable, with another connection."""
+    """An engine of a kind with a variable in its declaration, with another connection."""
 
     class Hostile(kind.declaration):
         def connect(self):

@@ -1,4 +1,4 @@
-"""Snapshots: what is kept, what is resumed, what is refused."""
+"""Snapshots: saved answers, resuming, refusals."""
 
 import json
 import os
@@ -170,7 +170,7 @@ def test_a_snapshot_under_way_is_not_mixed_with_another(engine, tmp_path, monkey
 
 
 def _interrupted(engine, output, monkeypatch):
-    """A snapshot that is interrupted after its first answers."""
+    """Interrupt a snapshot after its first answers."""
     from rankgate.engines.requests import workers
 
     with monkeypatch.context() as patch:

@@ -140,7 +140,7 @@ def test_every_command_refuses_a_run_whose_snapshot_is_under_way(files, run, tmp
 
 @pytest.fixture
 def cut(api, tmp_path):
-    """The run of a snapshot whose server gives fewer documents than match and were asked for."""
+    """The run of a snapshot from a server with fewer documents than requested and matching."""
     api.write_text(api.read_text().replace("depth = 5", "depth = 100"))
     result = snapshot(api, QUERIES, tmp_path / "cut.csv")
     return result, tmp_path / "cut.csv"

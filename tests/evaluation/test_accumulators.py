@@ -1,4 +1,4 @@
-"""Batches add up: in any split and any order of merging the numbers are those of one pass."""
+"""For any split into batches and any order of merging, the numbers equal those of one pass."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_one_is_shown_with_every_axis_source_and_defects(run, name):
 
 
 def test_every_convention_of_a_tool_has_versions_that_it_was_checked_against():
-    """Those without are of documents that print formulas or code; no tool follows them."""
+    """Conventions without a tool come from documents that print formulas or code."""
     assert {name for name in CONVENTIONS if not CONVENTIONS[name].versions} == {
         *("guide", "esci", "note", "leaf")
     }

@@ -1,4 +1,4 @@
-"""``rankgate.conventions``, ``rankgate.convention``, and what the verbs make of them."""
+"""``rankgate.conventions``, ``rankgate.convention``, and their use in verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``rankgate eval``: what it prints, in every form, and where it writes it."""
+"""``rankgate eval``: its output in every format, and its output files."""
 
 import csv
 import io

@@ -167,7 +167,7 @@ def test_halves_and_gradients_are_taken_as_they_are(library):
 
 
 class Spoken:
-    """An array that speaks DLPack and nothing else."""
+    """An array that supports only DLPack."""
 
     def __init__(self, array):
         self._array = array

@@ -1,4 +1,4 @@
-"""Descriptions say what the declarations say."""
+"""Descriptions agree with declarations."""
 
 from rankgate.core.errors import UsageError
 from rankgate.measurement.evaluation.metric_details import metric_details, metrics

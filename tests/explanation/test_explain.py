@@ -26,7 +26,7 @@ HOW = {
 
 
 def complete(metric):
-    """The metric with what it needs to have a value."""
+    """The metric with the parameters that it needs for a value."""
     return metric(**dict.fromkeys(metric.missing, 1 if metric.at == "recall" else 5))
 
 
@@ -34,7 +34,7 @@ METRICS = [complete(metric) for metric in CATALOGUE]
 
 
 def collection(seed):
-    """Judgments and a run with ties, holes, documents in the pool, missed ones, empty queries."""
+    """Judgments and a run with ties, holes, pool documents, missed documents and empty queries."""
     chance = random.Random(seed)
     qrels, run = {}, {}
     for query in ("a", "b", "none relevant", "missing"):
@@ -170,7 +170,7 @@ def test_what_is_left_out_is_counted():
 
 
 def test_what_matters_is_shown_first():
-    """Relevant within the cutoff, other judged ones, holes there, then judged ones behind it."""
+    """Relevant, other judged and unjudged documents in the cutoff, then judged ones after it."""
     qrels = {"q": {"d2": 1, "d3": 0, "d8": 1, "d9": 0}}
     run = {"q": {f"d{i}": -i for i in range(1, 10)}}
     shown_at = {1: [2], 2: [2, 3], 3: [1, 2, 3], 5: [1, 2, 3, 4, 5], 6: [1, 2, 3, 4, 5, 8]}

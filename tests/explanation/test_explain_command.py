@@ -1,4 +1,4 @@
-"""``rankgate explain``: the table, the sentence, and what is marked."""
+"""``rankgate explain``: the table, the sentence and the marks."""
 
 import json
 from math import log2

@@ -1,4 +1,4 @@
-"""One run under many conventions: groups, the way between two, whose number it is."""
+"""One run under many conventions: groups, the path between two, and the origin of a number."""
 
 from __future__ import annotations
 

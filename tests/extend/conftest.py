@@ -35,7 +35,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def broken(tmp_path):
-    """A folder with packages of which none can be used."""
+    """A folder with packages that cannot be used."""
     for name, (version, code) in WRONG.items():
         info = tmp_path / f"wrong_{name}-2.0.dist-info"
         info.mkdir()

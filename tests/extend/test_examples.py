@@ -13,7 +13,7 @@ ONE_METRIC = ("-m", "nDCG@10")
 
 @pytest.fixture
 def folder(tmp_path):
-    """Judgments, two runs, and what the examples read."""
+    """Judgments, two runs, and the input files of the examples."""
     grades = "".join(f"{q} 0 a 2\n{q} 0 b 0\n{q} 0 c 1\n" for q in QUERIES)
     (tmp_path / "qrels.txt").write_text(grades)
     for name, orders in (("old", ["bac"]), ("new", ["bca", "acb", "acb", "acb"])):
@@ -54,7 +54,7 @@ def test_a_metric_is_scored_and_reported(call, installed, folder):
 
 
 def test_a_convention_and_a_format_of_one_package(call, installed, folder):
-    """The script takes ranks as they are written, whatever the order of lines."""
+    """The script takes ranks as they are written, for every order of lines."""
     lines = [f"{q}\t{doc}\t{rank}\n" for q in QUERIES[:15] for rank, doc in ((3, "c"), (2, "a"))]
     (folder / "run.tsv").write_text("".join(lines))
     arguments = ("qrels.txt", "msmarco:run.tsv", "-m", "RR@10", "--convention", "msmarco")

@@ -38,7 +38,7 @@ def signature(value):
 
 @pytest.mark.parametrize(("name", "pinned"), json.loads(PINNED.read_text()).items())
 def test_signatures_are_those_of_the_version(name, pinned):
-    """More may be added; what a plug-in would notice makes it version 2, with a new file."""
+    """Additions are allowed; changes that affect plug-ins need version 2 and a new file."""
     actual = signature(getattr(extend, name))
     if isinstance(pinned, dict):
         actual = {key: actual.get(key) for key in pinned}

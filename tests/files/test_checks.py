@@ -1,4 +1,4 @@
-"""Every check finds what it is for, and is silent where that is not there."""
+"""Every check reports its fault, and reports nothing without the fault."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def a_row(query, doc, i):
 
 
 def against_the_grades(best):
-    """Twelve queries whose lists have the grades 0, 1, 2 from the top, or the other way."""
+    """Twelve queries with lists of grades 0, 1, 2 from the top, or in reverse order."""
     order = [0, 1, 2] if best == "last" else [2, 1, 0]
     judged = [f"{q} 0 d{i} {order[i]}\n" for q in range(12) for i in range(3)]
     lists = [f"{q} Q0 d{i} {i + 1} {9 - i} x\n" for q in range(12) for i in range(3)]
@@ -219,7 +219,7 @@ def test_runs_among_each_other(tmp_path):
 
 
 def test_a_file_of_queries(found):
-    """As many queries as judged ones: counted through in one file, in the other not."""
+    """As many queries as judged queries: numbered consecutively in only one of the files."""
     judged = "".join(f"{q} 0 d 1\n{q} 0 e 0\n" for q in (1, 2, 3))
     result = found("query_id,text\n1,a\n2,b\n4,c\n", judged)["query-file"]
     assert "numbered differently" in result.what

@@ -1,4 +1,4 @@
-"""Conversions: what is kept, what is reported as lost, and that files are never partial."""
+"""Conversions: kept data, reported losses, and no partial files."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_is_beside_a_run_goes_with_it(tmp_path, run):
 
 
 def test_what_was_beside_the_target_before_is_reported(tmp_path, run):
-    """Otherwise the latencies of one run would be taken for those of another."""
+    """Otherwise the latencies of one run would be used for another run."""
     (tmp_path / "a.csv.meta.jsonl").write_text('{"query_id": "1", "latency_ms": 12}\n')
     result = convert(run, tmp_path / "a.csv")
     assert [note.examples for note in result.notes] == [("a.csv.meta.jsonl",)]
@@ -128,7 +128,7 @@ def test_what_was_beside_the_target_before_is_reported(tmp_path, run):
 
 
 def test_a_run_goes_before_judgments_that_are_none(tmp_path):
-    """A snapshot of a case that nobody has rated: its table is the run."""
+    """A snapshot of a case without ratings: its table is the run."""
     docs = {"5": [{"id": "d", "rated_only": False}, {"id": "e", "rated_only": False}]}
     queries = [{"query_id": 5, "query_text": "red shoes", "ratings": {}}]
     snapshot = {"id": 1, "name": "n", "time": "2024-04-23T00:00:00Z", "docs": docs}
@@ -250,7 +250,7 @@ def lags(source, target, monkeypatch):
 
 
 def test_a_long_run_is_written_while_it_is_read(tmp_path, long, monkeypatch):
-    """So no conversion needs memory of the size of the run, whatever the memory of the machine."""
+    """So a conversion never needs memory of the size of the run, on any machine."""
     path = long
     for name in ("a.csv", "a.jsonl", "b.run"):
         shares = lags(path, tmp_path / name, monkeypatch)

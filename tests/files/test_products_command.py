@@ -68,7 +68,7 @@ SNAPSHOT = {
 @pytest.mark.parametrize("name", JUDGMENTS)
 @pytest.mark.parametrize("snapshot", [False, True])
 def test_all_are_judgments_and_runs(run, tmp_path, name, snapshot):
-    """Average precision of 1 and 2 at ranks 1 and 3; what is rated only has no rank."""
+    """Average precision of documents 1 and 2 at ranks 1 and 3; others have no rank."""
     (tmp_path / name).write_text(JUDGMENTS[name])
     ranked = tmp_path / "ranked"
     ranked.write_text(json.dumps(SNAPSHOT) if snapshot else RUN)
@@ -110,7 +110,7 @@ def test_quepids_party(run, shared):
 
 
 def test_a_suffix_of_many_is_that_of_the_plain_table(run, tmp_path):
-    """A product's format is written when it is asked for; .json alone says nothing."""
+    """A product's format is written if it is named; the suffix .json alone does not select it."""
     path = tmp_path / "in.csv"
     path.write_text(JUDGMENTS["quepid.csv"])
     for name, result in (("a.ndjson", "as jsonl"), ("a.csv", "as csv"), ("a.txt", "as trec")):

@@ -143,7 +143,7 @@ def test_runs_of_trec_covid_know_most_of_their_tops(shared):
 
 
 def test_a_book_s_ratings(shared):
-    """2,420 pairs, 137 queries, 1,942 judgements, 13 judges, 562 pairs judged twice, all alike."""
+    """2,420 pairs, 137 queries, 1,942 judgements, 13 judges, 562 pairs with two equal grades."""
     book = shared / "products" / "quepid" / "haystack_rating_party_book.json"
     ratings = describe(book).files[0].ratings
     assert (ratings.ratings, ratings.raters, ratings.queries, ratings.shared) == (

@@ -1,4 +1,4 @@
-"""Judgments are carried over to documents that were cut and numbered anew, and none wrongly."""
+"""Judgments are moved to documents with new passages and ids, without wrong grades."""
 
 import gzip
 import json
@@ -84,7 +84,7 @@ def test_near_duplicates_must_be_clearly_the_nearest():
 
 
 def cut(words, size, lap, random):
-    """All text as one stream, cut anew; the spans of old documents in each new one."""
+    """All text as one stream in new passages; the spans of old documents in each new document."""
     stream = [(doc, position) for doc in words for position in range(len(words[doc]))]
     new, spans = {}, {}
     for number, begin in enumerate(random.permutation(np.arange(0, len(stream), size - lap))):

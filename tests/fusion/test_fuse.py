@@ -1,4 +1,4 @@
-"""The verb: what it learns, what it refuses, what it reports."""
+"""The verb: learning, refusals, reports."""
 
 import json
 
@@ -61,7 +61,7 @@ def test_a_trained_method_trusts_the_better_run(method):
 
 
 def test_judgments_of_a_query_never_decide_its_own_list():
-    """Other judgments of one fold change lists of the other folds only."""
+    """Other judgments of one fold change only the lists of the other folds."""
     qrels, runs = world(queries=12)
     table_before = rankgate.fuse(
         runs, "posfuse", learning=rankgate.FusionLearning(qrels, folds=12)
@@ -133,7 +133,7 @@ def test_learning_that_cannot_be_is_one_error():
 
 
 def test_a_collection_says_how_judgments_are_read():
-    """Labels with grades teach what the grades themselves teach."""
+    """Training with labels for grades gives the same result as training with grades."""
     qrels, runs = world(queries=30)
     rows = [
         {"term": query, "sku": doc, "label": f"grade {grade}"}

@@ -1,4 +1,4 @@
-"""Rules that count: documents of single queries, states; what a saved baseline must hold."""
+"""Rules that count: documents of single queries, states; required contents of a saved baseline."""
 
 import json
 
@@ -66,7 +66,7 @@ def test_a_query_that_is_not_compared_leaves_it_open():
 
 
 def test_what_nobody_judged_can_be_demanded_too():
-    """As a behavioural test does: a query, and what it must find."""
+    """As in a behavioural test: a query and its required results."""
     extended_run = LONG | {"aside": {"x": 3.0, "y": 2.0, "z": 1.0}}
     rule = 'kind = "must_have"\nquery = "aside"\ndoc = "{}"\nwithin = 2'
     assert ended(rule.format("y"), extended_run).status == "pass"
@@ -108,7 +108,7 @@ def sliced(rule, candidate, baseline=LONG, head="", band="tail"):
 
 
 def test_what_is_judged_and_seen_of_a_slice():
-    """Where the tail shows an unjudged document first, only a rule of the tail sees it."""
+    """If the tail shows an unjudged document first, only a rule on the tail detects it."""
     changed_run = {
         query: {"new": 10.0, **ranked} if query > "q05" else ranked
         for query, ranked in LONG.items()

@@ -106,7 +106,7 @@ def test_one_bad_query_of_n_is_missing_from_as_many_resamples_as_chance_says():
 
 
 def test_rules_of_the_same_queries_get_the_same_resamples():
-    """Two rules that say the same change together: no draw fails one of them alone."""
+    """Two equivalent rules change together: no draw fails only one of them."""
     delta = np.zeros(40)
     delta[7], delta[8] = -0.5, 0.1
     flip_rate = again(delta, PER_QUERY + PER_QUERY.replace("drop'", "two'"))

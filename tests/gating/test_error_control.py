@@ -1,4 +1,4 @@
-"""What the gate says of its errors holds: over looks, over rules, at the margin."""
+"""The stated error rates of the gate hold: over looks, over rules, at the margin."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def low_of(looks, policy, delta):
 def bound(delta, alpha):
     """The lowest of mean − t(1 − alpha, n − 1) · sd / √n and of Hall's (1992) for skewed samples.
 
-    Hall's is taken with the skewness as the sample shows it, and with that of a Pearson III law
-    which shows so much on average: γ − γ(21/4 + 27γ²/16)/n, and no root of less than 0.05.
+    Hall's interval uses the skewness of the sample, and the skewness of a Pearson III law that
+    shows so much on average: γ − γ(21/4 + 27γ²/16)/n, and no root of less than 0.05.
     """
     n, sample_skew = len(delta), skew(delta, bias=False)
     reach, error = student.ppf(1 - alpha, n - 1), delta.std(ddof=1) / sqrt(n)

@@ -1,4 +1,4 @@
-"""A rule is undecided where judging unjudged documents would change what this rule says."""
+"""A rule is undecided if grades of unjudged documents could change its result."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ TAGS = pl.DataFrame(
 def outcome(rule, head="", *, candidate="y"):
     """How a rule on P@2 ends: of the 20 holed queries the candidate shows unjudged documents.
 
-    The baseline shows one relevant document of two, and so does the candidate, except that it
-    shows two unjudged ones in the holed queries. Of judged documents half are relevant.
+    Baseline and candidate show one relevant document of two; in queries with holes, the candidate
+    shows two unjudged documents. Half of the judged documents are relevant.
     """
     qrels = {q: {"a": 1, "b": 0, "c": 1, "d": 0} for q in QUERIES}
     old = {q: {"a": 2.0, "b": 1.0} for q in QUERIES}
@@ -54,7 +54,7 @@ def test_a_gain_is_checked_against_what_is_asked_for():
 
 
 def test_a_slice_is_checked_by_its_own_queries():
-    """At least 0.2: of all queries hardly in doubt, but 20 of them show only unjudged ones."""
+    """At least 0.2: clear over all queries, but 20 of them show only unjudged documents."""
     rule = 'kind = "floor"\nat_least = 0.2\nby = "mean"\n'
     everywhere = outcome(rule)
     complete, holed = (

@@ -28,7 +28,7 @@ tier = "warn"
 
 
 def ranked(places, name):
-    """A run in which the good document of query i is at the i-th place."""
+    """A run with the relevant document of query i at rank i."""
     lines = []
     for i, rank in enumerate(places):
         docs = [f"x{j}" for j in range(1, 10)]

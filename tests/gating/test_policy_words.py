@@ -1,4 +1,4 @@
-"""What policies may say: the schema agrees with the reader, the page with both."""
+"""Valid policies: the schema agrees with the reader, and the page with both."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ margin = 0.05
 
 
 def trec(ranked):
-    """A run whose relevant document is at the given rank, query by query."""
+    """A run with the relevant document of each query at a given rank."""
     lines = []
     for i, rank in enumerate(ranked):
         docs = [f"x{j}" for j in range(1, 10)]
@@ -28,7 +28,7 @@ def trec(ranked):
 
 @pytest.fixture(scope="module", autouse=True)
 def imported():
-    """Import what a gate needs, which pytester would remove after each of its runs."""
+    """Import the modules of a gate, which pytester would remove after each of its runs."""
     first, second = (
         {f"q{i}": {"good": 1.0 + (i % odd > 0), "x": 1.5} for i in range(12)} for odd in (2, 3)
     )

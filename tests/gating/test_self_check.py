@@ -16,7 +16,7 @@ POLICY = '[[rules]]\nkind = "noninferiority"\nmetric = "nDCG@10"\nmargin = {}\n'
 
 
 def snapshots(count, spread, seed=0):
-    """Runs of one system whose scores are not the same each time."""
+    """Runs of one system with varying scores."""
     rng = np.random.default_rng(seed)
     return [
         {

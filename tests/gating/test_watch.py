@@ -1,4 +1,4 @@
-"""The ramp of a launch: what it allows on each day, and what must never pass."""
+"""The ramp of a launch: its action on each day, and launches that must never pass."""
 
 import json
 from datetime import timedelta

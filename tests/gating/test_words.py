@@ -1,4 +1,4 @@
-"""What rules say of how they ended: no number looks like a bound that it is not at."""
+"""Sentences on results of rules: no number looks like a bound that was not reached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QRELS = {f"q{i:02}": {"good": 1, "bad": 0} for i in range(40)}
 
 
 def ended(rule, gains, head=""):
-    """How a rule on P@1 ended, and what the verdict notes: so many queries gain, lose."""
+    """The result of a rule on P@1 and its notes, by numbers of better and worse queries."""
     won, lost = gains
     first, reversed_scores = {"good": 2.0, "bad": 1.0}, {"good": 1.0, "bad": 2.0}
     names = list(QRELS)
@@ -88,7 +88,7 @@ def test_a_floor_is_reported_with_the_interval(bound, status):
 
 
 def test_errors_are_promised_where_rules_infer_and_only_there():
-    """One of two rules blocks and infers: a fail needs 95 %; both: 97.5 %."""
+    """If one of two rules blocks and infers, a fail needs 95 %; if both do, 97.5 %."""
     rule = 'kind = "noninferiority"\nmargin = 0.1'
     second = f"{rule}\nmetric = 'P@1'\n[[rules]]\n{rule}\n"
     _, one_rule = ended(rule, (0, 4))

@@ -1,4 +1,4 @@
-"""Small files in a folder of their own, and what the command prints for them."""
+"""Small files in a separate folder, and the output of the command for them."""
 
 from __future__ import annotations
 

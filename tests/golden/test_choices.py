@@ -1,11 +1,11 @@
 """Every choice of every named convention is noticed by some value, or named in a list.
 
-Each choice is taken back, one at a time: an axis to its default, a parameter or what is chosen
-for a single metric to nothing. Then a row of the table (the collections with most metrics are
-tried) or a value written out in ``tests/scoring/test_ir_tools.py`` must be another. What nothing
-here notices is in ``unnoticed.txt``; a choice that is there and is noticed, or neither,
-fails. ``python tests/golden/test_choices.py`` writes the list anew. The table has rankings alone:
-what a convention chooses for metrics of lists is noticed by ``make oracle`` (``oracle/lists.py``).
+Each choice is undone, one at a time: an axis is set to its default, a parameter or a choice for a
+single metric is removed. Then a row of the table (the collections with most metrics are tried) or a
+value written out in ``tests/scoring/test_ir_tools.py`` must be another. What nothing here notices
+is in ``unnoticed.txt``; a choice that is there and is noticed, or neither, fails. ``python
+tests/golden/test_choices.py`` rewrites the list. The table has rankings alone: what a convention
+chooses for metrics of lists is noticed by ``make oracle`` (``oracle/lists.py``).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def written_out():
 
 
 def numbers(text, sign):
-    """``1:a=3,b=2;2:`` as ``{"1": {"a": 3.0, "b": 2.0}, "2": {}}``; None where a pair repeats."""
+    """``1:a=3,b=2;2:`` as ``{"1": {"a": 3.0, "b": 2.0}, "2": {}}``; None if a pair repeats."""
     read = {}
     for ranking in text.split(";") if text else []:
         query, _, items = ranking.partition(":")
@@ -77,7 +77,7 @@ def numbers(text, sign):
 
 
 def collections():
-    """By convention and collection the rows with a number, those with most metrics first."""
+    """The rows with a number by convention and collection, rows with most metrics first."""
     by_convention = defaultdict(lambda: defaultdict(dict))
     for row in rows():
         plain = "[" not in row["metric"] and not row["value"].startswith("error")
@@ -95,7 +95,7 @@ ROWS = collections()
 
 
 def values(how, given, metrics):
-    """The value of each metric; None where the data cannot be taken."""
+    """The value of each metric; None if the tool cannot take the data."""
     try:
         qrels, run = tables(*given) if isinstance(given[0], str) else given
         return evaluate(qrels, run, list(metrics), how).runs[0].means
@@ -145,7 +145,7 @@ def unnoticed(name):
 
 
 def touched(choice, wanted, how):
-    """The metrics that a choice can change: those of its own name, or all."""
+    """The metrics that a choice can change: metrics with its name, or all."""
     table, _, key = choice.partition(".")
     name = re.match(r"[^(@.]*", key)[0]
     if not wanted or table not in MAPS or name == "*":

@@ -29,7 +29,7 @@ def numbers(table, kind=float):
 
 
 def outcome(metric):
-    """A metric of the table as name, parameters, and what is in brackets behind it."""
+    """A metric of the table as name, parameters, and the text in brackets after it."""
     name, _, options = metric.removesuffix("]").partition("[")
     match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(.*))?", name.strip())
     name, parameters, cutoff = match.groups() if match else (name.strip(), None, None)

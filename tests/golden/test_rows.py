@@ -60,7 +60,7 @@ def rows():
 
 
 def taken(module):
-    """All rows of a family: those it checks and those it names."""
+    """All rows of a family: checked rows and named rows."""
     return [row["id"] for row in getattr(module, "ALL", module.ROWS)]
 
 

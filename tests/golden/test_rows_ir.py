@@ -122,7 +122,7 @@ def frame(run):
 
 
 def how_of(row, inside):
-    """The convention of a row, with what the row says in brackets."""
+    """The convention of a row, with the text of the row in brackets."""
     convention = CONVENTIONS[row["convention"]]
     if "make_comparable" in row["metric"]:
         return replace(convention, missing="zero", unknown="ignore")

@@ -56,7 +56,7 @@ def result(row):
 
 
 def mean_of_lists(scores, metric):
-    """LensKit's mean: a list without a value leaves the mean of the lists without one."""
+    """LensKit's mean: lists without a value are left out."""
     values = scores.per_query(metric).values()
     return float(np.mean([np.nan if list_value is None else list_value for list_value in values]))
 

@@ -1,6 +1,6 @@
 """Rows of the table about lists as a whole, about two runs, or about judgments of subtopics.
 
-Their families name them as ``ELSEWHERE``; here each is computed from the row itself.
+Families list these rows as ``ELSEWHERE``; here each row is computed from itself.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def runs(collection):
 
 
 def calls(collection, kind):
-    """The options of the calls whose output a file holds, one after the other."""
+    """The options of the calls with saved output, one after the other."""
     if kind == "l2":
         return [[*BINARY, "P.10"]] if collection == "dl20-doc" else [[*BINARY, "P.5,10", "-q"]]
     added = {"trec-covid-r1": "rbp.p=0.5", "cast2021": "ndcg_cut.3"}.get(collection)

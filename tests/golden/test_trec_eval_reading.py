@@ -1,4 +1,4 @@
-"""What trec_eval reads, what it refuses, and how the command says so."""
+"""Input that trec_eval reads or refuses, and the errors of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages of metrics say of empty cases is what the metrics give there."""
+"""The empty cases on pages of metrics agree with the metrics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = [name for name in METRICS if name not in NEEDS_ANSWERS]
 
 @cache
 def values(case, mark):
-    """The value of each metric, where what is filled in is a mark, or by the plain convention."""
+    """The value of each metric, with a mark for filled-in values or by the plain convention."""
     convention = rankgate.convention("trec")
     if mark is not None:
         convention = replace(convention, special={}, **dict.fromkeys(CASES, mark))
@@ -52,7 +52,7 @@ def values(case, mark):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_case_counts_what_the_page_says_or_has_a_value_of_its_own(name, case):
-    """Under two conventions that mark what they fill in: marks are where the page has marks."""
+    """Under two conventions that mark filled-in values, marks are where the page has marks."""
     filled = [values(case, mark)[name] for mark in MARKS]
     if filled[0] == filled[1]:
         if filled[0] is None:

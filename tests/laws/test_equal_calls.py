@@ -1,4 +1,4 @@
-"""Equal calls give equal numbers, to the last digit, whatever the threads and the order of rows.
+"""Equal calls give equal numbers, to the last digit, for all threads and orders of rows.
 
 Two processes call the same verbs. In the second, Polars and DuckDB have one thread, Polars gives
 rows in a random order wherever it promises none, and sets of strings have another order.

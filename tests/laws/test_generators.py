@@ -137,7 +137,7 @@ def test_a_collection_keeps_what_can_be_read_once():
 
 
 def _rows(table):
-    """A table as what can be read once."""
+    """A table as an iterator that can be read only once."""
     if isinstance(table, list):
         return (row for row in table)
     return ((query, doc, number) for query, row in table.items() for doc, number in row.items())

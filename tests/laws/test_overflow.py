@@ -1,4 +1,4 @@
-"""No metric gives a number that an overflow made: grades that are too great are refused by name."""
+"""Metrics never return the result of an overflow: too large grades are refused by name."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def _variants_of(metric):
 
 
 def _refused(error):
-    """True if an error says that a grade does not fit, or is of the parameters."""
+    """True if an error is about a grade that does not fit, or about parameters."""
     return not isinstance(error, InputError) or error.code == "grade-outside-scale"
 
 
 def _means(variants, error_value, collection, runs):
     """The mean of each variant; the value of its error for one that is refused.
 
-    They are evaluated together; where one is refused, those before and those after it.
+    Evaluate variants together; if one is refused, evaluate the variants before and after it.
     """
     if not variants:
         return {}
@@ -73,7 +73,7 @@ def _means(variants, error_value, collection, runs):
 
 
 def _split(variants, error):
-    """The variant that an error names, and the others in two parts; two halves without a name."""
+    """The variant that an error names and the others in two parts, or two halves without a name."""
     if len(variants) == 1:
         return variants, []
     for index, variant in enumerate(variants):
@@ -84,7 +84,7 @@ def _split(variants, error):
 
 
 def _infinite(variants, qrels):
-    """Variants whose mean is infinite, or that end with an error other than a refusal."""
+    """Variants with an infinite mean, or with an error other than a refusal."""
     means = _means(variants, lambda error: 0.0 if _refused(error) else math.inf, qrels, RUN)
     return [name for name, mean in means.items() if math.isinf(mean)]
 
@@ -113,7 +113,7 @@ def _zero_if_lacking(error):
 
 
 def _assert_finite(variants, collection, run):
-    """No variant of a metric of lists or sequences has an infinite mean."""
+    """Variants of metrics of lists or sequences never have an infinite mean."""
     means = _means(variants, _zero_if_lacking, collection, [run])
     assert not [name for name, mean in means.items() if math.isinf(mean)]
 

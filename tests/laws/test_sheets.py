@@ -1,4 +1,4 @@
-"""Whatever ids are, sheets bring them back; whatever is in a cell, no program runs it."""
+"""Sheets keep all ids, and no program runs the contents of a cell."""
 
 import csv
 import io

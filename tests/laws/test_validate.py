@@ -1,4 +1,4 @@
-"""Whatever a file holds, validate tells what reading it would say, and never falls over."""
+"""For any file, validate reports the errors of reading it, and never crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server as an assistant meets it: a real client, over standard input and output or here."""
+"""The server with a real client, over standard input and output or in this process."""
 
 from __future__ import annotations
 

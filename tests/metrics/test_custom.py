@@ -281,7 +281,7 @@ def test_the_page_about_them_names_fields_and_helpers_of_a_block():
 
 
 def is_helper_of_kernels(value):
-    """True for a public function of the module whose first argument is a block, or an array."""
+    """True for a public function of the module with a block or an array as first argument."""
     if not inspect.isfunction(value) or value.__module__ != judged_block.__name__:
         return False
     first = next(iter(inspect.signature(value).parameters.values()))
@@ -298,13 +298,13 @@ def writes(judged: Judged) -> list[float]:
 
 @metric
 def too_large(grades: Sequence[float | None]) -> float:
-    """No float is so large."""
+    """Floats cannot be so large."""
     return 10**400
 
 
 @metric
 def leaves(judged: Judged) -> list[float]:
-    """It ends the program."""
+    """Such an exception ends the program."""
     raise SystemExit(3)
 
 

@@ -1,4 +1,4 @@
-"""Means, counts and shares of what is in the first k places, written out."""
+"""Means, counts and shares of the first k documents, written out."""
 
 from __future__ import annotations
 

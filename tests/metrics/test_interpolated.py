@@ -1,4 +1,4 @@
-"""How many relevant documents a recall needs, where it asks for a part of one."""
+"""The number of relevant documents for a recall that needs a fraction of a document."""
 
 import pytest
 

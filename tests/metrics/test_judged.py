@@ -1,4 +1,4 @@
-"""What a block says of itself."""
+"""The properties of a block."""
 
 import numpy as np
 import pytest

@@ -41,7 +41,7 @@ judged_grades = st.sampled_from([-1, 0, 1, 2, 3, 0.3, 1.7])
 
 @st.composite
 def rankings(draw):
-    """A ranking, and the grades of all judged documents, of which some are not retrieved."""
+    """A ranking, and the grades of all judged documents, also of documents not retrieved."""
     ranking = draw(st.lists(st.none() | judged_grades, max_size=9))
     missed = draw(st.lists(judged_grades, max_size=4))
     return ranking, [grade for grade in ranking if grade is not None] + missed

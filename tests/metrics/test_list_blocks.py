@@ -11,7 +11,7 @@ T, K, ITEMS = 23, 6, 15
 
 
 def lists():
-    """Lists with everything that any metric asks for; some are short, one is empty."""
+    """Lists with the data of all metrics; some lists are short, one is empty."""
     random = np.random.default_rng(7)
 
     def matrix(width):

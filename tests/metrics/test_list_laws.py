@@ -1,4 +1,4 @@
-"""What holds for every metric on lists and of subtopics, whatever the lists are."""
+"""Laws of every metric on lists and of subtopics, for all lists."""
 
 from __future__ import annotations
 

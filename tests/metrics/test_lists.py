@@ -1,4 +1,4 @@
-"""Metrics on lists, against what libraries and papers give for their own examples."""
+"""Metrics on lists, against values of libraries and papers for their own examples."""
 
 from __future__ import annotations
 

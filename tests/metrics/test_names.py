@@ -1,4 +1,4 @@
-"""Names: read in every spelling, printed in one."""
+"""Names: read in every spelling, printed in one spelling."""
 
 import contextlib
 

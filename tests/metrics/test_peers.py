@@ -1,8 +1,7 @@
 """Values that trec_eval itself gives for five small lists.
 
-The table is what trec_eval 9.0.8 says through pytrec_eval-terrier 0.5.11, to
-twelve places; each list at rel 1 and at rel 2. Where nothing is relevant it
-says 0, which we leave undefined.
+The table has the values of trec_eval 9.0.8 through pytrec_eval-terrier 0.5.11, to twelve places;
+each list at rel 1 and at rel 2. Without relevant documents its value is 0; ours is undefined.
 """
 
 from math import exp

@@ -1,4 +1,4 @@
-"""Rows of different lengths give what a padded matrix of them gives."""
+"""Rows of different lengths give the values of a padded matrix."""
 
 from __future__ import annotations
 

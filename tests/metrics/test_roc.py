@@ -40,7 +40,7 @@ def collections(draw):
 
 
 def pairs(qrels, run, rel, over):
-    """The score of the relevant document and of the other, of every pair."""
+    """The scores of the relevant and the other document of every pair."""
     docs = {*run} if over == "retrieved" else {*qrels, *run}
     score = {doc: run.get(doc, -1.0) for doc in docs}
     good_scores = [score[doc] for doc in docs if qrels.get(doc, 0) >= rel]

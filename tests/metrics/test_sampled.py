@@ -37,7 +37,7 @@ def test_chances_are_those_of_drawing_without_replacement() -> None:
 
 
 def drawn(skew: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks among all items, and among those of one draw."""
+    """Ranks among all items, and among the items of one draw."""
     rng = np.random.default_rng(seed)
     ranks = np.ceil(ITEMS ** (rng.random(USERS) ** skew)).astype(np.int64)
     return ranks, 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, NEGATIVES)

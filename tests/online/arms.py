@@ -14,8 +14,8 @@ def log(users=600, days=8, effect=0.0, *, seed=0, share=0.5, before=0, slower=1.
     """Searches, impressions and clicks of users; each comes on a day and may come again.
 
     Args:
-        users: how many.
-        days: how long.
+        users: the number of users.
+        days: the length in days.
         effect: by how much the arm ``new`` changes the chance of a click.
         seed: of all draws.
         share: of the arm ``new``.

@@ -259,12 +259,12 @@ def test_the_bootstrap_agrees_with_the_delta_method():
 
 
 def money(random, n, share=0.02):
-    """What few users spend."""
+    """Amounts that few users spend."""
     return (random.random(n) < share) * random.lognormal(3, 1, n)
 
 
 def test_p_both_intervals_and_guardrails_are_of_one_test():
-    """Equal arms of 500 users, of whom 2 % buy; more in validity/studies/few_conversions.py."""
+    """Equal arms of 500 users with 2 % buyers; more in validity/studies/few_conversions.py."""
     random = np.random.default_rng(11)
     rejected = passed = 0
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Agreement of offline and online finds what is true of simulated experiments."""
+"""Agreement of offline and online finds the truth of simulated experiments."""
 
 import json
 
@@ -28,7 +28,7 @@ NAMES = ["experiment", "side", "name", "delta", "standard_error"]
 
 
 def experiments(n=40, seed=0, noise=0.01, error=0.005, slope=0.5):
-    """One metric that sees the truth with noise, one that sees nothing, one KPI."""
+    """A metric that measures the truth with noise, a metric of pure noise, and one KPI."""
     random = np.random.default_rng(seed)
     truth = random.normal(0.0, 0.03, n)
     rows = []

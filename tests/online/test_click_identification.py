@@ -1,4 +1,4 @@
-"""Position-based models: maximum likelihood, what a log identifies, and intervals."""
+"""Position-based models: maximum likelihood, identification, and intervals."""
 
 import numpy as np
 import polars as pl

@@ -21,7 +21,7 @@ def test_an_honest_log_is_quiet(tmp_path, base):
 
 
 def planted(rows):
-    """By code of the finding: a log with the fault, and how many faults it has."""
+    """A log with a fault and the number of faults, by code of the finding."""
     clicks = [index for index, row in enumerate(rows) if row.get("action_name") == "click"]
 
     def changed(place, **more):

@@ -1,4 +1,4 @@
-"""Interleaving methods draw the lists of their papers, and prefer nobody without a reason."""
+"""Interleaving draws the lists of the papers, without a preference under random clicks."""
 
 import json
 import math
@@ -118,7 +118,7 @@ def test_c07_units_that_a_sign_test_needs():
 
 
 def random_clicks(lists, method, rate, seed=1, length=3):
-    """Mean credit of the second less that of the first, and its error, under random clicks."""
+    """The mean credit of the second system minus the first, with its error, under random clicks."""
     assignments = [
         interleave(lists, str(number), method=method, length=length) for number in range(DRAWS)
     ]
@@ -150,7 +150,7 @@ def test_a_user_who_clicks_at_random_prefers_nobody(method, lists):
 
 
 def test_random_clicks_do_not_prefer_a_list_that_is_moved_up():
-    """By hand, counts of a random click prefer b c a to a b c in two of three."""
+    """By hand, a random click prefers b c a to a b c in two of three cases."""
     assignments = [
         interleave([ABC, BCA], str(number), method="balanced", length=3) for number in range(600)
     ]
@@ -182,7 +182,7 @@ def test_a_balanced_request_that_is_alone_says_nothing():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_preference_interval_and_verdict_are_of_one_test(method):
-    """Clicks at random on lists of which one is moved up, and on what the second ranks higher."""
+    """Random clicks on lists with one document moved up, and on the second's higher ranks."""
     random = np.random.default_rng(8)
     lists = list("abcdef"), list("bcdefa")
     for lean in np.linspace(0, 0.6, 7):

@@ -124,7 +124,7 @@ def test_the_command_writes_judgments(log, tmp_path):
 
 
 def twice(clicked):
-    """Lists A, B, A of 100 searches, of which 40 have the click."""
+    """Lists A, B, A of 100 searches; 40 of them have the click."""
     rows = []
     for number in range(100):
         rows.append(search(number, number * 60, user_query="q"))

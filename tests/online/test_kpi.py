@@ -301,7 +301,7 @@ EVENTS = ["view"] * 90 + ["login"] * 5 + ["transaction"] * 5
 
 
 def shop(tmp_path, kinds="", names=EVENTS):
-    """A log of a shop whose actions have other names, and its mapping."""
+    """A log of a shop with other names of actions, and its mapping."""
     rows = [f"{stamp(n)},u{n % 9},{name},i{n % 7}" for n, name in enumerate(names)]
     (tmp_path / "shop.csv").write_text("\n".join(["when,who,event,item", *rows]) + "\n")
     (tmp_path / "shop.toml").write_text(SHOP + kinds)

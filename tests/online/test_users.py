@@ -1,4 +1,4 @@
-"""How users differ: against brute force on small logs, and against what was simulated."""
+"""Differences of users, against brute force on small logs and against the simulation."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Events, designs and tests as values: what they check, how they compare, who takes them."""
+"""Events, designs and tests as values: checks, comparison, and the verbs that take them."""
 
 import inspect
 import json
@@ -94,7 +94,7 @@ def test_a_plan_despite_a_fault(tmp_path):
 
 
 def test_verbs_report_faults_of_a_log_in_the_same_words(tmp_path):
-    """A fault goes before the lack of events, of which it may be the cause."""
+    """A fault is reported before missing events, because it may be their cause."""
     rows = honest()
     for row in rows:
         attributes = row.setdefault("event_attributes", {})

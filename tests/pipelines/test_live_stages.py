@@ -1,4 +1,4 @@
-"""``stages`` with live engines: what each stage is given, keeps and passes on, and its latency."""
+"""``stages`` with live engines: input, output and latency of each stage."""
 
 # ruff: noqa: ARG001 - tests run in the folder that the fixture makes
 

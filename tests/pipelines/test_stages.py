@@ -42,7 +42,7 @@ def row(table, **where):
 
 @st.composite
 def pipelines(draw):
-    """Judgments with holes, a retrieval of up to five documents, and what a reranker keeps."""
+    """Judgments with holes, a retrieval of up to five documents, and the output of a reranker."""
     qrels, first, second = {}, {}, {}
     for query in ("q1", "q2", "q3"):
         docs = "abcdefg"

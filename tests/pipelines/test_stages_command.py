@@ -1,4 +1,4 @@
-"""``rankgate stages``: forms, widths, what is refused."""
+"""``rankgate stages``: formats, widths and refusals."""
 
 from __future__ import annotations
 

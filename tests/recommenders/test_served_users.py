@@ -149,7 +149,7 @@ def test_items_outside_a_stated_catalogue_are_reported() -> None:
 
 
 def test_commands_agree_on_items_outside_of_the_catalogue():
-    """Coverage of i02 ... of lists that show i00 and i01, too; batches after these are added."""
+    """Coverage of i02 ... by lists that also show i00 and i01; later batches are added."""
     stated = [f"i{item:02}" for item in range(2, ITEMS)]
     shown_items = {item for row in LISTS.values() for item in row}
     coverage = len(shown_items) / len({*stated, *shown_items})

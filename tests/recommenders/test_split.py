@@ -1,4 +1,4 @@
-"""Splits: sizes, order of time, what leaks, candidates; the same bytes for the same seed."""
+"""Splits: sizes, order of time, leaks, candidates; the same bytes for the same seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits on disk, stretch by stretch: the same files and figures as of the whole in memory."""
+"""Splits on disk, range by range: the same files and figures as splits in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Injected changes are attributed to what was changed; what is not known is said so."""
+"""Injected changes are attributed to their cause; an unknown cause is reported as unknown."""
 
 import random
 from pathlib import Path

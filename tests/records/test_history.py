@@ -1,4 +1,4 @@
-"""Histories: comparable stretches, breaks with their parts, change-points, annotations."""
+"""Histories: comparable ranges, breaks with their parts, change-points, annotations."""
 
 import json
 

@@ -26,5 +26,5 @@ def test_a_stored_baseline_is_read_and_decides(search_stages):
 
 @pytest.fixture
 def search_stages():
-    """The folder of the example from which both were made."""
+    """The folder of the example that both were made from."""
     return Path(__file__).parents[2] / "examples" / "search-stages"

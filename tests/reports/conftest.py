@@ -55,7 +55,7 @@ def short_calibration():
 
 
 class Results(dict):
-    """By the name that kinds have for what they need; each is computed when it is first used."""
+    """Inputs by the name that kinds declare; each is computed at first use."""
 
     def __init__(self, ratings):
         super().__init__()

@@ -181,7 +181,7 @@ def test_scorecard_and_pareto_have_the_means_and_know_who_is_beaten():
 
 
 def _many(count):
-    """Runs over one query whose AP falls from the last given to the first."""
+    """Runs over one query with AP falling from the last run to the first."""
     docs = [f"d{i}" for i in range(count)]
     runs = []
     for i in range(count):

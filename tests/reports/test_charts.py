@@ -1,4 +1,4 @@
-"""Pictures: each kind draws, its figures are the result's, and what is in data stays text."""
+"""Pictures: each kind draws the figures of its result, and text in data stays text."""
 
 from __future__ import annotations
 

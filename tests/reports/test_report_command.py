@@ -126,7 +126,7 @@ def test_documents_and_queries_have_their_words_and_they_stay_words(run, data, t
 
 
 def test_a_recorded_verdict_has_the_texts_of_its_queries(run, data, tmp_path):
-    """Its table of queries has ids alone; on a page the texts stand below them."""
+    """Its table of queries has only ids; on a page the texts are shown below them."""
     texts = "".join(json.dumps({"_id": f"q{i}", "text": f"words <{i}>"}) + "\n" for i in range(12))
     (tmp_path / "queries.jsonl").write_text(texts)
     (tmp_path / "verdict.json").write_text(run("gate", *data[:3], "--format", "json").out)

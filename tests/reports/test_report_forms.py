@@ -19,7 +19,7 @@ SYSTEMS = ("base_line", "=1+1", "50%", "a&b{c}")
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """Sixteen queries and four systems, whose names are not what spreadsheets and TeX like."""
+    """Sixteen queries and four systems with names that are special in spreadsheets and TeX."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text("".join(f"=q{i} 0 +good 1\n" for i in range(16)))
     for turn, name in enumerate(SYSTEMS):

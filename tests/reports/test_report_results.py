@@ -65,7 +65,7 @@ MADE = {
 
 
 def words(text):
-    """What a page says, without its marks."""
+    """The text of a page, without its markup."""
     body = text[text.index("<body>") :]
     return " ".join(
         unescape(re.sub(r"<script>.*?</script>|<[^>]*>", " ", body, flags=re.DOTALL)).split()

@@ -124,7 +124,7 @@ def collections(draw):
 
 
 def completed(qrels, run, how, cutoff, grade):
-    """The judgments with a grade for all that is down to a cutoff and has none."""
+    """The judgments, with a grade for all unjudged documents down to a cutoff."""
     result = {query: dict(grades) for query, grades in qrels.items()}
     for query, scores in run.items():
         docs = [
@@ -181,7 +181,7 @@ def test_many_queries_in_any_order_of_lines(tmp_path):
 
 
 def _at(metric):
-    """A metric at a cutoff and without one, as far as it takes them."""
+    """A metric with and without a cutoff, if it takes cutoffs."""
     if metric.at == "cutoff":
         return [metric @ 3] + ([] if metric.missing else [metric])
     return [metric @ 0.3] if metric.missing else [metric]

@@ -61,7 +61,7 @@ def scored(call, *arguments):
 
 
 def result(scores):
-    """All that scores say, to be compared."""
+    """All values of scores, for a comparison."""
     if isinstance(scores, str):
         return scores
     values = {
@@ -89,7 +89,7 @@ def test_by_number_as_by_id(name, form):
 
 
 def score_by_number(judgments, matrix, metrics, how, *, strict=True):
-    """As `evaluate` does, which goes by id where numbers do not suffice."""
+    """As in `evaluate`, which uses ids if numbers are not sufficient."""
     plan = Plan.from_conventions(metrics, [how])
     measurement, source = measure_run(judgments, matrix, plan, strict=strict)
     return measurement.score(0, source, strict=strict)

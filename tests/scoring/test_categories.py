@@ -1,4 +1,4 @@
-"""Intent-aware metrics where items have categories: each is a subtopic of what is relevant."""
+"""Intent-aware metrics with categories of items: each category of relevant items is a subtopic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METRICS = ["StRecall@3", "alpha_DCG(norm='none')@3", "ERR_IA(norm='none')@3", "P
 
 
 def expected():
-    """b answers jazz, a jazz again and folk; rock is not shown. v likes what is in no category."""
+    """b covers jazz, a jazz and folk; rock is not shown. v likes an uncategorised item."""
     return {
         "StRecall@3": 2 / 3,
         "alpha_DCG(norm='none')@3": 1 + (0.5 + 1) / log2(4),

@@ -19,7 +19,7 @@ RNG = np.random.default_rng(20250917)
 
 
 def _answers():
-    """What a document answers of four subtopics, with grades."""
+    """The grades of a document for four subtopics."""
     return {
         int(s): float(RNG.integers(1, 4)) for s in RNG.choice(4, RNG.integers(0, 4), replace=False)
     }

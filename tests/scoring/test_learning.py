@@ -1,4 +1,4 @@
-"""The conventions of libraries for learning to rank, where the rows of the tools say nothing."""
+"""The conventions of libraries for learning to rank, for cases without rows of the tools."""
 
 from dataclasses import replace
 from math import log2

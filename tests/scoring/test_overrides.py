@@ -1,4 +1,4 @@
-"""Axes set one by one, conventions in TOML, and what two conventions do differently."""
+"""Axes set one by one, conventions in TOML, and differences of two conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What products do with what is empty, doubled, graded finely, or to be rounded."""
+"""Products with empty queries, duplicates, fine grades and rounding."""
 
 from __future__ import annotations
 

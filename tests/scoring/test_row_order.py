@@ -21,7 +21,7 @@ USERS, ITEMS = 60, 80
 
 
 def world() -> tuple[np.ndarray, np.ndarray]:
-    """Scores that know something of the labels; no two scores of a user are equal."""
+    """Scores that are correlated with the labels, without ties within a user."""
     rng = np.random.default_rng(5)
     labels = (rng.random((USERS, ITEMS)) < 0.1).astype(float)
     return labels, labels + rng.normal(0, 0.5, (USERS, ITEMS))

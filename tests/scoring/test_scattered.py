@@ -1,4 +1,4 @@
-"""A file whose lines are in any order gives what the same lines give query by query."""
+"""A file with lines in any order gives the values of the same lines in order of queries."""
 
 from __future__ import annotations
 

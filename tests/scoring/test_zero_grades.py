@@ -1,4 +1,4 @@
-"""A convention under which every judged item is relevant counts disliked ones; it must be said."""
+"""A convention that treats every judged item as relevant counts disliked items, and must warn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Click counts on Spark are those of DuckDB, and give the judgments of the log itself."""
+"""Click counts on Spark equal those of DuckDB, and give the judgments of the log itself."""
 
 import json
 

@@ -33,7 +33,7 @@ def delta(spark):  # noqa: F811
 
 
 def written(spark, place, *tables, by=()):  # noqa: F811
-    """A Delta table of several commits; what the first one wrote counts no more."""
+    """A Delta table of several commits; rows of the first commit do not count any more."""
     first = tables[0].with_columns((pl.nth(2) * 0).name.keep())
     for i, table in enumerate((first, *tables)):
         rows = spark.createDataFrame(table.to_dicts()).write.format("delta").partitionBy(*by)

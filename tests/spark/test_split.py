@@ -1,4 +1,4 @@
-"""Splits on Spark have the rows, judgments and figures of one machine, whatever the partitions."""
+"""Splits on Spark have the rows, judgments and figures of one machine, for all partitions."""
 
 from datetime import datetime, timedelta
 

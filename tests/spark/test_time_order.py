@@ -1,4 +1,4 @@
-"""A few times of a log say between which times any place of the rising order is."""
+"""A few times of a log bound the time at any position of the rising order."""
 
 import numpy as np
 

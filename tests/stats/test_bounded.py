@@ -40,7 +40,7 @@ def test_the_bound_of_zeros_and_ones_covers_at_every_share(share):
 
 
 def test_at_all_looks_together_too():
-    """Every order of 12 zeros and ones: some bound on the way lies above 0.4 in 10 % at most."""
+    """Every order of 12 zeros and ones: some bound is above 0.4 in at most 10 %."""
     n, alpha, share = 12, 0.1, 0.4
     table = np.array(list(product((0.0, 1.0), repeat=n))).T
     chance = share ** table.sum(axis=0) * (1 - share) ** (n - table.sum(axis=0))
@@ -80,7 +80,7 @@ def test_the_critical_value_has_the_level_of_one_look():
 
 
 def test_looking_after_every_query_keeps_the_level():
-    """From 10 to 120 normal values, a look at each: 3.4 % of 4,000 samples reject, 5 % may."""
+    """A look at each of 10 to 120 normal values: 3.4 % of 4,000 samples reject (limit 5 %)."""
     values = np.random.default_rng(6).normal(0, 1, (120, 4000))
     count = np.arange(1, 121)[:, None]
     mean = values.cumsum(axis=0) / count

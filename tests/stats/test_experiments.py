@@ -155,7 +155,7 @@ def test_intervals_hold_what_the_test_does_not_reject(skewness, reach):
 
 
 def test_one_test_of_difference_and_ratio():
-    """Both intervals leave out no difference just where z is beyond the quantile."""
+    """Both intervals exclude 0 exactly if z is beyond the quantile."""
     random = np.random.default_rng(5)
     for _ in range(300):
         control, treatment = random.gamma(2, 1, 2)
@@ -167,7 +167,7 @@ def test_one_test_of_difference_and_ratio():
 
 
 def test_fieller():
-    """Of independent means it is SciPy's Welch test of treatment − ρ control, at its freedom."""
+    """For independent means it is SciPy's Welch test of treatment − ρ control, with its df."""
     arms = mean_arms()
     first, middle, last = 100 - 4 * 1.5, 120.0, 144 - 4 * 2.5
     root = np.sqrt(middle**2 - first * last)

@@ -98,7 +98,7 @@ def test_studentised_intervals_lean_as_bca_does(pair):
 
 
 def test_studentised_intervals_cover_means_of_skewed_values():
-    """Of 30 exponential values those of t cover about 92.5 %."""
+    """With 30 exponential values, intervals by t cover about 92.5 %."""
     rng = np.random.default_rng(5)
     table = rng.exponential(size=(30, 300))
     result = studentised_interval(table, samples=999)

@@ -41,7 +41,7 @@ def pair(shared):
 
 @pytest.fixture(scope="module")
 def differences(pair):
-    """Of the second run of the pair from the first, by topic."""
+    """The differences of the second run from the first, by topic."""
     return pair[1] - pair[0]
 
 

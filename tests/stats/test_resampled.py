@@ -1,4 +1,4 @@
-"""Many draws at once are many draws one by one."""
+"""Many draws at once equal many single draws."""
 
 from __future__ import annotations
 

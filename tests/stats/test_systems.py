@@ -228,7 +228,7 @@ def test_a_large_matrix_is_turned_and_says_what_shuffles_say():
 
 @pytest.mark.slow
 def test_turning_keeps_its_level():
-    """Among equal systems, no pair is called different more often than the level allows."""
+    """Equal systems are called different at most as often as the level allows."""
     rng = np.random.default_rng(6)
     smallest = [
         randomised_tukey([rng.random((1700, 20)) ** 4], samples=400, seed=i)[0].p_value.min()

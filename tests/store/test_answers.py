@@ -1,4 +1,4 @@
-"""What pages ask of a store: last answers, pairs by filter, comparisons, effort."""
+"""Queries of pages to a store: last answers, pairs by filter, comparisons, effort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletion of projects and of what is in them: all that depends on them goes, or all stays."""
+"""Deletion of projects and their contents: all dependent rows are deleted, or none."""
 
 import os
 import shutil

@@ -18,7 +18,7 @@ from .conftest import PAIRS, Shop
 
 
 def work(shop, rater, grade=lambda _: 1.0, most=1000, **how):
-    """Rate until there is nothing left; the tasks in the order in which they came."""
+    """Rate until no task is left; return the tasks in order."""
     task_ids = []
     while len(task_ids) < most:
         with shop.store.write() as connection:

@@ -1,4 +1,4 @@
-"""A program that rates 1,000 tasks at once and says what was acknowledged, until it is killed."""
+"""A program that rates 1,000 tasks at once and prints acknowledged ratings, until it is killed."""
 
 import os
 import sys

@@ -30,7 +30,7 @@ def program():
 
 
 class Chromium:
-    """One browser; `see` opens a page and gives what it did."""
+    """One browser; `see` opens a page and returns its requests and messages."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="rankgate-")
@@ -103,7 +103,7 @@ class Chromium:
         return json.loads(first)
 
     def open(self, path, *, width=1280, dark=False, fragment=""):
-        """Open a file, or an address; what it asked for and complained of is in `asked`, `said`."""
+        """Open a file or an address; its requests and error messages are in `asked`, `said`."""
         self.events.clear()
         self.send(
             "Emulation.setDeviceMetricsOverride",

@@ -29,7 +29,7 @@ RUN = (
 
 @dataclass
 class Ended:
-    """How a command ended, what it wrote to both streams, and the error that ended it."""
+    """The result of a command: exit code, both output streams, and the error."""
 
     code: int
     out: str
@@ -41,7 +41,7 @@ def assert_refused(ended, code, source=None, line=None):
     """A command ended with one error: exit code 2, one line and lines to copy, no output.
 
     Args:
-        ended: how the command ended.
+        ended: the result of the command.
         code: the code of an error of rankgate; for errors of click what is wrong, such as
             ``no-such-option``; for errors of the system their name, such as ``ENOSPC``.
         source: the file or option that the error names, where that is part of the test.

@@ -1,4 +1,4 @@
-"""Visits every link that somebody sees, and every form that only reads, as a browser does."""
+"""Visits every link that a user sees, and every form that only reads, as a browser does."""
 
 import re
 from collections import Counter, deque
@@ -76,8 +76,8 @@ def crawl(visitor, *starts, most=3, files=True):
     """Follow every link from the start page.
 
     Args:
-        visitor: who is signed in.
-        starts: addresses besides that of the start page.
+        visitor: the user who is signed in.
+        starts: addresses in addition to the start page.
         most: how many addresses of one route with the same names of values are visited.
         files: also the files that pages offer, such as their twins in JSON and pictures.
 

@@ -126,7 +126,7 @@ def _write_log(path):
 
 
 def verbs(folder):
-    """The calls by name; each call returns what is compared."""
+    """The calls by name; each call returns the values to compare."""
     qrels, runs, tags, weights, ratings = _collection_tables()
     old, new, third = (rankgate.read_run(table) for table in runs.values())
     named = {"old": old, "new": new, "third": third}

@@ -1,6 +1,6 @@
 """The golden table: what other tools compute for small inputs, one number a row.
 
-``tests/golden/README.md`` says what the columns mean. Rows are tested in batches: all metrics
+``tests/golden/README.md`` documents the columns. Rows are tested in batches: all metrics
 of one convention for one collection in one `evaluate`, each wrong row named in the failure.
 """
 
@@ -27,7 +27,7 @@ Row = Mapping[str, str]
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """All rows that a tool can be made to give again."""
+    """All rows that a tool can reproduce."""
     with gzip.open(TABLE, "rt", encoding="utf-8", newline="") as lines:
         return tuple(row for row in csv.DictReader(lines) if row["reproducible"] == "yes")
 
@@ -108,7 +108,7 @@ def assert_rows(
     answered: Mapping[str, float] | None = None,
     refused: Collection[str] = (),
 ) -> None:
-    """Fail with one line for each row whose value is not what the tool gives.
+    """Fail with one line for each row that differs from the tool.
 
     Args:
         chosen: the rows.

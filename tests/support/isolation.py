@@ -22,7 +22,7 @@ VARIABLES = {
 
 @pytest.fixture(autouse=True)
 def unchanged_process():
-    """Fail a test that leaves something for the next one."""
+    """Fail a test that leaves state for the next test."""
     path, folder = list(sys.path), Path.cwd()
     environment, modules = dict(os.environ), dict(sys.modules)
     yield

@@ -1,4 +1,4 @@
-"""The Java that the tests start: that of JAVA_HOME, as in Spark, otherwise that of the PATH."""
+"""The Java of the tests: from JAVA_HOME, as in Spark, otherwise from the PATH."""
 
 from __future__ import annotations
 

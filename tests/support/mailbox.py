@@ -1,4 +1,4 @@
-"""A mail server on this machine that keeps what it gets."""
+"""A mail server on this machine that keeps its messages."""
 
 import ssl
 from contextlib import contextmanager

@@ -34,10 +34,10 @@ class Server(ThreadingHTTPServer):
         self._latest = None
 
     def handle_error(self, request, client_address):
-        """A client that went away is nothing to tell."""
+        """A client that disconnects is not reported."""
 
     def limit(self, answers):
-        """Give so many answers from now on, and keep other requests waiting; None is no limit."""
+        """Give this number of answers, and keep further requests waiting; None is no limit."""
         with self._may_answer:
             self._answers = answers
             self._may_answer.notify_all()

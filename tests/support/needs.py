@@ -1,7 +1,7 @@
 """What some tests need and not every machine has: how it is detected, and how to get it.
 
-A test says what it needs with the marker of that name, or it uses a fixture that needs it. It is
-skipped where that is missing, with the reason, and the summary at the end counts such tests.
+A test declares its needs with a marker, or uses a fixture that has needs. The test is skipped with
+the reason if a need is missing, and the summary at the end counts such tests.
 ``RANKGATE_TESTS_WITHOUT=pyspark,chromium`` treats these as missing.
 """
 
@@ -196,12 +196,12 @@ def _available(name: str) -> bool:
 
 
 def needs_of(report: pytest.TestReport) -> list[str]:
-    """The names of what a skipped test lacks; none if it was skipped for another reason."""
+    """The missing needs of a skipped test; empty if it was skipped for another reason."""
     return _names_in(_reason_of(report))
 
 
 def print_skipped(terminal: pytest.TerminalReporter, reports: list[pytest.TestReport]) -> None:
-    """Print how many tests were skipped, why, and how to get what they need."""
+    """Print the number of skipped tests, the reasons, and how to install their needs."""
     rows = [("tests", "need", "how to get it")]
     for reason, count in Counter(map(_reason_of, reports)).most_common():
         needs = [NEEDS[name] for name in _names_in(reason)]

@@ -35,7 +35,7 @@ class Provider:
         self.lie, self.key, self.by_secret, self.answer = dict, None, None, {}
 
     def rotate(self):
-        """Another key, and only that one."""
+        """Replace the key by one new key."""
         key = ECKey.generate_key("P-256", {"kid": token_urlsafe(8), "use": "sig"}, private=True)
         self.keys = KeySet([key])
 
@@ -52,7 +52,7 @@ class Provider:
         }
 
     def authorize(self, asked):
-        """Where the browser goes back to: whoever asks is signed in as ``user``."""
+        """The address to which the browser returns: every user is signed in as ``user``."""
         assert asked["response_type"] == "code"
         assert asked["code_challenge_method"] == "S256"
         assert "openid" in asked["scope"].split()
@@ -63,7 +63,7 @@ class Provider:
         return f"{asked['redirect_uri']}?{urlencode(answer)}"
 
     def token(self, form, authorization):
-        """The tokens for a code, once; None where the client, the code or its proof is wrong."""
+        """The tokens for a code, once; None if the client, the code or its proof is wrong."""
         self.asked.append(form)
         credentials = base64.b64decode(authorization.partition(" ")[2]).decode().split(":")
         if [unquote(credential) for credential in credentials] != [self.client_id, SECRET]:

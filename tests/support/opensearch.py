@@ -27,7 +27,7 @@ class Node:
         self.url = url
 
     def call(self, method, path, body=None):
-        """The JSON that it answers; a text is lines of JSON."""
+        """The JSON of an answer; a text is lines of JSON."""
         lines = isinstance(body, str)
         data = body.encode() if lines else None if body is None else json.dumps(body).encode()
         kind = "application/x-ndjson" if lines else "application/json"

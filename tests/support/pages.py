@@ -80,7 +80,7 @@ def covid(folder, shared):
 
 
 def hostile(folder):
-    """A report whose ids, texts and names all mean harm."""
+    """A report with attacks in ids, texts and names."""
     ids = [f"{HARM[:60]}{i}".replace(" ", "\u00a0") for i in range(12)]
     docs = [re.sub("[\0\x07\x1b]", "", text).replace(" ", "\u00a0") for text in TEXTS]
     lines = [f"{query} 0 {doc} {3 - j % 4}\n" for query in ids for j, doc in enumerate(docs)]

@@ -16,8 +16,8 @@ PASSWORD = "s3cret-word"  # noqa: S105 - of a server that only the tests see
 def programs():
     """The folder of the server's programs, or None.
 
-    Debian has one for each version, of which the path has none; the command for clusters shows
-    that they are meant to be used.
+    Debian has programs for each version that are not in the path; the command for clusters shows
+    that they should be used.
     """
     if initdb := shutil.which("initdb"):
         return Path(initdb).parent
@@ -54,7 +54,7 @@ class Server:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def replace(self, name, template):
-        """Make a database a copy of another one, to which nothing is connected."""
+        """Make a database as a copy of another database without connections."""
         with self.connect(autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")

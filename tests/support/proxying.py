@@ -30,7 +30,7 @@ def read_caddyfile(text):
 
 
 def make_certificate(folder, name):
-    """A certificate that nobody signed, and its key."""
+    """A self-signed certificate and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
     names = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]

@@ -33,7 +33,7 @@ def answers(*, regressed):
 
 
 def regress(store, project, *, days=14, fall=4):
-    """Evaluations day by day, of which the last ones fell, a deploy before them, and an alert.
+    """Daily evaluations with a fall at the end, a deploy before it, and an alert.
 
     Returns:
         The records, the oldest first.

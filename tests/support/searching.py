@@ -37,7 +37,7 @@ def shifted_words():
 
 
 def grade_of(query, title):
-    """What a careful rater says: two if every word is there, one for some, zero for none."""
+    """The grade of a careful rater: two if all words occur, one for some, zero for none."""
     words = set(query.split())
     share = len(words & set(title.split())) / len(words)
     return 2 if share == 1 else 1 if share else 0

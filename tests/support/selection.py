@@ -1,4 +1,4 @@
-"""Which tests run, and in which order.
+"""The selection and order of tests.
 
 ``RANKGATE_TESTS_ORDER=reversed`` or ``random:7`` change the order of modules and of the tests in
 them. ``RANKGATE_TESTS_SKIPPED=FILE`` writes the tests that were skipped for a need;

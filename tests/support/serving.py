@@ -119,9 +119,8 @@ def served(store, *, http="h11", **settings):
 def started(store, *words, first=True, port=0):
     """The command; its process, its address, and at the first start the admin's link.
 
-    What it writes goes to a file, which ``process.stderr`` reads: nobody empties a pipe, and a
-    server with a full one waits. A killed server leaves its temporary files, so that they are in
-    a folder that is removed.
+    The output goes to a file, which ``process.stderr`` reads: a server with a full pipe would wait.
+    A killed server leaves its temporary files, so that they are in a folder that is removed.
     """
     command = [sys.executable, "-m", "rankgate", "serve", "--store", str(store), "--port"]
     with (

@@ -1,7 +1,7 @@
 """Polars that gives rows in a random order wherever it promises none.
 
-Polars itself does so now and then; with this every call does, so that a test sees what depends on
-such an order in small tables and at the first attempt.
+Polars itself does so sometimes; here every call does, so that a test detects a dependence on the
+order in small tables and at the first attempt.
 """
 
 import random

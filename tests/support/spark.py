@@ -18,7 +18,7 @@ QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 def delta_settings():
     """What gives a session Delta; nothing where there are no jars of it for this PySpark.
 
-    They are looked for in the folder RANKGATE_DELTA_JARS, and in `CACHES`.
+    The jars are searched in the folder RANKGATE_DELTA_JARS, and in `CACHES`.
     """
     release = ".".join(version("pyspark").split(".")[:2])
     folders = [

@@ -1,4 +1,4 @@
-"""Fresh stores of tests: copies of an empty one, as making one takes every migration."""
+"""Fresh stores of tests: copies of an empty store, because a new store runs every migration."""
 
 import shutil
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def new_file(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def new_database(postgresql_server):
-    """Opens a new store in PostgreSQL, in a block at whose end it is dropped."""
+    """Opens a new store in PostgreSQL, which is dropped at the end of the block."""
     with postgresql_server.database(EMPTY) as url:
         Store.create(url, blobs="nowhere").close()
 

@@ -14,7 +14,7 @@ _offsets = itertools.count(os.getpid() * 37)
 
 
 def until(found, seconds=PATIENCE):
-    """Call a function until what it returns is true, and return that."""
+    """Call a function until it returns a true value, and return this value."""
     end = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < end, f"not so within {seconds:g} seconds: {found}"

@@ -1,7 +1,7 @@
 """The files of ``src/rankgate`` that a call enters, from input to output.
 
 A file counts where a function of it is called; modules that are only imported do not.
-A walk runs in a process of its own, as values that an earlier call cached would hide files.
+A walk runs in a separate process, because values cached by an earlier call would hide files.
 """
 
 from __future__ import annotations

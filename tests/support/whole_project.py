@@ -1,4 +1,4 @@
-"""A project in which every button of the pages was pressed, so that every table has rows."""
+"""A project after every button of the pages was pressed, so that every table has rows."""
 
 import json
 from datetime import timedelta
@@ -38,7 +38,7 @@ def file(text, name="file.csv"):
 
 
 def endpoints(server):
-    """The models that a server of this project knows."""
+    """The models of a server of this project."""
     return {"local": Endpoint("local", f"{server.url}/v1", models=("m",))}
 
 

@@ -1,9 +1,9 @@
 """The words of errors, in one file: ``tests/wording.json``, by test and by turn.
 
 A test says which error it expects by its code, its source and its line (`raises`); its message
-is compared with the file. ``make wording`` writes the file anew after a message was reworded.
-Places of temporary files are left out. The file holds what one version of Python says, as its
-own words are part of some messages; other versions compare no messages.
+is compared with the file. ``make wording`` rewrites the file after a message was reworded.
+Places of temporary files are left out. The file is for one version of Python, because Python's
+texts are part of some messages; other versions do not compare messages.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the messages of the tests that ran; those of others stay. Workers hand theirs over."""
+    """Write the messages of the tests that ran; keep other messages. Workers hand theirs over."""
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["wording"] = dict(_seen)

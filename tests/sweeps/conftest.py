@@ -73,7 +73,7 @@ def plan(shop):
 
 
 def figures(result):
-    """All that a sweep says but for times."""
+    """All results of a sweep except times."""
     values = result.to_dict()
     for point in values["points"]:
         point |= {"latency": None, "latency_low": None, "latency_high": None}

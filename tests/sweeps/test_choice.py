@@ -11,7 +11,7 @@ HOW = {"folds": 5, "repeats": 10, "level": 0.95, "seed": 0}
 
 
 def gains(chance, n, settings, means=0.0, spread=0.15):
-    """Gains over a baseline, whose own are 0."""
+    """Gains over a baseline, with gains of 0 for the baseline."""
     deltas = means + spread * chance.standard_normal((n, settings))
     return np.column_stack([np.zeros(n), deltas])
 

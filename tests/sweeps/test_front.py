@@ -1,4 +1,4 @@
-"""Latencies in turn, and the front: with engines whose time a test makes."""
+"""Latencies in turn and the front, with engines that have simulated times."""
 
 import random
 from dataclasses import replace

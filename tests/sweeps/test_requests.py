@@ -1,4 +1,4 @@
-"""Set-up by HTTP requests: what is sent, what is undone, and that no secret is kept."""
+"""Set-up by HTTP requests: requests, undoing, and no saved secrets."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Write the stubs of ``src/rankgate`` for type checkers, whose modules load names on first use.
+"""Write stubs for the modules of ``src/rankgate`` that load names on first use.
 
 ``metrics.pyi`` has the parameters of every metric; the others have the names of a table ``_HOMES``.
 
@@ -54,7 +54,7 @@ def _names(facade: str) -> str:
 
 
 def _metrics() -> str:
-    """A class for each metric, whose call takes the parameters of its kernel."""
+    """A class for each metric; its call takes the parameters of the kernel."""
     public = {name: getattr(rankgate.metrics, name) for name in sorted(rankgate.metrics.__all__)}
     return _HEAD + "".join(
         _class(name, metric) for name, metric in public.items() if isinstance(metric, Metric)

@@ -22,7 +22,7 @@ def test_the_stubs_are_fresh_and_there_is_no_other():
 
 @pytest.mark.slow
 def test_mypy_finds_every_planted_error_and_no_other():
-    """A comment that ignores an error is itself one where there is no error (``strict``)."""
+    """A comment that ignores an error is an error if there is nothing to ignore (``strict``)."""
     from mypy import api
 
     config = [

@@ -1,4 +1,4 @@
-"""Hidden judgments, guessed: what is counted is what was hidden."""
+"""Predictions of hidden judgments: the counts equal the hidden judgments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.wording import raises
 
 
 def _collection(queries, seed=0):
-    """Runs that know what is relevant to different degrees; a tenth of the pool is unjudged."""
+    """Runs of different quality; a tenth of the pool is unjudged."""
     rng = random.Random(seed)
     qrels, old, new = {}, {}, {}
     for i in range(queries):

@@ -160,7 +160,7 @@ def test_holes_know_the_direction_of_a_metric():
 
 
 def test_where_queries_do_not_differ_guesses_are_as_good_as_the_share_of_all():
-    """Grades are coins of 0.4, whatever the query: nobody can guess better than p(1 − p)."""
+    """Grades are coins of 0.4 for every query: no prediction is better than p(1 − p)."""
     rng = np.random.default_rng(4)
     names = [f"d{j}" for j in range(8)]
     qrels = {f"q{i}": {d: int(rng.random() < 0.4) for d in names} for i in range(150)}

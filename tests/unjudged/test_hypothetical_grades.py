@@ -1,4 +1,4 @@
-"""Values under sets of grades are those of `evaluate` with these grades in the judgments."""
+"""Values under sets of grades equal those of `evaluate` with these grades in the judgments."""
 
 from __future__ import annotations
 

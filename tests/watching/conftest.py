@@ -1,4 +1,4 @@
-"""A project whose history is recorded, in both databases."""
+"""A project with a recorded history, in both databases."""
 
 from datetime import UTC, datetime, timedelta
 

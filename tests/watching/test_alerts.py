@@ -1,4 +1,4 @@
-"""Rules over the history: what fires, once, and what is over."""
+"""Rules over the history: alerts fire once and end."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def offset(zone, i):
 
 
 def offsets(zone):
-    """The offset of a zone at the first moment and at each change, of which a day has one."""
+    """The offset of a zone at the first moment and at each change (one per day)."""
     steps = [(0, offset(zone, 0))]
     for begin, end in pairwise([*range(0, len(MOMENTS), DAY), len(MOMENTS) - 1]):
         if offset(zone, end) != steps[-1][1]:
@@ -90,7 +90,7 @@ def due(schedule, zone, begin, end):
 
 
 def changes(clocks):
-    """The places at which the clock is put forward or back."""
+    """The times at which the clock is put forward or back."""
     return [i for i in range(1, len(clocks)) if clocks[i] - clocks[i - 1] != STEP]
 
 
@@ -118,7 +118,7 @@ def test_a_daily_job_runs_once_on_each_day_in_all_zones_of_a_year(zones):
 
 
 def test_every_time_of_the_days_around_a_change_is_due_once_in_all_zones(zones):
-    """It is due at the first moment at which the clock shows it, or has passed it."""
+    """A time is due at the first moment at which the clock shows it or has passed it."""
     for zone, clocks in zones:
         for change in changes(clocks):
             if not 300 < change < len(clocks) - 400:
@@ -197,7 +197,7 @@ def test_the_scheduler_waits_by_the_monotonic_clock(history, monkeypatch):
 
 
 def test_jobs_go_on_when_the_clock_is_put_back(history, monkeypatch):
-    """A server started with a wrong clock: what ran in the future does not stop what is due now."""
+    """After a start with a wrong clock, runs in the future do not block jobs due now."""
 
     def ended(store, _job, run, _folder, **_):
         with store.write() as connection:

@@ -1,4 +1,4 @@
-"""Jobs: when they are due, what they run, and what happens if they fail."""
+"""Jobs: due times, commands and failures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def scheduler(history, tmp_path):
 
 @pytest.fixture
 def commands(monkeypatch):
-    """A kind of job whose commands a test chooses."""
+    """A kind of job with commands chosen by a test."""
     command_list = [["metrics"]]
     kind = JobKind("chosen", (), lambda project, values: command_list, title="of a test")  # noqa: ARG005
     monkeypatch.setitem(vars(JOBS), "_declared_objects", {**JOBS._declared_objects, "chosen": kind})

@@ -1,4 +1,4 @@
-"""A link to set a password comes by e-mail, and nobody is told who has an account."""
+"""A link to set a password is sent by e-mail, without revealing which accounts exist."""
 
 import re
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::U
 
 @pytest.fixture
 def mails(new_file, tmp_path, monkeypatch):
-    """A server that sends mail: its store, its address, the mailbox, and what waits for mails."""
+    """A server that sends mail: its store, address, mailbox, and a function to wait for mail."""
     sent = []
     submit = password_reset_pages._senders().submit
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""What tests of products' formats do with a file: hold it, know it, write it again."""
+"""Helpers for tests of products' formats: store, detect and rewrite a file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def result():
 
 @pytest.fixture
 def written():
-    """The bytes of contents in a format, and how many of what it could not carry."""
+    """The bytes of contents in a format, and counts of the losses."""
 
     def write(contents, name):
         out = io.BytesIO()

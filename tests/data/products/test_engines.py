@@ -35,7 +35,7 @@ def test_rre_in_topics_in_groups_and_flat(held, kind, grades, rewritten, name):
 
 
 def test_rre_gain_mode_becomes_array_mode_and_back(held, rewritten):
-    """Quepid writes the one and reads the other."""
+    """Quepid writes one mode and reads the other."""
     document = {"index": "i", "queries": [asked("fender", GAIN)]}
     array, losses = rewritten(held(document), "rre-array")
     assert losses == {}
@@ -62,7 +62,7 @@ def test_rre_calls_a_query_by_its_placeholder(held):
 
 
 def test_rre_the_same_words_with_other_judgments(held, grades, result, rewritten):
-    """One template asks them with a filter; each has its own judgments."""
+    """One template queries them with a filter; each has its own judgments."""
     document = {
         "queries": [asked("a", GAIN), asked("a", {"1": {"gain": 1}}), asked("a", GAIN, t="x")]
     }
@@ -174,7 +174,7 @@ def test_rank_eval_responses_of_two_generations(held, kind, grades, result, old)
 
 
 def test_rank_eval_scores_that_rise_are_not_the_order(held):
-    """Hits are in the order of the search, whatever it sorted by."""
+    """Hits are in the order of the search, for every sort field."""
     hits = [{"hit": {"_id": d, "_score": s}, "rating": None} for d, s in (("x", 1.0), ("y", 2.0))]
     run = held({"details": {"a": {"metric_score": 0, "hits": hits}}}).runs[0]
     assert run.table.rows() == [("a", "x", -1.0), ("a", "y", -2.0)]

@@ -76,7 +76,7 @@ def name_of(path):
 
 
 def endured(name, data):
-    """Read, look at everything, write again: only deliberate errors may come out, in one line."""
+    """Read, inspect and write: only deliberate errors may occur, in one line."""
     fmt = find_format(name)
     try:
         contents = fmt.read(InputFile(None, data))
@@ -150,7 +150,7 @@ def test_two_values_of_a_document_may_be_wrong(path, data):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_a_key_twice_is_an_error_with_its_line(path):
-    """Nobody can say which of the two was meant."""
+    """The intended one of the two is unknown."""
     lines = path.read_text().split("\n")
     keyed = [
         index for index, line in enumerate(lines) if line.strip().endswith(",") and '": ' in line

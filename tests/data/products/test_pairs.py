@@ -1,4 +1,4 @@
-"""From one product to another and back: what is carried, and the account of what is not."""
+"""Conversions between products and back: kept data, and the report of losses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.wording import raises
 
 @pytest.fixture
 def carry(tmp_path):
-    """Convert from file to file; the path of the last and all losses, by what is lost."""
+    """Convert from file to file; return the path of the last file and all losses by kind."""
 
     def carried(source, *names):
         losses = []
@@ -57,7 +57,7 @@ def test_quepid_to_rre_and_back(carry, ratings):
 
 
 def test_elasticsearch_to_opensearch_to_trec(carry, tmp_path):
-    """TREC holds no texts, no templates and no blanks in ids, and says so."""
+    """TREC cannot hold texts, templates and blanks in ids, and reports them as lost."""
     path = tmp_path / "request.json"
     rated = [{"_index": "i", "_id": "B07", "rating": 3}]
     request = {"template_id": "t", "params": {"q": "red dress"}, "ratings": rated}
@@ -135,7 +135,7 @@ def test_the_scale_of_esci_survives_texts_and_numbers(carry, shared):
 
 
 def test_a_case_and_its_snapshot_through_everything(carry, shared):
-    """The case's ratings in any format meet the run of the snapshot in any format."""
+    """The case's ratings in any format match the snapshot's run in any format."""
     folder = shared / "products" / "quepid"
     case = folder / "haystack_rating_party_case.json"
     snapshot = folder / "haystack_rating_party_snapshot_no-vector.json"
@@ -153,7 +153,7 @@ def test_a_case_and_its_snapshot_through_everything(carry, shared):
     "name", ["quepid-csv", "rre", "rre-array", "rank-eval", "quepid-case", "govuk", "rankquest"]
 )
 def test_a_product_of_a_run_and_judgments_of_trec(carry, tmp_path, name):
-    """What was never in a product gets what it needs there, and comes back."""
+    """Data that were never in a product get the required fields there, and can be read back."""
     path = tmp_path / "qrels.txt"
     path.write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n")
     end, losses = carry(path, name, "trec")
@@ -162,7 +162,7 @@ def test_a_product_of_a_run_and_judgments_of_trec(carry, tmp_path, name):
 
 
 def test_grades_stay_what_they_are(carry, tmp_path):
-    """Negative ones, fractions and huge ones, where the format takes any number."""
+    """Negative, fractional and huge grades, if the format takes any number."""
     table = pl.DataFrame(
         {"query_id": ["1"] * 4, "doc_id": [*"abcd"], "grade": [-2.0, 0.1, 1e300, 2.0**60]}
     )

@@ -52,7 +52,7 @@ def test_an_empty_rating_is_not_a_zero(held, grades, result, written):
 
 
 def test_the_guard_against_formulas_is_one_blank(held, grades, written):
-    """Exactly one is taken away, and put before a formula; a number is not one."""
+    """Exactly one blank is removed, and added before a formula; a number is not a formula."""
     contents = held("query,docid,rating\n -phone,1,3\n  =x,1,1\n a,1,2\n +1,@x,0\n")
     assert grades(contents) == {
         ("-phone", "1"): 3.0,
@@ -261,7 +261,7 @@ def test_a_book_in_columns(held, result, written):
 
 
 def test_a_book_in_columns_says_which_ratings_have_no_grade(written):
-    """An empty cell is unrated; that a judge could not tell would be lost in silence."""
+    """An empty cell is unrated; the answer "cannot tell" would be lost silently."""
     rows = [("q", "1", "ann", 3.0), ("q", "2", "ann", None), ("q", "2", "bob", 1.0)]
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "rater", "grade"], orient="row")
     text, losses = written(FileContents(ratings=Ratings(table)), "quepid-book-csv")
@@ -277,6 +277,6 @@ def test_a_judge_may_be_called_as_our_own_columns_are(held, judge):
 
 
 def test_a_column_of_something_else_is_no_judge(kind):
-    """A sheet of scores, or of texts, stays what it was."""
+    """A sheet of scores or texts is still read as before."""
     for text in ("query,docid,score\na,1,2\n", "query,docid,title\na,1,x\n"):
         assert kind(text) == "csv", text

@@ -56,7 +56,7 @@ def test_real_files_are_known(shared, file):
 
 @pytest.mark.parametrize("file", KNOWN)
 def test_real_files_come_back_as_they_were(shared, file):
-    """No loss is reported for what the format itself can hold."""
+    """Data that the format can hold are not reported as lost."""
     contents = contents_of(shared / file)
     out = io.BytesIO()
     assert find_format(KNOWN[file]).write(contents, out) == ()
@@ -97,7 +97,7 @@ def test_scores_of_a_language_model(shared):
 
 
 def test_quepids_book(shared):
-    """2,420 pairs, 137 queries, 1,942 judgements by 13 judges; 562 pairs judged twice alike."""
+    """2,420 pairs, 137 queries, 1,942 judgements by 13 judges; 562 pairs with two equal grades."""
     file = shared / f"{QUEPID}book.json"
     book = contents_of(file)
     raw = json.loads(file.read_bytes())["query_doc_pairs"]
@@ -121,7 +121,7 @@ def test_quepids_book(shared):
 
 
 def test_quepids_case_and_snapshot(shared):
-    """The snapshot's run meets the ratings of the case, as both call queries by their texts."""
+    """The snapshot's run matches the ratings of the case, because both use query texts as ids."""
     case = read_qrels(shared / f"{QUEPID}case.json")
     raw = json.loads((shared / f"{QUEPID}case.json").read_bytes())["queries"]
     assert case.table["query_id"].n_unique() == len(raw) == 137
@@ -135,7 +135,7 @@ def test_quepids_case_and_snapshot(shared):
 
 
 def test_unrated_documents_come_back_without_a_grade(shared):
-    """Chorus's file has 3,182 pairs without a rating, none of which is 0 afterwards."""
+    """The 3,182 unrated pairs of Chorus's file do not become grade 0."""
     file = shared / "products" / "chorus" / "Broad_Query_Set_unrated.csv"
     with file.open(encoding="utf-8", newline="") as lines:
         rows = [tuple(row) for row in csv.reader(lines) if row]

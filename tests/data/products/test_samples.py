@@ -1,4 +1,4 @@
-"""A sample of every product's format: known for what it is, and the same after a round trip."""
+"""A sample of every product's format is detected, and unchanged after a round trip."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_marks_and_line_ends_change_nothing(path, change, tmp_path):
 
 @pytest.mark.parametrize("path", SAMPLES, ids=NAMES)
 def test_what_is_written_in_the_same_format_is_read_as_before(path):
-    """No loss is reported for what the format itself can hold."""
+    """Data that the format can hold are not reported as lost."""
     name, contents = format_of(path), contents_of(path)
     if path.name in REFUSED:
         assert find_format(name).write is None or not contents.extra
@@ -92,7 +92,7 @@ def test_what_is_written_in_the_same_format_is_read_as_before(path):
     ids=lambda path: path.name,
 )
 def test_documents_come_back_with_all_that_is_theirs(path):
-    """Templates, placeholders, settings, comments: whatever nobody needs to evaluate."""
+    """Templates, placeholders, settings, comments: fields that evaluation does not need."""
     data, _ = written(contents_of(path), format_of(path))
     assert keys(json.loads(data)) == keys(json.loads(path.read_bytes()))
 
