@@ -44,21 +44,21 @@ INTRO = """\
 
 `make validity` runs every study below whose code has changed and writes this page; `make
 validity-gate` runs one. Seeds are fixed and a miss is reported, not drawn again. Real differences
-are those of systems at TREC that follow each other by their means (topics by systems, Urbano, Lima
-and Hanjalic, SIGIR 2019, CC BY-SA 4.0); the simulated ones are normal, exponential, and normal with
-four of five queries tied. A standard error of a share near 5 % over 10,000 replications is 0.2 %.
+are between TREC systems with neighbouring means (topics by systems, Urbano, Lima and Hanjalic,
+SIGIR 2019, CC BY-SA 4.0); the simulated differences are normal, exponential, and normal with four
+of five queries tied. A standard error of a share near 5 % over 10,000 replications is 0.2 %.
 
 What does not hold, in short:
 
 - Normal theory (`interval = "t"`, the default) does not keep 5 % where a few queries lose much and
   a sample shows none or few of them: [rare losses](#rare-losses). Few or no warnings are seen then.
-- Nor does it where the candidate is the one that loses much in few queries: 5.4 to 8.2 % on every
-  matrix of scores, most on nDCG@20 of Web 2010 and ERR@20 of Web 2011, and up to 52 % for single
-  pairs there. One sees little of it: [every matrix of scores](#every-matrix-of-scores).
+- It also does not if the candidate is the system that loses much in few queries: 5.4 to 8.2 % on
+  every matrix of scores, most on nDCG@20 of Web 2010 and ERR@20 of Web 2011, and up to 52 % for
+  single pairs there. Samples show little of it: [every matrix of scores](#every-matrix-of-scores).
 - A set that queries are added to, and looked at again, does not keep 5 % by default:
   [repeated looks](#repeated-looks). With `looks = "anytime"` it does as far as one look does.
 - `interval = "guaranteed"` holds for every distribution of values within a range, at every look; it
-  asks for several times as many queries, and passes no margin m with fewer than about 4/m.
+  needs several times as many queries, and with fewer than about 4/m queries passes no margin m.
 - The t-test and the randomization test keep 5 % where signs are exchangeable, not for every pair of
   systems with a mean difference of 0 and few queries: [mean of 0](#where-only-the-mean-is-0).
 - Recommended numbers of queries, computed from few topics, have a power somewhat off the 80 % that
@@ -76,8 +76,8 @@ What does not hold, in short:
 - Guardrails of experiments fail in up to 13 % instead of 5 % at their margin where arms are unequal
   and fewer than 10 units of one have a value above 0; `ab` warns there. Elsewhere errors were at
   most 7.3 %: [few or skewed values](#experiments-with-few-or-skewed-values).
-- Judgments from clicks: where clicks do not depend on documents, up to 5 % of logs get some; of
-  logs of one ranker `pbm` and `ubm` make none, and values of other models are not attractiveness
+- Judgments from clicks: if clicks do not depend on documents, up to 5 % of logs get some judgments;
+  of logs of one ranker `pbm` and `ubm` make none, and values of other models are not attractiveness
   there, nor do their intervals cover it: [click models](#click-models).
 - A yearly season larger than the noise gives more false alarms of `history` than stated, and where
   days resemble the day before few changes are found: [changes](#changes-of-a-history).
@@ -86,21 +86,21 @@ What does not hold, in short:
   [agreement](#intervals-of-agreement).
 - Alarms about raters miss many who follow the document now and then:
   [raters](#alarms-about-raters).
-- Weighted queries: an interval of few samples with heavy weights covers less often than it says,
+- Weighted queries: the interval of a small sample with heavy weights covers less often than stated,
   and a head that loses is missed in 7 % of samples with Zipf weights of exponent .5:
   [unequal weights](#queries-of-unequal-weights). Draw queries by traffic.
-- Copies of queries count as one only where a column `cluster` or their texts say that they are
+- Copies of queries count as one query only if a column `cluster` or their texts identify them as
   copies: [copies of queries](#copies-of-queries).
-- `--predicted` holds only with a model that saw none of people's judgments of these queries; checks
-  find one that repeats them, not one that saw a part and grades the others as often as people:
-  [what a model saw](#a-model-that-saw-peoples-judgments).
+- `--predicted` holds only for a model that has not seen people's judgments of these queries. Checks
+  find a model that repeats them, but not a model that saw a part and whose other grades are
+  distributed as people's: [what a model saw](#a-model-that-saw-peoples-judgments).
 - `total-error` takes raters' biases as independent: where they correlate by .3 or .6 it covers .92
   or .87, and names the interval for .3: [outside of the models](#outside-of-the-studied-models).
 - Where all settings of a sweep lose much in the same 5 % of queries, the interval of its gain
-  covers .75 with 25 queries and .93 with 50, and the notice `rare-losses` stands there: [outside of
+  covers .75 with 25 queries and .93 with 50, and the notice `rare-losses` is shown: [outside of
   the models](#outside-of-the-studied-models).
-- All of it takes queries as drawn independently from those that matter. A set that was chosen by
-  hand, or to which hard queries are added, is no such sample.
+- All studies assume that queries are drawn independently from the queries that matter. A set that
+  was chosen by hand, or to which hard queries are added, is not such a sample.
 """
 
 

@@ -143,11 +143,12 @@ def _qrels(pairs: Grades, grades: Grades, name: str) -> Qrels:
 def section(cells: Sequence[Cell]) -> str:
     """The section of the page."""
     text = (
-        f"`rankgate admit-plan` plans which pairs people judge so that a figure is known to a "
+        "`rankgate admit-plan` plans which pairs people judge so that a figure is known to a "
         f"given half-width. Below, {RUNS} plans for each row: a pilot, the sample judged, and "
-        "the half-width that it gives. As deviations are estimated from the pilot, it is now "
-        "and then wider than asked; the plan says the chance, and a half-width that it stays "
-        "below in 95 % of cases. A rare grade is judged as a whole, so that the figure has a value."
+        "the half-width that it gives. Deviations are estimated from the pilot, so the interval "
+        "is sometimes wider than asked; the plan gives the chance of this, and a half-width that "
+        "is not exceeded in 95 % of cases. A rare grade is judged as a whole, so that the figure "
+        "has a value."
     )
     header = (
         "pairs",

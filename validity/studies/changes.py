@@ -107,10 +107,12 @@ def section(cells: Sequence[Cell]) -> str:
         f"{bound:.2f} false alarms for each year of daily evaluations of one series. Below, "
         f"{YEARS} years without a change for each kind of series of means (standard error in "
         f"brackets), and {CHANGED} series whose mean falls after {BEFORE} evaluations: the share "
-        f"that is found within {AFTER} more, and the median of how many evaluations later. Shifts "
-        "are in standard deviations of one evaluation. ✘: more than twice the rate. *Where days "
-        "resemble the day before* (AR(1)), the rate is kept by finding less: at .9 hardly any "
-        "change of 2 standard deviations is found, as such a series moves that far by itself. A "
+        f"that is found within {AFTER} evaluations, and the median number of evaluations until "
+        "then. Shifts are in standard deviations of one evaluation. ✘: more than twice the rate. "
+        "*Where days "
+        "resemble the day before* (AR(1)), the rate is kept at the price of power: at .9 hardly "
+        "any change of 2 standard deviations is found, because such a series moves that far by "
+        "itself. A "
         "yearly season is a change of the mean; at an amplitude of 1 standard deviation its alarms "
         "stay below twice the rate, at 3 not, and a smaller `--rate` does not help enough there."
     )
@@ -130,8 +132,8 @@ def section(cells: Sequence[Cell]) -> str:
         "are resampled from topics by systems: an evaluation that is noisy by itself takes each "
         "query's value from one of three neighbouring systems at random; one that is deployed "
         "each week goes on to another of them, which is not better on average: after such moves "
-        "few changes are found. The rate is not kept where days wander slowly (AR(1) of .9) under "
-        "further noise of each query, which hides how much days resemble each other; `history` "
+        "few changes are found. The rate is not kept where days wander slowly (AR(1) of .9) with "
+        "further noise of each query, which hides the correlation of days; `history` "
         "has a notice there, as the correlation is above .5."
     )
     header = (

@@ -232,11 +232,13 @@ def section(cells: Sequence[Any]) -> str:
         f"Users look at {RANKS} ranks with probability 1/rank^0.9 and click on documents of "
         f"{QUERIES} queries that attract them; {cells[0].runs} logs of each kind. `pbm before` is "
         "EM that scaled examination in every one of 50 steps, without a condition. Logs of one "
-        "ranker do not say what is the rank and what the document: `pbm`, `pbm_harvest` and `ubm` "
-        "make no judgments of them, and the others (with `auto`) make some whose values are not "
-        "attractiveness, however narrow their intervals are. Where clicks have nothing to do with "
-        "documents, no model should make judgments. Intervals of values cover attractiveness "
-        "where the model is that of the users (the mark stands there only)."
+        "ranker cannot separate the effects of rank and document: `pbm`, `pbm_harvest` and `ubm` "
+        "make no judgments from them. The other models (with `auto`) make judgments with values "
+        "that "
+        "are not attractiveness, however narrow their intervals are. Where clicks have nothing to "
+        "do with "
+        "documents, no model should make judgments. Intervals of values cover attractiveness if "
+        "the model is the model of the users (only these cells are marked)."
     )
     heads = (
         "lists",

@@ -196,9 +196,10 @@ def section(cells: Sequence[Cell | Model]) -> str:
 
 Differences of queries are normal with a standard deviation of {SD:g}; copies have the value of
 their query, or differ from it by the standard deviation in the third column. A false pass or fail
-is that of a candidate whose loss is the margin, {MARGIN:g}. In brackets: every copy counted as a
-query, as before. Now the clusters are the units (a column `cluster` of the queries' table, or
-near-copies by their texts); a set in which one cluster makes half of the mean decides nothing by t.
+is counted for a candidate with a loss equal to the margin, {MARGIN:g}. In brackets: every copy
+counted as a query, as before. Now the clusters are the units (a column `cluster` of the queries'
+table, or near-copies by their texts); a set in which one cluster makes half of the mean decides
+nothing by t.
 
 {table(header, rows)}
 

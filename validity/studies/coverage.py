@@ -106,7 +106,7 @@ def section(cells: Sequence[Any]) -> str:
         "## Coverage of intervals\n\nShare of 95 % intervals that hold the true mean; t 10,000 "
         "replications a cell, bootstraps 4,000. From 25 queries on it should lie within 94 and "
         "96 % (three standard errors allowed), or else the user should be warned: of "
-        f"{len(tested_cells)} cells of which most users hear no warning "
+        f"{len(tested_cells)} cells in which most users see no warning, "
         f"{len(tested_cells) - missed} do. The last "
         "columns: how often a user of the method is warned, of few or skewed queries, or that the "
         "bootstrap covers too rarely.\n\n"

@@ -120,7 +120,7 @@ def section(cells: Sequence[Cell]) -> str:
         f"other judged, {RUNS} runs. Where only the first run has that document, the query has "
         "no judgments without this run. The true loss of its "
         f"RR@{DEPTH} is the sum of 1/rank over these queries, divided by all queries. "
-        "`reusability` compares the same queries, and the notice `emptied-queries` says how many "
-        "have no relevant document left; over the queries that have judgments left, as before, the "
-        f"loss is too small. Means of {cells[0].seeds} draws.\n\n" + table(header, rows)
+        "`reusability` compares the same queries, and the notice `emptied-queries` reports the "
+        "number of queries without a relevant document; over only the queries with judgments, as "
+        f"before, the loss is too small. Means of {cells[0].seeds} draws.\n\n" + table(header, rows)
     )

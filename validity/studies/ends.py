@@ -181,19 +181,19 @@ def section(cells: Sequence[Any]) -> str:
         )
     return (
         "### The end that a pass needs\n\nEach end of the gate's interval is the outermost of "
-        "three: Student's, Hall's (1992), which leans with the skewness that the sample shows, and "
-        "Hall's with that skewness less its bias: a small sample mostly misses the tail and shows "
+        "three: Student's, Hall's (1992), which corrects for the skewness of the sample, and "
+        "Hall's with that skewness corrected for its bias: a small sample mostly misses the tail "
+        "and shows "
         "too little skew. The bias is that of a Pearson III law, by the delta method (Bobée and "
         "Robitaille, Water Resources Research 1975, fitted one of the same form); that end stops "
-        "where the cube root of the solution would leap, at a root of 0.05 (0 and 0.1 were tried "
+        "where the cube root of the solution would jump, at a root of 0.05 (0 and 0.1 were tried "
         "too). "
         "Tried next to it, on the same samples: Chen (JASA 1995), Cornish and Fisher's expansion "
-        "with skewness and kurtosis, and bootstrap-t of 1,000 samples (Efron 1981). Cells: those "
-        f"above that hold; then false passes at n = {few}, and how often an end lies above a bound "
-        f"2.5 standard errors below the true mean, real differences on average. In {RARE} "
+        "with skewness and kurtosis, and bootstrap-t of 1,000 samples (Efron 1981). Columns: the "
+        f"cells above that hold; then false passes at n = {few}, and how often an end lies above a "
+        f"bound 2.5 standard errors below the true mean, real differences on average. In {RARE} "
         "(one query of five loses 0.3 on average, the others hardly move) no end keeps 5 % with "
-        f"{few} queries; the verdict says so where it sees such skew, and a per_query rule is the "
-        "cure.\n\n"
+        f"{few} queries; the verdict reports such skew, and a per_query rule is the remedy.\n\n"
         + table(
             (
                 "end",

@@ -199,7 +199,7 @@ def section(cells: Sequence[Any]) -> str:
         f"{cells[0].runs:,} experiments each in which both arms are the same, at a level of "
         f"{percent(ALPHA)} (standard error of the share .5 %). One look has {UNITS:,} units an "
         f"arm; several looks are after every pair of units from {FIRST} to {LAST:,} units an "
-        f"arm, or at five planned ones. An ordinary interval that is looked at as often finds a "
+        "arm, or at five planned ones. An ordinary interval that is looked at as often finds a "
         f"difference in {percent(min(ordinary))} to {percent(max(ordinary))} of them."
     )
     heads = ("method", "values", "looks", "significant")

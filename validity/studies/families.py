@@ -200,12 +200,14 @@ def section(cells: Sequence[Any]) -> str:
     return (
         "## Judges that favour systems of the same family\n\n`rankgate admit --lineage` tests "
         "whether a judge puts systems of the same model family further above the others than "
-        "people do, and says how many queries find an advantage of .05 nDCG@10 with a chance of "
-        "80 %. Real judgments and runs of TREC-COVID, a judge that errs as a language model did at "
+        "people do, and gives the number of queries that find an advantage of .05 nDCG@10 with a "
+        "power of 80 %. Real judgments and runs of TREC-COVID, a judge that errs as a language "
+        "model did at "
         f"TREC RAG 2025; its family are 4 of 16 runs, drawn {FAMILIES} times; the number of "
         f"queries is planned from a pilot of 30, {FAMILIES * REPLICATIONS:,} times. Target: found "
         "at least 80 % of the time with the bias, at most 5 % without. Covered: intervals with the "
-        "true bias. Without a plan: pilots by which no number of queries finds it with 16 runs, as "
-        "`admit` then says; more runs make that rarer. The other columns are of the other pilots."
+        "true bias. Without a plan: pilots for which no number of queries finds it with 16 runs, "
+        "which `admit` reports; this is rarer with more runs. The other columns are of the other "
+        "pilots."
         "\n\n" + table(("bias", "queries planned", "found", "covered", "without a plan"), rows)
     )

@@ -294,8 +294,8 @@ def section(cells: Sequence[Any]) -> str:
     ]
     missed = sum(not c.holds for c in cells)
     words = (
-        "Both arms have the same distribution, and a guardrail is at its margin, where the "
-        "treatment loses exactly the 10 % that it may; every error is meant to be 5 % (2,000 "
+        "Both arms have the same distribution, and a guardrail is at its margin, that is, the "
+        "treatment loses exactly the accepted 10 %; every error is meant to be 5 % (2,000 "
         "experiments each, 400 of the bootstrap). In brackets as it was before: p of Welch's test "
         "or the pooled z-test, relative intervals and guardrails on the logarithm of the ratio. "
         "Now all are of one test: Welch's, with a correction for skewness where arms are unequal, "
@@ -304,8 +304,8 @@ def section(cells: Sequence[Any]) -> str:
         "An interval of the ratio has no high end where the control may be 0. "
         f"{missed} of {len(cells)} rows have an error above 5 % and two standard errors (✘). Where "
         "arms are unequal and one has fewer than 10 units with a value above 0, `rankgate online "
-        "ab` warns of it. Quantiles, standard errors by the bootstrap, and arms whose values have "
-        "other shapes have no correction for skewness, or not the right one."
+        "ab` warns of it. Quantiles, standard errors by the bootstrap, and arms with values of "
+        "different shapes have no correction for skewness, or a wrong correction."
     )
     head = (
         "values",

@@ -141,7 +141,8 @@ def section(cells: Sequence[Any]) -> str:
     return (
         '## False verdicts of the gate\n\nBy default: one look, `interval = "t"`. The candidate is '
         "worse by just the margin (0.02): every pass is false. These populations have no rare "
-        "large losses; [those that have](#rare-losses) do not keep 5 %. In comparison the rule "
+        "large losses; [populations with such losses](#rare-losses) do not keep 5 %. In "
+        "comparison the rule "
         "`new < old - 0.01: fail`. The last two columns: how often each fails a candidate that is "
         "truly as good. "
         f"{len(cells) - missed} of {len(cells)} cells hold within three standard errors (5.65 %); "

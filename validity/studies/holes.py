@@ -209,9 +209,11 @@ def section(cells: Sequence[Any]) -> str:
     ]
     sure = next(c for c in cells if c.table == "sure")
     intro = (
-        "Judgments are hidden and predicted: 15, 30 or 50 % at random; as many, or all, of what "
-        "the candidate alone shows; and all that three other systems do not have among their first "
-        f"ten, of the candidate's list alone or of both. Runs are real for {', '.join(RUNS)}, and "
+        "Judgments are hidden and predicted: 15, 30 or 50 % at random; as many, or all, of the "
+        "documents that only the candidate shows; and all documents that three other systems do "
+        "not "
+        "have among their first ten, in the candidate's list or in both lists. "
+        f"Runs are real for {', '.join(RUNS)}, and "
         "simulated from the real judgments of the others. How far unjudged documents depart from "
         f"judged ones was fitted on {' and '.join(FITTED)}; the others had no part in it. The data "
         "do not show how judged documents were chosen, so `--selection` asks: `unknown` (the "

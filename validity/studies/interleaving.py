@@ -1,11 +1,11 @@
-"""Tests of interleaving where users prefer nobody, and where they prefer the second system.
+"""Tests of interleaving: users without a preference, and users who prefer the second system.
 
 Two nulls: both systems return the same list and users click as they judge (A/A), and lists differ
 but users click at random. 1,000 experiments of 100 requests each, ten slots, every method. The sign
 test leaves out ties and is exact, so that it rejects somewhat less often than 5 %. The interval is
-that which `rankgate online interleave score` prints; it and the marked test are of one estimate:
-wins where the sign test keeps its level, else credits, as wins need not be equally frequent where
-mean credits are equal. Before, the interval was that of wins by the bootstrap for every method, and
+the one printed by `rankgate online interleave score`. The interval and the marked test use one
+estimate: wins if the sign test keeps its level, else credits, because wins need not be equally
+frequent if mean credits are equal. Before, every method had the bootstrap interval of wins, and
 left out 0 under random clicks, one list moved up, in 97.6 % (optimised), 100 % (optimised_linear)
 and 100 % (balanced, whose sign test found a preference as often). Balanced credits are now taken
 less the mean of the same clicked slots in all requests of a query.

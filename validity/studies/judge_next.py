@@ -151,10 +151,10 @@ def section(cells: Sequence[Any]) -> str:
     text = (
         "Half of the judgments that two systems show are hidden at random, and shown again "
         f"{BATCH} at a time until the chance of a flip is at most 10 %: in the order of influence, "
-        "computed anew each time (`rankgate holes --judge-next`), and in the order of ranks. Mean "
+        "recomputed each time (`rankgate holes --judge-next`), and in the order of ranks. Mean "
         "numbers of ratings; for how many pairs influence takes fewer, as many or more; and how "
         "often what is said then is what all judgments say. Lists are cut to judged documents. In "
-        "whole lists of TREC, documents remain that nobody judged: no number of ratings of the "
+        "whole lists of TREC, unjudged documents remain: no number of ratings of the "
         "others settles a comparison that hangs on them."
     )
     return f"### What to judge next\n\n{text}\n\n{table(heads, rows)}"

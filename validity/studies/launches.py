@@ -289,7 +289,7 @@ def section(cells: Sequence[Any]) -> str:
         "95 % interval",
         *full[0].stopped,
         "days",
-        "thousand users meet it",
+        "thousand users see it",
     )
     rows = [
         (
@@ -307,16 +307,17 @@ def section(cells: Sequence[Any]) -> str:
 {full[0].worlds:,} worlds for each engine go through the policy of `examples/engine-migration`: \
 {QUERIES} judged queries (the gate), a replay of {SEARCHES:,} logged searches, {LISTS:,} \
 interleaved lists, and a ramp with {USERS:,} users a day, looked at every day. A step that has \
-not passed after three times its days ends the launch. Bad engines lose what the policy does not \
-accept; hardest are those that lose exactly the margin in one respect and are good in all \
-others. No bad engine may be launched in more than 5 % of the worlds: the largest share is \
+not passed after three times its days ends the launch. Bad engines lose more than the policy \
+accepts; the hardest case is an engine that loses exactly the margin in one respect and is good in \
+all others. A bad engine may be launched in at most 5 % of the worlds: the largest share is \
 {worst:.2%}. A launch needs every stage, so that one which is bad in several respects must deceive \
 several of them. Columns with names of stages and shares of the ramp: worlds in which \
-that stage ended the launch. Users are those who meet the engine within {HORIZON} days; all of \
-them once it is launched, and {LISTS / 2:,.0f} of interleaving, where half of each list is its."""
+that stage ended the launch. Users are the users who see the engine within {HORIZON} days: all \
+users after a launch, and {LISTS / 2:,.0f} users of interleaving, who see the engine in half of \
+each list."""
     return (
         f"## False launches\n\n{text}\n\n{table(heads, rows)}\n"
-        f"What a stage prevents and what it costs, by leaving it out:\n\n{_without(cells)}"
+        f"The benefit and cost of a stage, measured by leaving it out:\n\n{_without(cells)}"
     )
 
 
@@ -351,7 +352,7 @@ def _without(cells: Sequence[Any]) -> str:
         "most false launches",
         "by the engine",
         "mean of bad engines",
-        "thousand users meet a bad engine",
+        "thousand users see a bad engine",
         "that loses 20% of clicks",
         "lost: a little better",
         "lost: clearly better",

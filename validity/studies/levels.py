@@ -143,8 +143,8 @@ def section(cells: Sequence[Any]) -> str:
         "cell. Under random signs, and where one system's topics are split into halves that are "
         "paired at random (A/A), the t-test and the randomization test should lie within 4 and "
         f"6 %: {len(checked_cells) - missed} of {len(checked_cells)} cells do "
-        "(a miss is marked ✘). Wilcoxon's and "
-        "the sign test answer another question and reject skewed differences whose mean is 0; the "
+        "(a miss is marked ✘). Wilcoxon's test and the sign test answer another question and "
+        "reject skewed differences with a mean of 0; the "
         "bootstrap shift test rejects too often for few queries.\n\n"
         + table(("differences", "null", "n", *tests), rows)
     )

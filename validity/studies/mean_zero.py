@@ -83,7 +83,7 @@ def section(cells: Sequence[Cell]) -> str:
         "where a difference is as likely as its opposite. They do not keep it for every pair of "
         "systems whose mean difference is 0: many small gains against few large losses have a mean "
         f"of 0 too, and {SIZES[0]} queries often miss the losses. Below, the differences of each "
-        "pair of neighbouring systems are centred and drawn anew; false alarms for the pair in the "
+        "pair of neighbouring systems are centred and resampled; false alarms for the pair in the "
         "middle, for the one of ten with the most, and for the worst. In the rare losses "
         f"{RARE[0]:.0%} of queries lose {RARE[1]:g} each. With {SIZES[0]} queries the worst pair "
         f"has from {min(c.t_worst for c in tiny):.0%} to {max(c.t_worst for c in tiny):.0%} where "

@@ -276,9 +276,10 @@ def section(cells: Sequence[Any]) -> str:
     text = (
         f"{cells[0].logs:,} logs of each kind; `rankgate online ope` with a target whose true "
         "value is known, intervals of 95 %, beside Student's interval of the same estimate and "
-        f"error (standard error of a share of 95 % over all logs {error}). `iips` supposes what is "
-        "wrong where a click lowers later rates, and its test rejects it only in a share of these "
-        "logs: it is reported only where it is named. `dm` with too few rows of the target's "
+        f"error (standard error of a share of 95 % over all logs {error}). `iips` has an "
+        "assumption that is wrong if a click lowers later rates, and its test rejects it only in "
+        "a share of these logs: the estimate is reported only if it is requested by name. `dm` "
+        "with too few rows of the target's "
         "actions has a value and no interval."
     )
     heads = (

@@ -186,9 +186,9 @@ def section(cells: Sequence[Any]) -> str:
     unreliable = [c for c in cells if c.kpi <= _UNRELIABLE]
     text = (
         f"{cells[0].histories:,} histories of past experiments of each kind, intervals of 95 %. "
-        "The interval is of drawn covariances, and there is none where the measured differences "
+        "The interval comes from drawn covariances, and is missing if the measured differences "
         "allow every correlation; percentiles of resampled experiments were used before. Of the "
-        f"intervals that there are at least {percent(lowest)} hold the truth, and "
+        f"intervals, at least {percent(lowest)} contain the truth, and "
         f"{percent(min(c.covered for c in unreliable))} to "
         f"{percent(max(c.covered for c in unreliable))} where the KPI's reliability is .15: only "
         f"{percent(min(c.answered for c in unreliable))} to "

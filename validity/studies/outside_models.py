@@ -276,13 +276,15 @@ def section(cells: Sequence[Any]) -> str:
     ]
     missed = "; ".join(f"{c.promise}, {c.setting}" for c in cells if not c.holds) or "none"
     return (
-        "## Outside of the studied models\n\nSettings in which intervals or alarms were wrong more "
-        "often than stated, before and after they were mended. The last column is the other side: "
-        "the length of the interval after by that before; of alarms the share of sets in which no "
-        "honest rater has one. Intervals should cover 93 % or more. What raters' biases have in "
+        "## Outside of the studied models\n\nSettings in which intervals or alarms were wrong "
+        "more often than stated, before and after the correction. The last column is the cost: "
+        "the length of the new interval divided by the old length; for alarms, the share of sets "
+        "without an alarm about an honest rater. Intervals should cover 93 % or more. What "
+        "raters' biases have in "
         "common does not show in their grades, so that `total-error` names the interval for a "
         "correlation of .3. A sweep whose settings all lose .7 in the same 5 % of queries, and "
-        "hardly differ otherwise, has an interval without these losses where its sample has none: "
+        "hardly differ otherwise, has an interval that excludes these losses if its sample has "
+        "none: "
         "under 100 queries the notice `rare-losses` stands there. "
         f"What does not hold: {missed}.\n\n"
         + table(("what is measured", "setting", "before", "after", "other side"), rows)

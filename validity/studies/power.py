@@ -82,7 +82,6 @@ def section(cells: Sequence[Any]) -> str:
     ]
     return (
         "## Power\n\nShare of replications in which a true difference is found at the 5 % level: "
-        "as the formula behind every printed detectable difference says, and as it came "
-        "out.\n\n"
+        "by the formula behind every printed detectable difference, and as measured.\n\n"
         + table(("differences", "n", "true difference", "predicted", "t", "randomization"), rows)
     )

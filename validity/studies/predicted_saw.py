@@ -2,8 +2,8 @@
 
 Queries of 20 documents with grades 0 to 3, ranked by two equal systems, or by a better candidate.
 People judge a tenth of the queries. A model that saw no label errs in all queries alike. One that
-saw labels repeats people's grades of these queries but for 5 %, and elsewhere raises what the
-candidate shows first.
+saw labels repeats people's grades of these queries but for 5 %, and elsewhere raises the
+candidate's documents first.
 """
 
 from __future__ import annotations
@@ -291,17 +291,18 @@ def section(cells: Sequence[Any]) -> str:
     return (
         "## A model that saw people's judgments\n\nA model that was shown people's judgments, as "
         "examples or in training, repeats them and is corrected by nothing where it did not see "
-        "them. Two equal systems; people judge a tenth of the queries; a model that saw labels "
-        "repeats them but for 5 %, and elsewhere raises what the candidate shows first. Excluded "
+        "them. Two equal systems; people judge a tenth of the queries. A model that saw labels "
+        "repeats 95 % of them, and in other queries raises the documents that the candidate shows "
+        "first. Excluded "
         "is the share of all samples whose 95 % interval excludes 0, before and after the checks "
         "of `--predicted-saw`: queries whose judgments the model saw are left out; its grades of "
         "judged queries are compared with those of the others; and a kappa of .9 or more with "
-        "people is refused where it is not stated what the model saw. Given is the share of "
+        "people is refused unless the data that the model saw are stated. Given is the share of "
         "samples that get an interval: sound models get "
         f"{percent(min(c.answered for c in sound))} or more. Power is that of a better candidate, "
-        f"before and after. What does not hold: {names}. A model that saw a part of the labels, "
-        "and whose grades elsewhere are distributed as people's, is not found: only a true "
-        "statement of what it saw helps there.\n\n"
+        f"before and after. What does not hold: {names}. The checks do not find a model that saw "
+        "a part of the labels and gives other grades with the distribution of people's grades; "
+        "only a true statement of the data that it saw helps.\n\n"
         + table(
             ("model", "people", "excluded before", "excluded", "covered", "given", "power"), rows
         )

@@ -148,9 +148,9 @@ def section(cells: Sequence[Any]) -> str:
         "the ranking of TREC differ. A sample that misses the few who lose shows nothing to be "
         f"careful about. Normal theory exceeds 5 % in {exceeding} of {len(cells)} cells, by up to "
         f'{max(c.t for c in cells):.1%}; `interval = "guaranteed"` keeps it in {holding} of them. '
-        "*Warned* and *cautioned*: how many false passes of t come with the warning of skew, and "
-        "with the sentence that says which share of queries these n cannot exclude, and which loss "
-        "of theirs would turn the pass. The price: the last columns are passes where nothing "
+        "*Warned* and *cautioned*: the share of false passes of t with the warning of skew, and "
+        "with the sentence on the share of queries that n queries cannot exclude and the loss in "
+        "them that would reverse the pass. The price: the last columns are passes where nothing "
         "differs on average, by t, guaranteed, and by empirical Bernstein bounds (Maurer and "
         "Pontil 2009), which are wider than the bounds by betting that the gate uses (Waudby-Smith "
         "and Ramdas 2024).\n\n"

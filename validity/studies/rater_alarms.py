@@ -101,10 +101,11 @@ def section(cells: Sequence[Any]) -> str:
     introduction = (
         f"{len(cells)} kinds of data (2 to 10 raters, 10 or 30 queries), {cells[0].replications} "
         f"sets of ratings each. An honest rater has an alarm in at most {percent(worst)} of the "
-        "sets; 5 % are allowed. How often every bad rater has one, from the hardest kind of "
-        "data to the easiest; one who follows the document in one rating of four is often missed:"
+        "sets; 5 % are allowed. The share of bad raters with an alarm, from the hardest kind of "
+        "data to the easiest; a rater who follows the document in one rating of four is often "
+        "missed:"
     )
-    heads = ("pairs", "what the bad rater does", "found, least", "found, most")
+    heads = ("pairs", "behaviour of the bad rater", "found, least", "found, most")
     return f"## Alarms about raters\n\n{introduction}\n\n{table(heads, rows)}"
 
 

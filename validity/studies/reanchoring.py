@@ -302,11 +302,11 @@ def section(cells: Sequence[Any]) -> str:
         for c in cells
     ]
     return (
-        "## Judgments of documents that were cut anew\n\n`rankgate reanchor` is given Cranfield "
+        "## Judgments of documents with new passages\n\n`rankgate reanchor` is given Cranfield "
         "(1,400 documents) and CACM (3,204), changed in 24 ways under new ids. Recoverable are "
         "grades of new documents that follow from where the words went: a relevant document is in "
-        f"it to {WHOLE:.0%}, or {WHOLE:.0%} of it was judged irrelevant. Wrong are grades that the "
-        f"text contradicts: relevant without {NEARLY:.0%} of a document of that grade, or "
+        f"it to {WHOLE:.0%}, or {WHOLE:.0%} of it was judged irrelevant. Wrong grades are grades "
+        f"that the text contradicts: relevant without {NEARLY:.0%} of a document of that grade, or "
         f"irrelevant with {SOME:.0%} of a relevant one. Target: at least {TARGET:.0%} found, "
         "none wrong.\n\n"
         + table(("collection", "documents", "recoverable", "found", "wrong", "lost"), rows)

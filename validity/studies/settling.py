@@ -262,8 +262,9 @@ def section(cells: Sequence[Any]) -> str:
         f"TREC-COVID (30 topics, DCG@10), {counts}; the model errs as a language model did at TREC "
         "RAG 2025. The cost is the share of the documents that either run shows among its first "
         "ten: what depth pooling judges. Documents in the order of depth have no chances: with the "
-        "same looks, and unjudged documents irrelevant or as the model says, nothing keeps their "
-        "verdicts right on other pairs; these are here with the same rule of stopping.\n\n"
+        "same looks, and unjudged documents irrelevant or as the model says, there is no "
+        "guarantee for their verdicts on other pairs; they are shown here with the same rule of "
+        "stopping.\n\n"
         + table(
             (
                 "order",

@@ -195,8 +195,8 @@ def section(cells: Sequence[Cell]) -> str:
         f"have a power of {POWER:.0%}. By the paired t-test alone (as it was before), and by "
         "simulation through the decision itself: a metric that is significant after Holm's "
         "correction over four, or all of several rules that pass. The last column: the middle 80 % "
-        "of samples, as the spread of so few topics is itself not known well. A mean more than "
-        "3 % from what is meant is marked ✘."
+        "of samples, as the spread of so few topics is itself not known well. A mean that differs "
+        "from the target by more than 3 % is marked ✘."
     )
     head = "| data | decision | pairs | t-test alone | simulated | 80 % of samples |"
     rule = "|:--|:--|:--|:--|:--|:--|"

@@ -279,15 +279,15 @@ def section(cells: Sequence[Any]) -> str:
 ## Queries of unequal weights
 
 Differences are normal with a standard deviation of {SD:g}, over {POPULATIONS} populations of 4,000
-or 20,000 queries. A false pass or fail is a share of all samples, of a candidate whose loss is the
-margin; a pass without loss has a margin of {4 * MARGIN:g}. In brackets: Student's t with n − 1
-degrees of freedom and the linearised error, as it was. Now the error is that of the jackknife, the
-degrees of freedom are (Σv²)²/Σv⁴ − 1, and nothing is decided with fewer than 10 effective queries
-or with weights of a design effect above 2. Where the 20 most frequent queries lose .4 more, samples
-drawn with equal chances seldom hold one of them: an interval of the few samples that are decided
-covers less often than stated, and each pass says the share of the weight that the sample may not
-show. Drawn by traffic (`rankgate pool --query-sampling pps`), the head is there, and queries that
-were certain to be drawn add no error.
+or 20,000 queries. A false pass or fail is a share of all samples of a candidate with a loss equal
+to the margin; a pass without loss has a margin of {4 * MARGIN:g}. In brackets: Student's t with
+n − 1 degrees of freedom and the linearised error, as it was. Now the error is that of the
+jackknife, the degrees of freedom are (Σv²)²/Σv⁴ − 1, and nothing is decided with fewer than 10
+effective queries or with weights of a design effect above 2. Where the 20 most frequent queries
+lose .4 more, samples drawn with equal chances seldom hold one of them: the interval covers less
+often than stated in the few samples that are decided, and each pass reports the share of the weight
+that the sample may not show. Drawn by traffic (`rankgate pool --query-sampling pps`), the head is
+there, and queries that were certain to be drawn add no error.
 
 {table(headings, rows)}
 
