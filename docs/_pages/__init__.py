@@ -1,4 +1,4 @@
-"""The pages of the manual that are made from the code, anew at every build."""
+"""The pages of the manual that every build generates from the code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(docs: Path) -> None:
-    """Write what is not fresh, and remove what is no longer made."""
+    """Write pages that changed, and remove pages that are no longer generated."""
     texts = {docs / page_path: text for page_path, text in pages()}
     if len({str(path).lower() for path in texts}) < len(texts):
         raise ValueError("two pages differ in the case of letters only")

@@ -57,8 +57,8 @@ class Panel:
     """Curves over one axis.
 
     Attributes:
-        title: what is changed.
-        axis: the words under the x axis.
+        title: the changed property.
+        axis: the label of the x axis.
         curves: at least one.
     """
 
@@ -68,7 +68,7 @@ class Panel:
 
 
 def shown(metric: Metric) -> Metric:
-    """The metric as its picture has it: with a cutoff only where it needs one."""
+    """The metric for its picture, with a cutoff only if the metric needs one."""
     for name in metric.missing:
         metric = metric(**{name: _AT.get(name, 0.5)})
     if isinstance(metric, ListMetric | FacetMetric) and metric.at == "cutoff":
@@ -77,7 +77,7 @@ def shown(metric: Metric) -> Metric:
 
 
 def panels(metric: Metric) -> tuple[Panel, ...]:
-    """The pictures of a metric; none where no curve has a value."""
+    """The pictures of a metric; empty if no curve has a value."""
     if isinstance(metric, ListMetric):
         all_panels = _of_lists(shown(metric))
     elif isinstance(metric, FacetMetric):
@@ -157,7 +157,7 @@ def _sampled(rankings: list[list[float | None]], pools: list[Sequence[float]]) -
 
 
 def _alone(rankings: list[list[float | None]], pools: list[Sequence[float]]) -> Sequences:
-    """Each ranking as a task of its own, whose answer says all that it shows."""
+    """Each ranking as a separate task; its answer contains all that the ranking shows."""
     tasks = [[[(f"d{i}", grade) for i, grade in enumerate(row)]] for row in rankings]
     score = np.ones((len(tasks), 1, max(map(len, rankings))))
     of_rankings = (nDCG @ 10).compute(block(rankings, pools))
@@ -189,7 +189,7 @@ def _preferred(rankings: list[list[float | None]], pools: list[Sequence[float]])
 
 
 def _of_subtopics(metric: Metric) -> list[Panel]:
-    """One document at each rank; a second one, of the same subtopic or of another."""
+    """One document at each rank, and a second document of the same or another subtopic."""
     pool = [{0, 1, 2}, {0}, {0}, {1}, {1}, {2}]
     ranks = range(1, DEEPEST + 1)
     later_ranks = range(2, DEEPEST + 1)
@@ -275,7 +275,7 @@ class _World:
         return cls(popular, chance, taste, popular_lists)
 
     def lists(self, share: float, others: np.ndarray) -> Listed:
-        """The popular lists with their last places given to what the others have first."""
+        """The popular lists; their last positions hold the first items of the other lists."""
         width = self.popular.shape[1]
         kept_count = width - round(share * width)
         rows = [
@@ -286,13 +286,13 @@ class _World:
 
 
 def _of(weight: np.ndarray, liked: np.ndarray) -> np.ndarray:
-    """The chance of each item to have been met: by popularity, of one's taste four times as much."""
+    """The probability that a user has seen each item: by popularity, four times higher for items of the user's taste."""
     worth = weight * np.where(liked, 4, 1)
     return worth / worth.sum()
 
 
 def _merged(curves: Sequence[Curve]) -> tuple[Curve, ...]:
-    """Curves that are the same become one, of both names."""
+    """Merge equal curves into one curve with both names."""
     first, second = curves
     if np.allclose(first.y, second.y, equal_nan=True):
         return (

@@ -6,7 +6,7 @@ from rankgate.core.present import markup_tables
 from rankgate.data.files.file_documents import checks
 from rankgate.data.files.validate import make_checklist
 
-_PAGE = """# What `rankgate validate` looks for
+_PAGE = """# What `rankgate validate` checks
 
     rankgate validate FILE... --against QRELS
 

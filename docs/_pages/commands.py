@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _CODES = {
     "0": "done, or passed",
     "1": "a gate failed, and nothing else",
-    "2": "bad input or usage: one sentence says what, where, and how to fix it",
+    "2": "bad input or usage: one sentence names the error, its place and the fix",
     "3": "inconclusive",
     "70": "internal error of rankgate",
     "130": "interrupted",
@@ -83,7 +83,7 @@ def _section(command: click.Command, name: str, parent: click.Context, level: st
 
 
 def _help(text: str) -> str:
-    """Help as Markdown: paragraphs, and what is as it is (after a backspace) as a block."""
+    """Help as Markdown: paragraphs, and literal text (after a backspace) as a block."""
     parts = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b"):

@@ -61,7 +61,7 @@ def _page(facts: ConventionDetails) -> str:
         _other(facts),
         "## What it chooses on every axis\n",
         table(("axis", "choice", "what it decides"), map(_choice, facts.choices)),
-        "**Bold** where it is other than where a convention says nothing.\n",
+        "**Bold** where it differs from the default.\n",
     ]
     if facts.parameters:
         rows = [_choice(choice)[:2] for choice in facts.parameters]
@@ -113,8 +113,8 @@ def _side_by_side(known: Sequence[ConventionDetails]) -> str:
         MADE,
         "# Conventions side by side\n",
         (
-            f"`{_SAME}` is the choice of a convention that says nothing, which is under the name "
-            "of the axis; only what differs is written out. [What each axis decides](#axes) is "
+            f"`{_SAME}` is the default, shown under the name of the axis; only different choices "
+            f"are written out. [What each axis decides](#axes) is "
             "below, and what [single metrics](#by-metric) get in between. The first column and the "
             "heads stay in sight.\n"
         ),

@@ -116,7 +116,7 @@ def _type(kind: click.ParamType[Any]) -> list[Any]:
 
 
 def _different(attributes: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that are not those of click."""
+    """The attributes that differ from click's defaults."""
     return {
         key: attributes[key]
         for key, default in defaults.items()

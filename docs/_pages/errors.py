@@ -26,11 +26,11 @@ Every deliberate error has a code, which stays when its message is worded better
 of a `rankgate.RankgateError`, JSON of the server and of `rankgate mcp` as `code`, and the command line
 shows it with `--verbose`. Exit codes are 2 for all of them.
 
-An error is one of four classes: `InputError` (a file or table, with its place), `UsageError` (words of a call;
-a `ValueError` too), `MissingExtraError` (an optional dependency; an `ImportError` too) and `RankgateError`, of
-which they all are.
+An error is one of four classes: `InputError` (a file or table, with its location), `UsageError`
+(words of a call; a `ValueError` too), `MissingExtraError` (an optional dependency; an `ImportError`
+too) and `RankgateError`, the base of all.
 
-The table has for each code the messages that it is raised with, `…` standing for what depends on the case.
+The table lists the messages of each code; `…` marks the parts that depend on the case.
 
 """
 
@@ -103,7 +103,7 @@ def _raised(node: ast.AST, texts: list[tuple[int, str, str]]) -> Iterator[tuple[
 
 
 def _text(node: ast.expr | None) -> str | None:
-    """A text, with an ellipsis for what is filled in; None for anything else."""
+    """A text, with an ellipsis for inserted values; None for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if not isinstance(node, ast.JoinedStr):

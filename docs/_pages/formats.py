@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 _HEAD = """# Formats
 
-What a file is, is found by looking into it, in the order of this table; the name of the file
-decides nothing, but for topics and judgments by subtopic, which look like other files.
-`--from NAME` of every command that reads, and `NAME:PATH` wherever a command takes a file, say
-otherwise. All may be compressed with gzip, zstd, bzip2 or xz. `rankgate formats NAME` shows one.
+The format of a file is detected from its contents, in the order of this table. The name of the file
+matters only for topics and judgments by subtopic, which look like other files. `--from NAME` of
+every command that reads, and `NAME:PATH` wherever a command takes a file, set the format
+explicitly. All may be compressed with gzip, zstd, bzip2 or xz. `rankgate formats NAME` shows one.
 
 A run in TREC, CSV, TSV, JSONL, Parquet or Arrow is read piece by piece, however long it is.
 Judgments and the files of products are kept in memory: a CSV takes about two to four times its
@@ -42,10 +42,11 @@ files both of them:
 rankgate eval test.qrels.csv/ new.parquet/ -m nDCG@10
 ```
 
-A folder is never several runs: name their files. Files of several formats, of several TREC runs
-(by their tags) or with other columns are an error that names one, and so are an empty folder, a
-folder that Spark has not finished, folders of partitions (`day=1/`), and tables with a
-log of the valid files (Delta, Hudi), which Spark reads. `--columns` names columns of single files.
+A folder is never several runs: name their files. Files of several formats, of several TREC runs (by
+their tags) or with other columns are an error that names one of them. Other errors are an empty
+folder, a folder that Spark has not finished, folders of partitions (`day=1/`), and tables with a
+log of the valid files (Delta, Hudi), which only Spark reads. `--columns` names columns of single
+files.
 
 ## From Python
 
@@ -53,7 +54,7 @@ Whatever takes judgments or a run takes a path, a frame (Polars, pandas, Arrow, 
 `__arrow_c_stream__`), a dict of dicts, or an array: a row a query, a column a document. Arrays are
 NumPy's, SciPy's sparse matrices, and tensors of any library that speaks DLPack, such as PyTorch
 and JAX; none of these is imported. NaN in labels is unjudged, NaN or minus infinity in scores is
-not ranked, and what a sparse matrix leaves out is not there. Documents by number are
+not ranked, and entries that a sparse matrix leaves out are missing. Documents by number are
 `rankgate.Lists`, and `rankgate.Matrix` gives names to rows and columns; see
 [recommenders](recommenders.md#in-a-notebook). Padded labels and scores need both at once:
 
@@ -70,20 +71,20 @@ not ranked, and what a sparse matrix leaves out is not there. Documents by numbe
 
 ## Limits
 
-Files may come from anywhere, so that what a small file may unpack to has limits; beyond them it
-is an error that says so. A line has 16 MB at most, a JSON document 256 MB, 16 million values and
-64 brackets inside each other; topics and query sets have 64 MB, and a Parquet or Arrow file that
-is compressed once more 384 MB. A column of Parquet has 1 GB in one row group, and a table of it
-that is not a run 100 million values. A query has 16 million documents in a run that is read
+Files may come from unknown sources, so the unpacked size of a small file is limited; a larger file
+gives an error that names the limit. A line has 16 MB at most, a JSON document 256 MB, 16 million
+values and 64 brackets inside each other; topics and query sets have 64 MB, and a Parquet or Arrow
+file that is compressed once more 384 MB. A column of Parquet has 1 GB in one row group, and a table
+of it that is not a run 100 million values. A query has 16 million documents in a run that is read
 query by query.
 
 A file that is compressed may unpack to 100 times its size, and to 64 MB in any
 case, regardless of its content; `RANKGATE_MAX_EXPANSION` sets another factor, and 0 removes the limit. It
 is a factor because runs of many GB are read piece by piece: text of runs and logs shrinks to
-between a third and a twentieth, the same list for everybody to a ninetieth, and files made to fill
-the memory to a thousandth. Judgments are kept in memory, in about five times their size, and are
-read up to 2,048 MB, unpacked; `RANKGATE_MAX_JUDGMENTS_MB` sets another limit, 0 removes it. Each
-limit ends in an error that names it, with exit code 2.
+between a third and a twentieth, one list repeated for all users to a ninetieth, and files made to
+fill the memory to a thousandth. Judgments are kept in memory, in about five times their size, and
+are read up to 2,048 MB, unpacked; `RANKGATE_MAX_JUDGMENTS_MB` sets another limit, 0 removes it.
+Each limit ends in an error that names it, with exit code 2.
 """
 
 

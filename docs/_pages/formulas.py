@@ -1,4 +1,4 @@
-"""Formulas as HTML: the descriptions' own lines, with what is low and high set so."""
+"""Formulas as HTML: the lines of the descriptions, with subscripts and superscripts."""
 
 from __future__ import annotations
 

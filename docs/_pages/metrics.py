@@ -28,8 +28,8 @@ _FAMILIES = {
     "Of rankings that should serve several subtopics": (
         FACET_METRICS,
         (
-            "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight says what "
-            "each weighs among those of its query."
+            "Judgments by subtopic, as of TREC's diversity tasks; a column subtopic_weight has "
+            "the weight of each subtopic in its query."
         ),
     ),
     "Of preferences": (
@@ -54,8 +54,8 @@ _FAMILIES = {
 }
 _CAPTION = {
     "rankings": "Computed by the metric itself as {name}, by the convention trec.",
-    "lists": "Computed by the metric itself as {name}, on 60 made-up people and 200 items whose "
-    "popularity has a long tail.",
+    "lists": "Computed by the metric itself as {name}, on 60 synthetic users and 200 items with "
+    "long-tailed popularity.",
 }
 
 
@@ -163,7 +163,7 @@ def _conventions(conventions: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     header = ("parameters", "nothing relevant", "empty list", "conventions")
     return (
-        "## What each convention makes of it\n\nParameters that it binds, and what a query counts "
+        "## Under each convention\n\nParameters that it binds, and what a query counts "
         "without a relevant document or with an empty list, if the metric has no value there. Ties, "
         "missing queries and all else are [side by side](../side-by-side.md).\n\n"
         + table(header, rows)

@@ -30,7 +30,7 @@ _BLOCKS = (
     "p < 0.01) and `mean-weight` (importance weights whose mean is not 1) always block."
 )
 _NULL = (
-    "A mean is taken over the rows that count, and is null where there are none: null is not 0. "
+    "A mean is taken over the rows that count, and is null without such rows: null is not 0. "
     "A KPI that needs events of a kind which the log does not have is null too."
 )
 

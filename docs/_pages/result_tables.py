@@ -1,4 +1,4 @@
-"""The page of the tables of results: what a row is, and the meaning of every column."""
+"""The page of the tables of results: the unit of a row, and the meaning of every column."""
 
 from __future__ import annotations
 

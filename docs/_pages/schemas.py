@@ -116,7 +116,7 @@ def _is_objects(value: Any) -> bool:
 
 
 def _typed(hint: Any, value: Any) -> dict[str, Any]:
-    """The schema of a type; of one that writes its own JSON, that of a value."""
+    """The schema of a type, or of a value if the type writes its own JSON."""
     if hint in _TYPES:
         return {"type": [_TYPES[hint], "null"]} if hint is float else {"type": _TYPES[hint]}
     if hint is pl.DataFrame:

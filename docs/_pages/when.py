@@ -38,7 +38,7 @@ _SIZES = (
         "A team",
         "100 to 200 queries, sampled from logs (`rankgate pool --queries`), two raters on a fifth",
         (
-            "a margin of 0.02 to 0.03; a second metric that watches what the first is blind to "
+            "a margin of 0.02 to 0.03; a second metric for the blind spots of the first "
             "(`rankgate blindspots`); queries that must not drop; agreement before every use. "
             "[Judging](../guides/judging.md)."
         ),
@@ -89,8 +89,9 @@ def _page() -> str:
         "# Which metric when\n",
         (
             "The rules of [`rankgate advise`](commands/advise.md), asked here for every task and stage "
-            f"with pages of {PAGE} and {DEPTH} candidates. The command asks them of your own judgments "
-            "and runs, says what your queries can carry, and writes the policy of the gate.\n"
+            f"with pages of {PAGE} and {DEPTH} candidates. The command answers these questions "
+            f"for your judgments and runs, reports what your number of queries can show, and "
+            f"writes the policy of the gate.\n"
         ),
     ]
     for task, description in TASKS.items():
@@ -154,7 +155,7 @@ def _ref(source: str) -> str:
 
 
 def _holes() -> str:
-    """What rules say that ask for other data than the table's."""
+    """The sentences of rules that need other data than the table has."""
     plain = _facts("explore", "final", graded=True)
     holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
     few_queries = _facts("explore", "final", graded=True, queries=40)

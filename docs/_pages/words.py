@@ -14,7 +14,7 @@ MADE = "<!-- made from the code by docs/_pages; changes here are lost -->\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose cells are Markdown already; what may break a cell is the caller's to escape."""
+    """A table of Markdown cells; the caller escapes characters that may break a cell."""
     lines = [head, [":--"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
@@ -26,7 +26,7 @@ def code(text: object) -> str:
 
 
 def prose(text: str) -> str:
-    """A sentence of a docstring or of help; what is between backticks is code."""
+    """A sentence of a docstring or of help; text between backticks is code."""
     parts = re.split(r"``?([^`]+)``?", text)
     return "".join(
         code(part_text) if index % 2 else escape_markdown(part_text)
