@@ -15,14 +15,13 @@ HEAD = """\
 
 `make oracle` gives {count:,} random collections (seed {seed}) to each tool below, in a separate
 environment with the packages of `oracle/constraints-*.txt`, and compares every value with rankgate
-under the convention of the tool's name. This page is what it wrote. cwl_eval is asked twice: as
-ir_measures calls it, on the first 1,000, and by itself for every model of users, each with its five
+under the convention of the tool's name. This page is what it wrote. cwl_eval runs twice: through
+ir_measures on the first 1,000, and directly for every model of users, each with its five
 measurements and residuals, on the first 60. For ndeval, documents answer several subtopics.
-`oracle/similarity.py` compares `rankgate rank-similarity` with repro_eval and scipy on 300 pairs
-of runs: KTU, tau-b, Spearman's rho, RMSE, effect ratio and delta of the relative improvement.
+`oracle/similarity.py` compares `rankgate rank-similarity` with repro_eval and scipy on 300 pairs of
+runs: KTU, tau-b, Spearman's rho, RMSE, effect ratio and delta of the relative improvement.
 Collections are made by `oracle/collections_of.py` and are no part of any test of a convention; by
-turns they are
-{kinds}.
+turns they are {kinds}.
 
 {agree:,} values of {tools} tools agree, {differ:,} do not.
 

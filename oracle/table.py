@@ -160,7 +160,7 @@ PEERS = (
         also=("torch",),
         excluded=(
             SINGLE,
-            ("an ideal near 0, as grades below 0 outweigh the others, in 32 bits", _cancels),
+            ("an ideal near 0 because of grades below 0, in 32 bits", _cancels),
         ),
     ),
     Peer("lenskit", "lenskit", "2025.8.1", "lenskit_.py", "lenskit", form="listed_relevant"),
@@ -200,7 +200,7 @@ PEERS = (
         "ntcir.py",
         "ntcir",
         form="listed",
-        excluded=(("grades below 0, for which it has no gain", _below),),
+        excluded=(("grades below 0, which have no gain there", _below),),
     ),
     Peer(
         "recommenders",
