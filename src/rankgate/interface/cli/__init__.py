@@ -320,8 +320,7 @@ class Program(click.Group):
                     formatter.write(f"  {label}".ljust(room) + f"{line}\n")
         formatter.write_paragraph()
         formatter.write_text(
-            "rankgate help: a line for each command. rankgate help WORD: related commands, "
-            "metrics and pages. "
+            "rankgate help: a line for each command. rankgate help WORD: related topics. "
             "rankgate COMMAND --help: its options and examples."
         )
 

@@ -285,8 +285,8 @@ def import_file(
             of several raters side by side are grade=ann+bob or grade=rater_*.
         transform: the mapping of grades to the project's scale: a name such as graded-to-binary, a
             file with one 'from: to' per line, or '1: 0; 2: 1'.
-        final: the grades of this rater, or of this column of grades, replace the grades of other
-            raters.
+        final: the grades of this rater, or of this column of grades, replace the other
+            grades.
         batch: add the unrated pairs to this batch; it is created if it does not exist.
         dry_run: only report; the store is not changed.
 
