@@ -28,7 +28,7 @@ SECTIONS = {
     "Start": {
         "init": "Write a folder to begin with: policy, sample data, CI, README.",
         "demo": "Evaluate two search engines on real input, in one command.",
-        "describe": "Show the contents of files: format, queries, grades, overlap, hashes.",
+        "describe": "Describe files: format, queries, grades, overlap, hashes.",
         "validate": "Check judgments and runs for errors, with line numbers and fixes.",
         "convert": "Convert a file to another format; report the loss.",
         "formats": "List the file formats, or show one.",

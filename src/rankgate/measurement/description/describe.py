@@ -54,7 +54,7 @@ def describe(
     as_: str | None = None,
     cutoff: Cutoff = CUTOFF,
 ) -> Descriptions:
-    """Show the contents of files: format, queries, grades, overlap, hashes.
+    """Describe files: format, queries, grades, overlap, hashes.
 
     Args:
         files: a path (``-`` is standard input, ``NAME:PATH`` names the format), judgments, a run,
