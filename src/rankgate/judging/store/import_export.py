@@ -287,7 +287,7 @@ def import_file(
             file with one 'from: to' per line, or '1: 0; 2: 1'.
         final: the grades of this rater, or of this column of grades, replace the other
             grades.
-        batch: add the unrated pairs to this batch; it is created if it does not exist.
+        batch: add the unrated pairs to this batch; the batch is created if it does not exist.
         dry_run: only report; the store is not changed.
 
     Raises:
