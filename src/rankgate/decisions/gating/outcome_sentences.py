@@ -189,7 +189,9 @@ def unmoved_outcome(
         f"{metric} {'did not move' if is_whole else f'moved for none of {n} queries'}, though the "
         f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
     )
-    return make_outcome("inconclusive", reason, "add a metric that detects it (rankgate blindspots)")
+    return make_outcome(
+        "inconclusive", reason, "add a metric that detects it (rankgate blindspots)"
+    )
 
 
 def _has_moved(gains: NDArray[np.float64] | ResampledValue) -> bool:

@@ -128,7 +128,7 @@ def change_page(request: WebRequest) -> PageReply:
 
 def _list_evaluations(
     connection: Connection, request: WebRequest, pair: EvaluationPair
-) -> list[dict[str, Any]]:
+) -> list[dict[str, PageValue]]:
     """The latest evaluations with the metric, and those of the page, the last first."""
     latest = series.list_points(connection, request.project.id, pair.metric)[-_MAX_CHOICES:]
     points = sorted((*pair.metric_points, *latest), key=lambda point: point.evaluated_at)
