@@ -146,7 +146,7 @@ def test_latencies_under_different_loads_are_not_compared_silently(engine, tmp_p
     qrels = {query: {"d1": 1} for query in QUERIES}
     result = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "4.csv")
     (warning,) = [text for text in result.warnings if "at the same time" in text]
-    assert "with 1 queries" in warning
+    assert "with 1 query" in warning
     assert "with 4" in warning
     snapshot(engine, QUERIES, tmp_path / "again.csv", concurrency=1)
     same_load = rankgate.compare(qrels, tmp_path / "1.csv", tmp_path / "again.csv")

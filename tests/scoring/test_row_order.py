@@ -119,4 +119,4 @@ def test_the_text_says_so(tmp_path: Path) -> None:
     run = tmp_path / "model.run"
     run.write_text("u Q0 bad 1 0.1 m\nu Q0 good 2 0.9 m\n")
     result = rankgate.evaluate({"u": {"good"}}, run, ["RR"], convention="rexmex")
-    assert "1 of 1 queries are ranked by the order of their rows" in render(result, "text")
+    assert "1 of 1 query is ranked by the order of its rows" in render(result, "text")

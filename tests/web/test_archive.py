@@ -87,7 +87,7 @@ def test_an_admin_deletes_what_is_named_first(team, made):
     assert "4 tasks" in page
     assert admin.post(f"{batch}/delete", confirm="second").status == 400
     assert rater.post(f"{project_url}/ratings", task=task, grade=1).status == 200
-    assert "1 ratings" in admin.get(f"{batch}/delete").data.decode()
+    assert "1 rating" in admin.get(f"{batch}/delete").data.decode()
     answer = admin.post(f"{batch}/delete", confirm="first")
     assert answer.json()["deleted"] == {"tasks": 4, "ratings": 1}
     for kind, name in (("run", "old"), ("judgments", "gold")):
@@ -189,7 +189,7 @@ def test_an_admin_deletes_an_archived_project(team, made):
         "roles": 4,
     }
     assert {name: counts[name] for name in expected} == expected
-    assert "1 ratings" in admin.get(f"{project_url}/delete").data.decode()
+    assert "1 rating" in admin.get(f"{project_url}/delete").data.decode()
     assert admin.post(f"{project_url}/delete", confirm="another").status == 400
     assert (
         admin.send(f"{project_url}/delete", f"{project_url}/delete", confirm=made.name).status
@@ -252,7 +252,7 @@ def test_queries_are_archived_by_id_and_by_batch(team, made):
     page = admin.get(deletion).data.decode()
     assert "1 query." in page
     assert "4 tasks" in page
-    assert "1 ratings" in page
+    assert "1 rating" in page
     assert admin.post(deletion, confirm="queries").status == 400
     answer = admin.post(deletion, confirm="archived queries")
     assert answer.json() == {

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import (
     ALIASES,
     NAME_SEPARATOR,
@@ -561,7 +562,9 @@ def _melt_raters(
         if not any(map(str.strip, fields)):
             continue
         if len(fields) != len(names):
-            problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
+            problem = (
+                f"{count_noun(len(fields), 'field')}, expected {len(names)} as in the first line."
+            )
             raise InputError(problem, source=input_file.label, line=line, code="wrong-field-count")
         ids = [fields[column_indexes[name][0]] for name in single]
         for name, value in zip(single, ids, strict=True):

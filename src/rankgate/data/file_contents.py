@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -183,7 +184,10 @@ class FileContents:
             raise InputError(self._lacks("rankings"), source=label, code="no-rankings")
         if len(self.runs) > 1:
             names = ", ".join(run.name for run in self.runs[:5])
-            problem = f"{len(self.runs)} runs ({names}), where one is needed; convert one of them."
+            problem = (
+                f"{count_noun(len(self.runs), 'run')} ({names}), where one is needed; convert "
+                "one of them."
+            )
             raise InputError(problem, source=label, code="several-candidates")
         return self.runs[0]
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import match_columns, missing_column_message
 from rankgate.data.formats import registry
 from rankgate.data.text.text_values import decode_utf8, number_fault
@@ -125,7 +126,10 @@ class Aspects:
             if not any(map(str.strip, fields)):
                 continue
             if len(fields) != len(names):
-                problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
+                problem = (
+                    f"{count_noun(len(fields), 'field')}, expected {len(names)} as in the first "
+                    "line."
+                )
                 raise InputError(
                     problem, source=input_file.label, line=line, code="wrong-field-count"
                 )

@@ -27,6 +27,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, is_from_module, short_repr, version_error
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.memory.ids import text_ids
 
 if TYPE_CHECKING:
@@ -471,7 +472,10 @@ def _tuple_columns(rows: Iterator[Any], names: Sequence[str], label: str) -> dic
     cells = list(rows)
     for row_number, row in enumerate(cells, 1):
         if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != len(names):
-            problem = f"row {row_number} is {short_repr(row)}, where {len(names)} cells are needed."
+            problem = (
+                f"row {row_number} is {short_repr(row)}, where "
+                f"{count_noun(len(names), 'cell is', 'cells are')} needed."
+            )
             raise InputError(problem, source=label, code="wrong-shape")
     return dict(zip(names, map(list, zip(*cells, strict=True)), strict=True))
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import (
     document_columns,
     frames_by_system,
@@ -282,8 +283,9 @@ def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
         return {"doc_id": _check_rows(_rows_of_dicts(table, "score", label), label)}
     if len(systems := frames_by_system(table, label)) > 1:
         problem = (
-            f"the rankings of {len(systems)} systems ({', '.join(list(systems)[:5])}) in one "
-            "frame; filter the column system, or give the frame where several runs are taken."
+            f"the rankings of {count_noun(len(systems), 'system')} "
+            f"({', '.join(list(systems)[:5])}) in one frame; filter the column system, or give "
+            "the frame where several runs are taken."
         )
         raise InputError(problem, source=label, code="several-candidates")
     lazy = _to_lazy(table, label)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.run_companions import read
 from rankgate.data.streams.source import open_source
@@ -80,8 +81,9 @@ def matching_tags(
     ids = table["query_id"].cast(pl.String)
     if len(ids) and len(query_ids) and not ids.is_in(query_ids.implode()).any():
         problem = (
-            f"none of its {ids.n_unique():,} queries ({ids[0]}, …) is among the "
-            f"{query_ids.n_unique():,} judged ones ({query_ids[0]}, …); give the tags of these."
+            f"none of its {count_noun(ids.n_unique(), 'query')} ({ids[0]}, …) is among the "
+            f"{count_noun(query_ids.n_unique(), 'judged one')} ({query_ids[0]}, …); give the "
+            "tags of these."
         )
         label = str(tags) if isinstance(tags, str | Path) else "tags"
         raise InputError(problem, source=label, code="ids-do-not-match")

@@ -18,6 +18,7 @@ from rankgate.core.errors import DuplicateError, InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import one_document_column
 from rankgate.data.streams.source import read_ahead
 from rankgate.data.table_rows import (
@@ -313,8 +314,9 @@ class Run:
         scores = self.table["score"]
         if len(scores) != len(judged):
             problem = (
-                f"{len(scores)} scores, but the judgments have {len(judged)} rows; a model's "
-                "scores need one line for each row of the file that it scored."
+                f"{count_noun(len(scores), 'score')}, but the judgments have "
+                f"{count_noun(len(judged), 'row')}; a model's scores need one line for each row "
+                "of the file that it scored."
             )
             raise InputError(problem, source=self.place.label, code="wrong-shape")
         queries = self.table["query_id"]

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 
 Part = Literal[
     "values",
@@ -65,7 +66,7 @@ class Need:
     def title(self) -> str:
         """The needed part in words."""
         if self.depth:
-            return f"the first {self.depth} documents of each list"
+            return f"the first {count_noun(self.depth, 'document')} of each list"
         if self.metric:
             return f"{PARTS[self.part]} by {self.metric}"
         return PARTS[self.part]

@@ -16,7 +16,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import format_interval, format_signed
+from rankgate.core.present.number_formats import count_noun, format_interval, format_signed
 
 if TYPE_CHECKING:
     from rankgate.engines.engine import Facts
@@ -36,8 +36,8 @@ def snapshot_document(result: Snapshot) -> Document:
     parts += [f"{states['failed']:,} failed"] if states["failed"] else []
     parts += [f"{states['not_run']:,} not asked"] if states["not_run"] else []
     return made(
-        f"Snapshot of {make_printable(result.engine)}: {total:,} queries, {', '.join(parts)}; "
-        f"{result.lists.documents:,} documents",
+        f"Snapshot of {make_printable(result.engine)}: {count_noun(total, 'query')}, "
+        f"{', '.join(parts)}; {count_noun(result.lists.documents, 'document')}",
         Table("latency", _snapshot_latency(result)),
         Table("engine", _engine(result)),
         *([Table("failed", _failed(result))] if states["failed"] else []),
@@ -104,7 +104,9 @@ def check_document(result: EngineCheck) -> Document:
     facts = tuple(fact_rows(result.engine_kind, result.facts))
     engine = Grid(("", "value"), facts, frozenset({1}))
     total = "" if result.total is None else f" of {result.total:,}"
-    answer_text = (result.problem and "no answer") or f"{result.returned:,} documents{total}"
+    answer_text = (
+        result.problem and "no answer"
+    ) or f"{count_noun(result.returned, 'document')}{total}"
     return made(
         f"{make_printable(result.engine)}: {answer_text} for {make_printable(result.query)!r} in "
         f"{result.seconds * 1000:,.1f} ms",
@@ -168,14 +170,15 @@ def engine_comparison_document(result: EngineComparison) -> Document:
         snapshot.output for snapshot in (result.baseline, result.candidate) if snapshot.output
     ]
     return made(
-        f"{candidate} against {baseline}, queried in turn: {len(result.queries):,} queries"
+        f"{candidate} against {baseline}, queried in turn: {count_noun(len(result.queries), 'query')}"
         f"{_headline(result)}",
         Table("latency in ms", _latency_of_both(result)),
         Table("states", _states(result)),
         Table("engines", _engines(result)),
-        f"Each query was sent to both engines, one right after the other; {baseline} was first in "
-        f"{first:,} of {len(result.queries):,}. Differences are over {result.pairs:,} pairs; "
-        f"intervals ({result.level:.0%}) are from {result.resamples:,} resamples of the pairs.",
+        f"Each query was sent to both engines, one right after the other; {baseline} was first "
+        f"in {first:,} of {len(result.queries):,}. Differences are over "
+        f"{count_noun(result.pairs, 'pair')}; intervals ({result.level:.0%}) are from "
+        f"{result.resamples:,} resamples of the pairs.",
         Warnings.from_notices(result.notices),
         *([f"Written to {make_printable(' and '.join(outputs))}."] if outputs else []),
         rows=PlainRows(tuple(result.queries.columns), list(result.queries.iter_rows())),

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import SCALES, on_scale
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ class Transformer:
         ).arg_true()
         if len(unmapped):
             row = int(unmapped[0])
-            others_text = f" (and {len(unmapped) - 1} more ratings)" if len(unmapped) > 1 else ""
+            others_text = (
+                f" (and {count_noun(len(unmapped) - 1, 'more rating')})"
+                if len(unmapped) > 1
+                else ""
+            )
             problem = (
                 f"grade {table['grade'][row]:g} by {table['rater'][row]}{others_text} is not among "
                 f"those that {self.name} maps: {self._known_ids()}; add a line for it, or fix it."
@@ -173,8 +178,8 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
         examples = ", ".join(f"{value:g}" for value in values)
         problem = (
             f"grade {grade[row]:g} by {ratings.table['rater'][row]} is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} ({len(rows)} such ratings: {examples}); fix "
-            "them, or map them with a transformer."
+            f"{scale.lowest:g} to {scale.highest:g} ({count_noun(len(rows), 'such rating')}: "
+            f"{examples}); fix them, or map them with a transformer."
         )
         raise InputError(
             problem,

@@ -20,7 +20,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import format_column
+from rankgate.core.present.number_formats import count_noun, format_column
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data import read_qrels, read_run
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS, RatingMetric
@@ -63,9 +63,11 @@ class RatingAccuracy(Result):
         """The number of rated pairs without a prediction."""
         if not self.unpredicted:
             return ()
+        verb, ending = ("has", "is") if self.unpredicted == 1 else ("have", "are")
         text = (
-            f"{self.unpredicted:,} of {self.pairs + self.unpredicted:,} rated pairs have no "
-            "prediction and are left out; a system that predicts less can look better"
+            f"{self.unpredicted:,} of {count_noun(self.pairs + self.unpredicted, 'rated pair')} "
+            f"{verb} no prediction and {ending} left out; a system that predicts less can look "
+            "better"
         )
         return (Notice("pairs-without-prediction", text, self.run),)
 
@@ -165,7 +167,7 @@ def rating_accuracy_document(result: RatingAccuracy) -> Document:
         }
     )
     basis = (
-        f"{result.pairs:,} rated pairs of {result.users:,} users of "
+        f"{count_noun(result.pairs, 'rated pair')} of {count_noun(result.users, 'user')} of "
         f"{make_printable(result.qrels)}, "
         f"predicted by {make_printable(result.run)}"
     )

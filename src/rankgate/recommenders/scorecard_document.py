@@ -24,7 +24,7 @@ from rankgate.core.present.document_model import (
     Table,
     make_printable,
 )
-from rankgate.core.present.number_formats import UNDEFINED, format_signed
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import ReportOptions
@@ -259,8 +259,9 @@ def slice_names(result: Scorecard) -> list[str]:
 def card_notes(result: Scorecard) -> list[str]:
     """The notes below the card, a line each."""
     first = (
-        f"{result.users:,} users of {make_printable(result.qrels)}, {result.catalogue:,} items, "
-        f"convention {result.convention['name']}; {result.level:.0%} intervals over users"
+        f"{count_noun(result.users, 'user')} of {make_printable(result.qrels)}, "
+        f"{count_noun(result.catalogue, 'item')}, convention {result.convention['name']}; "
+        f"{result.level:.0%} intervals over users"
     )
     lines = [first]
     names = slice_names(result)
@@ -270,8 +271,8 @@ def card_notes(result: Scorecard) -> list[str]:
         )
         lines.append(
             f"{BETTER} better, {WORSE} worse than {make_printable(result.systems[0])}: p < "
-            f"{1 - result.level:.2g}, corrected for {len(result.differences)} comparisons "
-            f"(Holm){slice_note}"
+            f"{1 - result.level:.2g}, corrected for "
+            f"{count_noun(len(result.differences), 'comparison')} (Holm){slice_note}"
         )
     if len(result.gaps):
         lines.append(
@@ -315,7 +316,7 @@ def sentence(result: Scorecard) -> str:
     """The metrics by which each system differs significantly from the first."""
     base, *other_systems = result.systems
     if not other_systems:
-        return f"{make_printable(base)} by {len(result.metrics)} metrics."
+        return f"{make_printable(base)} by {count_noun(len(result.metrics), 'metric')}."
     parts = [
         f"{make_printable(name)} is significantly {' and '.join(differences)}"
         for name in other_systems

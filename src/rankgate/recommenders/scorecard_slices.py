@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.memory.ids import find_positions
 from rankgate.measurement.metrics.lists.popularity import is_long_tail
 
@@ -175,8 +176,8 @@ def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]
     values = single_values["word"].unique().sort().to_list()
     if len(values) > MAX_VALUES:
         raise UsageError(
-            f"'{name}' has {len(values):,} values, and a slice at most {MAX_VALUES}; put them in "
-            "groups.",
+            f"'{name}' has {count_noun(len(values), 'value')}, and a slice at most {MAX_VALUES}; "
+            "put them in groups.",
             code="out-of-range",
         )
     return single_values, values

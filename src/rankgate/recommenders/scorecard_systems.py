@@ -17,12 +17,12 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.logs.splits import WARNING, sampling_mark
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 from rankgate.measurement.evaluation.lists.list_inputs import (
     catalogue_notice,
-    count_with_verb,
     list_warnings,
     zero_grades_notice,
 )
@@ -353,7 +353,7 @@ def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tup
     ):
         if len(unjudged):
             warnings.append(
-                f"{run.name}: {count_with_verb(len(unjudged), 'user')} "
+                f"{run.name}: {count_noun(len(unjudged), 'user is', 'users are')} "
                 f"{_unjudged_sentence(systems)}"
             )
         warnings += [
@@ -371,16 +371,15 @@ def _of_judgments(systems: ScorecardSystems) -> Iterator[str]:
     without = int((relevant.lengths[systems.judged] == 0).sum())
     if without:
         yield (
-            f"{count_with_verb(without, 'user')} without a relevant item: accuracy counts them "
-            "as the "
-            "convention defines, metrics of lists like any other user."
+            f"{count_noun(without, 'user is', 'users are')} without a relevant item: accuracy "
+            "counts them as the convention defines, metrics of lists like any other user."
         )
     repeated_count = 0 if history is None else count_shared(relevant, history)
     if repeated_count:
         yield (
-            f"{count_with_verb(repeated_count, 'relevant item')} in their user's training too: "
-            "the split leaks "
-            "and rewards systems that repeat training; split the log again (rankgate split)."
+            f"{count_noun(repeated_count, 'relevant item is', 'relevant items are')} in their "
+            "user's training too: the split leaks and rewards systems that repeat training; "
+            "split the log again (rankgate split)."
         )
 
 
@@ -393,7 +392,7 @@ def _of_items(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> Itera
             catalogue.queries.is_in(systems.builder.tables.users.ids.implode()).sum()
         )
         if missing_count:
-            users = count_with_verb(missing_count, "user")
+            users = count_noun(missing_count, "user is", "users are")
             yield f"{users} not in the table of users, and in the part (none)."
 
 
@@ -417,13 +416,15 @@ def catalogue_warnings(
         yield from (f"{notice}." for notice in catalogue_notice(facts))
     long = [label for label, metric in lists.items() if (metric.cutoff or 0) > size]
     if long:
-        yield f"{', '.join(long)}: lists cannot be so long: there are only {size:,} items."
+        yield (
+            f"{', '.join(long)}: lists cannot be so long: there are only "
+            f"{count_noun(size, 'item')}."
+        )
     missing_count = 0 if table is None else size - int(item_ids.is_in(table.ids.implode()).sum())
     if missing_count:
         yield (
-            f"{count_with_verb(missing_count, 'item')} not in the table of items: without "
-            "category and group, "
-            "with features of 0."
+            f"{count_noun(missing_count, 'item is', 'items are')} not in the table of items: "
+            "without category and group, with features of 0."
         )
 
 

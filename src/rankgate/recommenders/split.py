@@ -18,6 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.core.present.lazy_names import load_name
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.interactions import format_instant
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import WARNING, SplitPlan
@@ -397,8 +398,8 @@ def warnings_of(plan: SplitPlan, candidates: str, folds: Sequence[Fold]) -> tupl
         warnings.append("a random split is good for teaching, not for conclusions about systems.")
     unknown_items = sum(fold.leaks.items_only_test for fold in folds)
     if unknown_items and not plan.way.startswith("cold"):
-        subject = "1 item is" if unknown_items == 1 else f"{unknown_items:,} items are"
         warnings.append(
-            f"{subject} in the test only: a system that learns ids cannot find new items."
+            f"{count_noun(unknown_items, 'item is', 'items are')} in the test only: a system that "
+            "learns ids cannot find new items."
         )
     return tuple(warnings)

@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     Warnings,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from rankgate.recommenders.split import Fold, Split
@@ -56,7 +57,10 @@ def part_grid(result: Split) -> Grid:
 
 def _title(result: Split) -> str:
     plan = result.plan
-    amounts = {"leave-last": f"{plan.last} of each user", "windows": f"{plan.windows} folds"}
+    amounts = {
+        "leave-last": f"{plan.last} of each user",
+        "windows": count_noun(plan.windows, "fold"),
+    }
     share = amounts.get(
         plan.way, "" if plan.way == "leave-one-out" or plan.cut is not None else f"{plan.share:.0%}"
     )
@@ -69,7 +73,7 @@ def _title(result: Split) -> str:
 def _facts(result: Split) -> list[tuple[str, str]]:
     rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
     if result.repeated:
-        rows.append(("left out", _count_text(result.repeated, "rows equal to another")))
+        rows.append(("left out", f"{count_noun(result.repeated, 'row')} equal to another"))
     return [*rows, ("shared", _shared(result))]
 
 
@@ -97,29 +101,30 @@ def _candidates(result: Split) -> str:
     if result.candidates in descriptions:
         return descriptions[result.candidates]
     short_users = _sum_over_folds(result, lambda fold: fold.short)
-    fewer = f"; {_count_text(short_users, 'users had fewer to draw from')}" if short_users else ""
+    fewer = f"; {count_noun(short_users, 'user')} had fewer to draw from" if short_users else ""
     return f"{result.candidates}: each user's judged items and negatives that were drawn{fewer}"
 
 
 def _shared(result: Split) -> str:
     leaks = [fold.leaks for fold in result.folds]
     sums = [
-        (sum(fold_leaks.users_only_test for fold_leaks in leaks), "users only in the test"),
-        (sum(fold_leaks.items_only_test for fold_leaks in leaks), "items only in the test"),
-        (sum(fold_leaks.users_only_train for fold_leaks in leaks), "users only in training"),
-        (sum(fold_leaks.pairs_again for fold_leaks in leaks), "pairs of the test in training too"),
+        (sum(fold_leaks.users_only_test for fold_leaks in leaks), "user", "only in the test"),
+        (sum(fold_leaks.items_only_test for fold_leaks in leaks), "item", "only in the test"),
+        (sum(fold_leaks.users_only_train for fold_leaks in leaks), "user", "only in training"),
+        (
+            sum(fold_leaks.pairs_again for fold_leaks in leaks),
+            "pair",
+            "of the test in training too",
+        ),
         (
             sum(fold_leaks.ahead for fold_leaks in leaks),
-            "rows of training not before the first of the test",
+            "row",
+            "of training not before the first of the test",
         ),
-        (sum(fold_leaks.same_time for fold_leaks in leaks), "users with one time on both sides"),
+        (sum(fold_leaks.same_time for fold_leaks in leaks), "user", "with one time on both sides"),
     ]
-    return "; ".join(_count_text(count, plural) for count, plural in sums if count) or "nothing"
-
-
-def _count_text(count: int, plural: str) -> str:
-    """A count with its noun; `plural` begins with the noun in the plural."""
-    return f"1 {plural.replace('s ', ' ', 1)}" if count == 1 else f"{count:,} {plural}"
+    texts = (f"{count_noun(count, noun)} {leak}" for count, noun, leak in sums if count)
+    return "; ".join(texts) or "nothing"
 
 
 def _sum_over_folds(result: Split, figure: Callable[[Fold], int]) -> int:

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import frame
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER, read_tags, with_clusters
 from rankgate.data.score_parts import Need, Supply
 from rankgate.decisions.comparison.comparison import Comparison, Comparisons, Identity
@@ -200,7 +201,7 @@ def _comparisons(
                     *dict.fromkeys(text for texts in figures.warnings for text in texts),
                 ),
                 level=test.level,
-                correction=f"{used} over {tests} test{'s' * (tests > 1)}",
+                correction=f"{used} over {count_noun(tests, 'test')}",
                 power=test.power,
                 lower=tuple(label for label, metric in work.metrics if not metric.higher_is_better),
                 groups={"baseline": totals[0].groups, "candidate": totals[i].groups},

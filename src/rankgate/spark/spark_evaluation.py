@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.run_scores import REASONS, RunScores
 from rankgate.data.score_parts import Need, Supply
 from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
@@ -231,7 +232,10 @@ def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Conven
         raise InputError(problem, source=label, code="no-relevant-document")
     if how.unknown == "error" and counts["unknown_queries"]:
         number = counts["unknown_queries"]
-        problem = f"{number} queries have results and no judgments; {how.name} stops here."
+        problem = (
+            f"{count_noun(number, 'query has', 'queries have')} results and no judgments; "
+            f"{how.name} stops here."
+        )
         raise InputError(problem, source=label, code="unknown-query")
 
 

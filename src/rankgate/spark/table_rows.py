@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_qrels, read_run
 from rankgate.data.collection import Collection
 from rankgate.data.column_map import ColumnMap
@@ -304,7 +305,7 @@ def _parse_lines(text: DataFrame, number: str, label: str) -> DataFrame:
     places = _FIELDS[number].get(width)
     if places is None:
         widths = " or ".join(map(str, _FIELDS[number]))
-        problem = f"{width} fields in the first line, expected {widths}."
+        problem = f"{count_noun(width, 'field')} in the first line, expected {widths}."
         raise InputError(problem, source=label, code="wrong-field-count")
     fields = F.split(F.trim(F.translate("value", "\t\r", "  ")), " +")
     parts = data_lines.select(fields.alias("fields"), "_metadata", "at")

@@ -7,6 +7,7 @@ tables that show which system is higher than another.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 
 UNDEFINED = "–"
@@ -60,6 +61,33 @@ def format_counts(values: Iterable[float | None]) -> list[str]:
     if all(value is None or value.is_integer() for value in numbers):
         return [UNDEFINED if value is None else f"{value:.0f}" for value in numbers]
     return [format_decimal(value) for value in numbers]
+
+
+def count_noun(count: int, singular: str, plural: str | None = None) -> str:
+    """A number with its noun, and with its verb where both forms are given.
+
+    >>> count_noun(1, "query"), count_noun(2, "query"), count_noun(3, "search")
+    ('1 query', '2 queries', '3 searches')
+    >>> count_noun(1, "row has", "rows have"), count_noun(2000, "row has", "rows have")
+    ('1 row has', '2,000 rows have')
+    """
+    return f"{count:,} {singular if count == 1 else plural or _plural(singular)}"
+
+
+def count_plural(count: int, plural: str) -> str:
+    """A number with a noun that is only known in its plural, such as the name of a table.
+
+    >>> count_plural(1, "rating tasks"), count_plural(1, "queries"), count_plural(2, "batches")
+    ('1 rating task', '1 query', '2 batches')
+    """
+    singular = re.sub(r"(?<=ch|sh|ss)es$|(?<=x)es$|s$", "", re.sub(r"ies$", "y", plural))
+    return count_noun(count, singular, plural)
+
+
+def _plural(singular: str) -> str:
+    if singular[-1] == "y" and singular[-2] not in "aeiou":
+        return f"{singular[:-1]}ies"
+    return f"{singular}{'es' if singular.endswith(('ch', 'sh', 's', 'x')) else 's'}"
 
 
 def format_grade(value: float | None) -> str:

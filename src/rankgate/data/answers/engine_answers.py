@@ -197,7 +197,8 @@ def make_answer(
             scores.append(number)
         fields.append({key: _json_value(field_value) for key, field_value in raw_fields.items()})
     if scores and len(scores) < len(ids):
-        return Failure("refused", f"only {len(scores)} of {len(ids)} documents have a score")
+        verb = "has" if len(scores) == 1 else "have"
+        return Failure("refused", f"only {len(scores)} of {len(ids)} documents {verb} a score")
     return Answer(
         tuple(ids),
         tuple(scores) if scores else None,

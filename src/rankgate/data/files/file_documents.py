@@ -22,7 +22,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.data.files.checks.check_declarations import count_noun
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from rankgate.data.files.conversion import Conversion
@@ -232,11 +232,7 @@ def checks(result: Checklist) -> Grid:
 
 def validation_summary(result: Validation) -> str:
     """One line with the numbers of errors, warnings and notes."""
-    counts = [
-        f"{count} {severity}{'s' * (count != 1)}"
-        for severity, count in result.counts.items()
-        if count
-    ]
+    counts = [count_noun(count, severity) for severity, count in result.counts.items() if count]
     return ", ".join(counts) or "no errors, warnings or notes"
 
 
@@ -253,10 +249,10 @@ def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
     if checked_file is None:
         return make_printable(label)
     content = [
-        f"{count:,} {noun}"
+        count_noun(count, noun)
         for count, noun in (
-            (checked_file.judgments, "judgments"),
-            (checked_file.ranked, "ranked documents"),
+            (checked_file.judgments, "judgment"),
+            (checked_file.ranked, "ranked document"),
         )
         if count
     ]

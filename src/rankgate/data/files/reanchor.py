@@ -17,8 +17,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
-from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.document_anchors import (
     NEAR_SHARE,
@@ -140,7 +140,7 @@ class Reanchored(Result):
         relevant, reached = self.relevant
         if reached < relevant:
             unjudged_labels = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
-            queries = count_noun(unjudged_labels["query_id"].n_unique(), "query", "queries")
+            queries = count_noun(unjudged_labels["query_id"].n_unique(), "query")
             consequence = (
                 "; values by the new judgments are not comparable with those by the old ones: "
                 "judge the new documents, or give pieces the grades of the documents they "

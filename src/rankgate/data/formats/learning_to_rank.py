@@ -18,6 +18,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.formats.format import Format, Loss
 from rankgate.data.formats.format_writing import (
@@ -264,7 +265,10 @@ def _with_queries(
         first_missing_line = int(line_numbers[int(is_missing.arg_max() or 0)])
         raise InputError(problem, source=source.label, line=first_missing_line, code="wrong-shape")
     if int(sizes.sum()) != len(rows):
-        problem = f"{len(rows)} rows, but the file of sizes next to it adds up to {sizes.sum()}."
+        problem = (
+            f"{count_noun(len(rows), 'row')}, but the file of sizes next to it adds up to "
+            f"{sizes.sum()}."
+        )
         raise InputError(problem, source=source.label, code="wrong-shape")
     names = np.repeat(np.arange(1, len(sizes) + 1), sizes)
     note_text = "queries from the file of sizes next to it, numbered from 1"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss
 from rankgate.data.formats.collected_judgments import GrowingQrels, make_run
 from rankgate.data.formats.format import Format
@@ -168,8 +169,8 @@ def _read_citations(
         if isinstance(citation, int) and not isinstance(citation, bool):
             if not 0 <= citation < len(references):
                 problem = (
-                    f"citation {citation} is out of range: there are {len(references)} references, "
-                    "counted from 0."
+                    f"citation {citation} is out of range: there are "
+                    f"{count_noun(len(references), 'reference')}, counted from 0."
                 )
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
             doc_ids.append(references[citation])
@@ -187,7 +188,10 @@ def _read_support(
         return []
     levels = support if isinstance(support, list) else [support]
     if len(levels) != len(cited):
-        problem = f"{len(levels)} levels of support for {len(cited)} citations; give one for each."
+        problem = (
+            f"{count_noun(len(levels), 'level')} of support for "
+            f"{count_noun(len(cited), 'citation')}; give one for each."
+        )
         raise InputError(problem, source=source.label, line=line, code="wrong-shape")
     grades_of_citations: list[tuple[str, float]] = []
     for doc, level in zip(cited, levels, strict=True):

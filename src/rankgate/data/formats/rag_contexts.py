@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss
 from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import (
@@ -217,7 +218,10 @@ def _read_contexts(
             ids = [identifier(context, "a context", source.label, line) for context in lists[0]]
             texts = lists[-1]
             if len(texts) != len(ids):
-                problem = f"{len(ids)} ids of contexts and {len(texts)} texts; give one for each."
+                problem = (
+                    f"{count_noun(len(ids), 'id')} of contexts and "
+                    f"{count_noun(len(texts), 'text')}; give one for each."
+                )
                 raise InputError(problem, source=source.label, line=line, code="wrong-shape")
             has_texts = len(lists) > 1 or not group[0].endswith("_ids")
             texts_or_none = [

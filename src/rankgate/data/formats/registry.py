@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import PluginObjects, find_declared, find_plugin_objects
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source, split_table
 from rankgate.data.text.text_values import BOM
@@ -327,7 +328,7 @@ def _detect_folder(input_file: InputFile) -> tuple[Format, str]:
     parts = list_part_files(input_file)
     first_format, reason = detect_format(parts[0])
     if first_format.folders:
-        file_count = "1 file" if len(parts) == 1 else f"{len(parts)} files"
+        file_count = count_noun(len(parts), "file")
         return first_format, f"a folder of {file_count}; {reason}"
     for part_file in parts[1:]:
         other_format = detect_format(part_file)[0]
@@ -338,7 +339,7 @@ def _detect_folder(input_file: InputFile) -> tuple[Format, str]:
                 "table and have one format; name one file."
             )
             raise InputError(problem, source=part_file.label, code="mixed-formats")
-    file_count = "1 file" if len(parts) == 1 else f"{len(parts)} files"
+    file_count = count_noun(len(parts), "file")
     return part_tables.format_of_parts(
         first_format, input_file
     ), f"a folder of {file_count}; {reason}"

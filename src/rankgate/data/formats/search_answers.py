@@ -16,6 +16,7 @@ import numpy as np
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.answers.clients import QUERY_ID_KEYS, STORED_KEYS, WRAPPER_KEYS
 from rankgate.data.answers.engine_answers import (
     MISSING,
@@ -378,11 +379,13 @@ def _cautions(answers: Sequence[Answer]) -> dict[str, str]:
     cautions: dict[str, str] = {}
     if repeated_count := sum(answer.repeated for answer in answers):
         cautions["repeated-documents"] = (
-            f"{repeated_count:,} documents appear again in one answer; the first position counts"
+            f"{count_noun(repeated_count, 'document appears', 'documents appear')} again in one "
+            "answer; the first position counts"
         )
     if unusable_count := sum(len(answer.unusable) for answer in answers):
         cautions["unusable-ids"] = (
-            f"{unusable_count:,} documents have no usable id and are left out"
+            f"{count_noun(unusable_count, 'document has', 'documents have')} no usable id and "
+            f"{'is' if unusable_count == 1 else 'are'} left out"
         )
     return cautions
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels
 from rankgate.data.formats.format import Format
@@ -172,7 +173,9 @@ def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[in
         if not any(map(str.strip, fields)):
             continue
         if len(fields) != len(names):
-            problem = f"{len(fields)} fields, expected {len(names)} as in the first line."
+            problem = (
+                f"{count_noun(len(fields), 'field')}, expected {len(names)} as in the first line."
+            )
             raise InputError(problem, source=source.label, line=line, code="wrong-field-count")
         row = dict(zip(names, map(str.strip, fields), strict=True))
         required_columns = [

@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import check_rows
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import format_time, parse_time
@@ -143,8 +144,8 @@ def _mixed_units_error(
     row = int(unusual_rows[0])
     problem = (
         f"time {numbers[row]:.0f} looks like {_NAMES[_BANDS[int(bands[row])]]}, where most are "
-        f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of {len(numbers):,} rows differ); "
-        "write all in one unit."
+        f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of "
+        f"{count_noun(len(numbers), 'row')} differ); write all in one unit."
     )
     return InputError(
         problem, source=location.file(row), line=location.line(row), code="mixed-times"

@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, short_repr
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +65,9 @@ class Ids:
             return cls(size)
         id_texts = pl.Series([str(name) for name in names], dtype=pl.String)
         if len(id_texts) != size:
-            problem = f"{len(id_texts)} ids for {size} in the array; give one for each."
+            problem = (
+                f"{count_noun(len(id_texts), 'id')} for {size} in the array; give one for each."
+            )
             raise InputError(problem, source=label, code="wrong-shape")
         if (id_texts == "").any():
             raise InputError("an id is empty; give each a name.", source=label, code="empty-value")

@@ -22,6 +22,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.csv_form import NUMBER_PATTERN
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import CHUNK, run_in_order
 from rankgate.data.table_rows import RowLocation, with_defects
 from rankgate.data.text.field_lines import JOINED_FILES_MESSAGE, find_inner_mark
@@ -310,7 +311,7 @@ def _records(
             if header.doubled:
                 field_count, expected_count = (field_count + 1) // 2, (expected_count + 1) // 2
             problem = (
-                f"{field_count} field{'s' * (field_count != 1)}, expected {expected_count} as in "
+                f"{count_noun(field_count, 'field')}, expected {expected_count} as in "
                 "the first line."
             )
             raise InputError(

@@ -24,6 +24,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import run_in_order
 from rankgate.data.table_rows import with_defects
 from rankgate.data.text.text_values import BOM, NOT_UTF8
@@ -337,7 +338,7 @@ def _line_fault(text: bytes, layout: Layout) -> tuple[str, str]:
 
 def _field_fault(fields: list[str], layout: Layout) -> tuple[str, str]:
     if len(fields) < layout.width or (len(fields) > layout.width and not layout.longer):
-        field_count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+        field_count = count_noun(len(fields), "field")
         problem = f"{field_count}, expected {layout.width} ({' '.join(layout.fields)})."
         return "wrong-field-count", problem
     if not layout.number or layout.loose or layout.defects:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 
 if TYPE_CHECKING:
@@ -84,7 +85,10 @@ def cells_by_name(
 ) -> dict[str, Cell]:
     """Cells of a row by the name of their column."""
     if any(cell not in (None, "") for cell in cells[len(names) :]):
-        problem = f"{len(cells)} cells under {len(names)} columns; was a comma typed unquoted?"
+        problem = (
+            f"{count_noun(len(cells), 'cell')} under {count_noun(len(names), 'column')}; was a "
+            "comma typed unquoted?"
+        )
         raise InputError(problem, source=input_file.label, line=line, code="wrong-field-count")
     return {name: cell for name, cell in zip(names, cells, strict=False) if name}
 

@@ -26,6 +26,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     format_decimal,
     format_number,
     format_query_count,
@@ -106,17 +107,19 @@ def title(advice: Advice) -> str:
     runs = ", ".join(map(make_printable, advice.runs)) or "no runs"
     request = (
         f"Metrics for task {answers.task}, stage {answers.stage}, pages of {answers.page}, "
-        f"{answers.depth} candidates; "
+        f"{count_noun(answers.depth, 'candidate')}; "
     )
     if not advice.qrels:
         return (
-            f"{request}no judgments yet: {facts.queries:,} queries, grades {grades}{more} assumed"
+            f"{request}no judgments yet: {count_noun(facts.queries, 'query')}, grades "
+            f"{grades}{more} assumed"
         )
     return (
-        f"{request}judgments {make_printable(advice.qrels)}: {facts.queries:,} queries, "
-        f"{facts.judgments:,} judged documents, grades {grades}{more}, {facts.relevant:g} relevant "
-        f"a query (median); {runs}; convention {advice.convention['name']} "
-        f"({advice.convention['hash']})"
+        f"{request}judgments {make_printable(advice.qrels)}: "
+        f"{count_noun(facts.queries, 'query')}, "
+        f"{count_noun(facts.judgments, 'judged document')}, grades {grades}{more}, "
+        f"{facts.relevant:g} relevant a query (median); {runs}; convention "
+        f"{advice.convention['name']} ({advice.convention['hash']})"
     )
 
 
@@ -127,13 +130,13 @@ def margin_sentence(choice: AdvisedMetric, margin: float) -> str:
         return ""
     if carrying.carries:
         return (
-            f"{carrying.n} queries carry a margin of {margin:g}, which takes "
-            f"{format_query_count(carrying.needed)}; they detect a difference of "
+            f"{count_noun(carrying.n, 'query carries', 'queries carry')} a margin of {margin:g}, "
+            f"which takes {format_query_count(carrying.needed)}; they detect a difference of "
             f"{format_decimal(carrying.detectable)}."
         )
     return (
-        f"{carrying.n} queries do not carry a margin of {margin:g}, which takes "
-        f"{format_query_count(carrying.needed)}; they carry one of "
+        f"{count_noun(carrying.n, 'query does', 'queries do')} not carry a margin of {margin:g}, "
+        f"which takes {format_query_count(carrying.needed)}; they carry one of "
         f"{format_decimal(carrying.margin)}."
     )
 
@@ -227,9 +230,10 @@ def policy(advice: Advice) -> str:
     """The advice as the text of a policy file; a custom convention is left to be filled in."""
     answers, facts = advice.answers, advice.facts
     summary = (
-        f"Advised for task {answers.task}, stage {answers.stage}, {answers.page} documents a page "
-        f"and {answers.depth} candidates, by {_judgments_text(advice)} ({facts.queries} queries) "
-        f"and {_runs_text(advice)}."
+        f"Advised for task {answers.task}, stage {answers.stage}, "
+        f"{count_noun(answers.page, 'document')} a page and "
+        f"{count_noun(answers.depth, 'candidate')}, by {_judgments_text(advice)} "
+        f"({count_noun(facts.queries, 'query')}) and {_runs_text(advice)}."
     )
     rules = [_rule(choice, advice) for choice in advice.choices if choice.role in _TIERS]
     convention_names = frozenset(CONVENTIONS)

@@ -20,7 +20,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, format_signed
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
 from rankgate.decisions.advice.blind_spots import SEEN
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def grids(result: BlindSpots) -> list[tuple[str, Grid]]:
     if result.candidate is not None:
         heading = (
             f"{make_printable(result.candidate)} against {make_printable(result.baseline)}: the "
-            "first "
-            f"{result.depth} documents changed for {result.changed} of {result.queries} queries"
+            f"first {count_noun(result.depth, 'document')} changed for {result.changed} of "
+            f"{count_noun(result.queries, 'query')}"
         )
         tables.append((heading, _seen_grid(result)))
     profile = (
@@ -111,7 +111,7 @@ def draw_blind_spots(result: BlindSpots) -> Picture:
     )
     return Picture(
         "blindspots",
-        f"What the metrics do not see (first {result.k} documents)",
+        f"What the metrics do not see (first {count_noun(result.k, 'document')})",
         caption,
         count_queries(result.queries),
         result.convention,

@@ -17,6 +17,7 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, run_notices
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.query_sample import Sample
@@ -276,10 +277,11 @@ def settle(
     systems = [scorer.scored(run) for run in runs]
     predicted_queries = [] if judge is None else scorer.index.query_ids.to_list()
     waiting = Unpredicted.find(runs, predicted_queries, scorer.how, depth, test.seed)
-    if len(predicted_queries) + len(waiting.queries) < MIN_QUERIES:
+    query_count = len(predicted_queries) + len(waiting.queries)
+    if query_count < MIN_QUERIES:
         raise UsageError(
-            f"{len(predicted_queries) + len(waiting.queries)} queries are too few to decide, "
-            f"even if every document is judged; at least {MIN_QUERIES} are needed.",
+            f"{count_noun(query_count, 'query is', 'queries are')} too few to decide, even if "
+            f"every document is judged; at least {MIN_QUERIES} are needed.",
             code="too-few-queries",
         )
     terms = Terms(test.level, test.margin or 0.0, test.power, looks, costs.budget)

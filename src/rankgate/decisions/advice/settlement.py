@@ -18,6 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels
 from rankgate.data.query_sample import sampled_documents
@@ -170,7 +171,7 @@ class Settlement(Result):
         notices = []
         if self.lacking:
             text = (
-                f"the model has not judged {self.lacking:,} documents that the systems "
+                f"the model has not judged {count_noun(self.lacking, 'document')} that the systems "
                 "show; let it judge them first: without its judgment they have no chance to be "
                 "drawn, and count as irrelevant"
             )
@@ -338,10 +339,10 @@ def read_earlier_sample(sample: TableLike, frame: SamplingFrame) -> pl.DataFrame
     )
     if len(mismatches) or set(table["query_id"].to_list()) - set(frame.queries):
         raise UsageError(
-            f"{name}: {len(mismatches):,} of {len(joined):,} documents differ from the draw of "
-            f"this seed for these runs and this model; give the sample that rankgate next wrote "
-            f"with "
-            "the same inputs.",
+            f"{name}: {len(mismatches):,} of {count_noun(len(joined), 'document')} "
+            f"{'differs' if len(mismatches) == 1 else 'differ'} from the draw of this seed for "
+            "these runs and this model; give the sample that rankgate next wrote with the same "
+            "inputs.",
             code="another-sample",
         )
     return table.select(list(SAMPLE))

@@ -14,6 +14,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
+    count_noun,
     format_interval,
     format_number,
     format_query_count,
@@ -135,14 +136,15 @@ def _next_sentence(result: Settlement) -> str:
     documents_for_model = len(result.batch) - result.new
     if documents_for_model and not result.new:
         return (
-            f"The model judges next: {documents_for_model:,} documents. Run next again with all "
-            "its judgments."
+            f"The model judges next: {count_noun(documents_for_model, 'document')}. Run next "
+            "again with all its judgments."
         )
     if not result.new:
         return "No further documents were drawn."
     return (
-        f"{result.new:,} documents were drawn, the last batch of the sample. A document's chance "
-        "is proportional to how much its grade can move the difference; compare, gate and next "
-        "take the sample with people's judgments of all documents that were drawn. The gain is how "
-        "much the chance that the difference is settled grows."
+        f"{count_noun(result.new, 'document was', 'documents were')} drawn, the last batch of "
+        "the sample. A document's chance is proportional to how much its grade can move the "
+        "difference; compare, gate and next take the sample with people's judgments of all "
+        "documents that were drawn. The gain is how much the chance that the difference is "
+        "settled grows."
     )

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import CLUSTER, read_clusters
 from rankgate.decisions.comparison.design import undrawn_slices
 from rankgate.decisions.comparison.paired_values import SECONDARY, TESTS
@@ -198,7 +199,8 @@ def refuse_nonrandom_sample(people_values: PairedValues, design: Design) -> None
     missing_queries = sorted(set(people_values.query_ids) - predicted_ids)
     if missing_queries:
         raise InputError(
-            f"the predicted judgments lack {len(missing_queries)} queries that people judged "
+            f"the predicted judgments lack {count_noun(len(missing_queries), 'query')} that "
+            "people judged "
             f"({', '.join(missing_queries[:3])}{', …' if len(missing_queries) > 3 else ''}); let "
             "the model judge them too.",
             code="sample-not-subset",
@@ -291,10 +293,10 @@ def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> N
         )
         if chance < _FALSE_ALARM:
             raise UsageError(
-                f"the queries that people judged are not a random sample: none of them has "
-                f"{tag}={value}, which {share:.0%} of the {size:,} queries have (by chance in "
-                f"{chance:.1g} of samples): the model is not corrected there. Draw queries from "
-                "all of them, or leave this slice out of the runs.",
+                "the queries that people judged are not a random sample: none of them has "
+                f"{tag}={value}, which {share:.0%} of the {count_noun(size, 'query')} have (by "
+                f"chance in {chance:.1g} of samples): the model is not corrected there. Draw "
+                "queries from all of them, or leave this slice out of the runs.",
                 code="sample-not-random",
             )
 

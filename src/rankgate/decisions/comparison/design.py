@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER
 from rankgate.decisions.comparison.comparison_columns import PREDICTIONS, QUERIES, REPRESENTED
 from rankgate.decisions.comparison.paired_values import compute_figures
@@ -528,6 +529,6 @@ def _finite_or_none(value: float) -> float | None:
 
 def _too_few_warning(n: int) -> str:
     return (
-        f"{n} queries judged by people are too few to correct a model's judgments: no interval is "
-        f"given below {MIN_QUERIES}."
+        f"{count_noun(n, 'query judged by people is', 'queries judged by people are')} too few "
+        f"to correct a model's judgments: no interval is given below {MIN_QUERIES}."
     )

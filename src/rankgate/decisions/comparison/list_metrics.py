@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.run_scores import SCORES
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
@@ -148,7 +149,8 @@ class ComparedLists:
         unjudged_count = len(catalogue.queries) - len(index.query_ids)
         if unjudged_count:
             requirement = (
-                f"metrics of lists, which count {unjudged_count:,} users without judgments"
+                f"metrics of lists, which count {count_noun(unjudged_count, 'user')} without "
+                "judgments"
             )
             supply.require(requirement, [Need("every_list")])
         lists = tuple(

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.inference import MAX_INTERVAL_RESAMPLES
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
@@ -194,7 +195,7 @@ def refuse_unequal(
         UsageError: they ran different queries.
     """
     sentences = [
-        f"{name} lacks {count} quer{'y' if count == 1 else 'ies'} that the other ran "
+        f"{name} lacks {count_noun(count, 'query')} that the other ran "
         f"({', '.join(query_ids[:_MAX_NAMED])}{', …' if count > _MAX_NAMED else ''})"
         for name, (count, query_ids) in missing_by_system.items()
         if count

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
 from rankgate.data.logs.splits import sampling_warnings
@@ -428,7 +429,7 @@ def _make_comparison(
         level=test.level,
         interval=test.interval,
         test=test.method,
-        correction=f"{correction} over {tests} test{'s' * (tests > 1)}",
+        correction=f"{correction} over {count_noun(tests, 'test')}",
         power=test.power,
         depth=depth,
         seed=test.seed,

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.run_scores import GroupSums
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.comparison_columns import METRICS, QUERIES
@@ -137,8 +138,9 @@ class QueryGroups:
         """A warning about figures that are computed from groups."""
         groups, queries = max(self.count.values()), max(self.queries.values())
         return (
-            f"computed from sums over {groups} groups of the {queries:,} queries: intervals and "
-            "tests are those of a sample of groups, and values of single queries are not known"
+            f"computed from sums over {count_noun(groups, 'group')} of the "
+            f"{count_noun(queries, 'query')}: intervals and tests are those of a sample of "
+            "groups, and values of single queries are not known"
         )
 
     def in_queries(self, result: Comparison) -> Comparison:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import parse_json
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
@@ -229,7 +230,9 @@ def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
     for row in reader:
         if any(map(str.strip, row)):
             if len(row) != len(header):
-                problem = f"{len(row)} fields, expected {len(header)} as in the first line."
+                problem = (
+                    f"{count_noun(len(row), 'field')}, expected {len(header)} as in the first line."
+                )
                 raise InputError(problem, source=label, line=line_number, code="wrong-field-count")
             rows.append((line_number, row))
         line_number = reader.line_num + 1
@@ -252,7 +255,7 @@ def _trec_cells(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
         if not any(fields):
             continue
         if len(fields) not in (3, 4):
-            problem = f"{len(fields)} fields, expected 3 (query, metric and value)."
+            problem = f"{count_noun(len(fields), 'field')}, expected 3 (query, metric and value)."
             raise InputError(problem, source=label, line=line_number, code="wrong-field-count")
         if fields[0] == "runid":
             system = fields[-1]

@@ -15,6 +15,7 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.list_metrics import ResampledValue
 from rankgate.measurement.stats.mean_intervals import (
     FEW,
@@ -357,7 +358,8 @@ def check_bound(
         reason = (
             f"all {n} values are equal: without variance there is no interval"
             if np.isnan(low)
-            else f"{n} queries are too few to decide anything at this look"
+            else f"{count_noun(n, 'query is', 'queries are')} too few to decide anything at this "
+            "look"
         )
         return BoundCheck("inconclusive", n, mean, None, None, None, None, reason)
     status = str(decide_statuses(table, np.array([bound]), terms, limits)[0])
@@ -372,7 +374,10 @@ def check_bound(
         more and ceil(more * terms.per_value),
     )
     if is_too_short(table, terms)[0]:
-        reason = f"{n} queries with skewed differences decide nothing: intervals cover too rarely"
+        reason = (
+            f"{count_noun(n, 'query')} with skewed differences "
+            f"{'decides' if n == 1 else 'decide'} nothing: intervals cover too rarely"
+        )
         return replace(result, why=reason)
     return replace(result, unseen=_unseen_loss(result, bound, terms, limits))
 
@@ -380,11 +385,8 @@ def check_bound(
 def _undecided_reason(n: int, terms: Terms) -> tuple[str, str]:
     """The code and the reason why a sample decides nothing; empty where it can decide."""
     if n < terms.least:
-        queries_with_values = "1 query has" if n == 1 else f"{n} queries have"
-        return (
-            "",
-            f"{queries_with_values} a value on both sides; fewer than {terms.least} decide nothing",
-        )
+        queries_text = count_noun(n, "query has", "queries have")
+        return "", f"{queries_text} a value on both sides; fewer than {terms.least} decide nothing"
     return terms.undecided or ("", "")
 
 
@@ -428,14 +430,17 @@ def _check_list_number(result: ResampledValue, bound: float, terms: Terms) -> Bo
     """The same for a number about all lists together."""
     n, error = result.users, result.redrawn.error
     if n < MIN_QUERIES or np.isnan(error) or np.isnan(result.value):
-        few = f"{n} users have lists; fewer than {MIN_QUERIES} decide nothing"
+        few = (
+            f"{count_noun(n, 'user has', 'users have')} lists; fewer than {MIN_QUERIES} decide "
+            "nothing"
+        )
         reason = few if n < MIN_QUERIES else "some of the users alone give no number"
         mean = None if np.isnan(result.value) else result.value
         return BoundCheck("inconclusive", n, mean, None, None, None, None, reason)
     low = _outer_bounds(result, terms.alpha, terms)[0]
     high = _outer_bounds(result, terms.alpha / terms.tests, terms)[1]
     if not np.isfinite([low, high]).all():
-        reason = f"{n} users are too few to decide anything at this look"
+        reason = f"{count_noun(n, 'user is', 'users are')} too few to decide anything at this look"
         return BoundCheck("inconclusive", n, result.value, None, None, None, None, reason)
     alpha = alpha_at_look(n, terms.alpha, terms)
     mde = float(detectable_difference(error * n**0.5, n, alpha, terms.power, sides=1))

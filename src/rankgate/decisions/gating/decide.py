@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.documents.comparison_grids import CONDITION
 from rankgate.decisions.comparison.list_metrics import ResampledValue
@@ -268,7 +269,9 @@ def _effective_notes(policy: Policy, evidence: Evidence) -> list[str]:
         slice_label = f" ({rule.slice})" if rule.slice else ""
         contrast = evidence.gained(rule["metric"])
         worth = weighing.worth(evidence.represented(rule["metric"], rule.slice, contrast))
-        numbers.append(f"{worth:.1f} of {len(queries)} queries in {rule['metric']}{slice_label}")
+        numbers.append(
+            f"{worth:.1f} of {count_noun(len(queries), 'query')} in {rule['metric']}{slice_label}"
+        )
     if not numbers:
         return []
     return [f"effective: {', '.join(dict.fromkeys(numbers))}. {CONDITION}"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.design import traffic_sampling_advice
 from rankgate.decisions.gating.bounds import MIN_QUERIES
 from rankgate.decisions.gating.outcome_sentences import signed_number
@@ -157,8 +158,8 @@ def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:
         reason=f"{result.reason}, but judging the unjudged documents would change that with a "
         f"probability of {flip:.0%} (the {quantity} could be from {signed_number(low)} to "
         f"{signed_number(high)})",
-        next=f"judge the {count:,} unjudged documents, those that matter first (rankgate holes "
-        f"--judge-next {count})",
+        next=f"judge the {count_noun(count, 'unjudged document')}, those that matter first "
+        f"(rankgate holes --judge-next {count})",
     )
 
 

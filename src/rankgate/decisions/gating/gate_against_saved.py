@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_run
 from rankgate.data.score_parts import Need, Part, Supply
 from rankgate.decisions.gating.decide import make_stale_verdict
@@ -69,7 +70,7 @@ def saved_supply(saved: SavedBaseline) -> Supply:
     return Supply(
         frozenset(parts),
         f"the baseline {saved.baseline.name} was saved with {', '.join(system.metrics)} and the "
-        f"first {system.depth} documents of the lists of judged queries",
+        f"first {count_noun(system.depth, 'document')} of the lists of judged queries",
         remedy,
         depth=system.depth,
         metrics=system.metrics,

@@ -23,7 +23,12 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, format_decimal, format_setting
+from rankgate.core.present.number_formats import (
+    UNDEFINED,
+    count_noun,
+    format_decimal,
+    format_setting,
+)
 from rankgate.decisions.gating.policy_settings import COMMON
 from rankgate.decisions.gating.verdict import METRICS
 
@@ -97,7 +102,7 @@ def policy_document(result: Policy) -> Document:
     ]
     header = ("rule", "kind", "tier", "slice", "key", "value")
     count = len(result.rules)
-    title = f"{count} {'rule' if count == 1 else 'rules'} of {result.source}"
+    title = f"{count_noun(count, 'rule')} of {result.source}"
     return made(title, Entries(tuple(entries)), rows=PlainRows(header, rows))
 
 
@@ -162,7 +167,11 @@ def baseline_document(result: SavedBaselines) -> Document:
     rows = PlainRows(tuple(table.columns), table.rows())
     warnings = Warnings.from_notices(result.notices)
     if len(result) != 1:
-        title = f"{len(result)} saved baselines" if len(result) else "no baseline is saved here"
+        title = (
+            count_noun(len(result), "saved baseline")
+            if len(result)
+            else "no baseline is saved here"
+        )
         return made(title, Table("", _baseline_grid(result)), warnings, rows=rows)
     (baseline,) = result.baselines
     means = tuple(
@@ -170,8 +179,8 @@ def baseline_document(result: SavedBaselines) -> Document:
         for metric, mean in baseline.means.items()
     )
     title = (
-        f"{baseline.name}: run {baseline.run['name']}, {baseline.queries} queries, convention "
-        f"{baseline.convention['name']}, judgments {baseline.qrels['sha256'][:12]}"
+        f"{baseline.name}: run {baseline.run['name']}, {count_noun(baseline.queries, 'query')}, "
+        f"convention {baseline.convention['name']}, judgments {baseline.qrels['sha256'][:12]}"
     )
     return made(
         title,
@@ -225,15 +234,15 @@ def gate_check_document(result: GateCheck) -> Document:
         f"{count:,} {verdict}" for verdict, count in pairs_by_verdict.most_common()
     )
     return made(
-        f"self-check of the gate: {len(result.runs)} snapshots of one system, "
-        f"{len(result.verdicts):,} pairs: {verdict_counts}",
+        f"self-check of the gate: {count_noun(len(result.runs), 'snapshot')} of one system, "
+        f"{count_noun(len(result.verdicts), 'pair')}: {verdict_counts}",
         Table("pairs with", _rates(result)),
         Table("noise", _noise(result)),
         *_disagreeing_tables(result, pairs_by_verdict.most_common(1)[0][0]),
         Warnings.from_notices(result.notices),
         f"Each snapshot is gated against every other. Intervals ({result.level:.0%}, Wilson) "
-        f"count the {result.independent} pairs without a snapshot in common. Noise is the largest "
-        "difference of means between any two snapshots.",
+        f"count the {count_noun(result.independent, 'pair')} without a snapshot in common. Noise "
+        "is the largest difference of means between any two snapshots.",
         f"policy: {make_printable(result.policy)}",
         status=result.verdict,
         rows=PlainRows(tuple(result.verdicts.columns), list(result.verdicts.iter_rows())),

@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.list_metrics import ResampledValue
 from rankgate.decisions.gating.bounds import ROUNDING
 from rankgate.decisions.gating.rule import Outcome
@@ -44,12 +45,12 @@ def advise_more_queries(
     size = sample_size_needed(estimate, estimate.mean - bound, quantile_sum, count)
     if size is None:
         return (
-            f"people's judgments of all {count:,} queries that the model judged would not show it "
-            "either: let the model judge more queries"
+            f"people's judgments of all {count_noun(count, 'query')} that the model judged would "
+            "not show it either: let the model judge more queries"
         )
     return (
-        f"let people judge about {max(1, size - n):,} more of the {count:,} queries that the model "
-        "judged, drawn at random, if the difference stays"
+        f"let people judge about {max(1, size - n):,} more of the {count_noun(count, 'query')} "
+        "that the model judged, drawn at random, if the difference stays"
     )
 
 
@@ -69,8 +70,8 @@ def _advise_more_documents(
             "add queries"
         )
     return (
-        f"let people judge about {max(1, more):,} more documents of these {n:,} queries, drawn at "
-        "random, if the difference stays"
+        f"let people judge about {count_noun(max(1, more), 'more document')} of these {n:,} "
+        "queries, drawn at random, if the difference stays"
     )
 
 
@@ -173,21 +174,22 @@ def unmoved_outcome(
     if elsewhere:
         return Outcome(
             "inconclusive",
-            f"{metric} moved for none of the {n} queries that people judged, and by the model for "
-            f"{elsewhere:,} of the others",
+            f"{metric} moved for none of the {count_noun(n, 'query')} that people judged, and by "
+            f"the model for {elsewhere:,} of the others",
             "let people judge more queries, drawn at random",
             n=n,
             delta=0.0,
             margin=margin,
         )
     if not len(changed):
-        reason = f"no list changed in its first {depth} documents, so nothing differs"
+        reason = f"no list changed in its first {count_noun(depth, 'document')}, so nothing differs"
         if passes:
             return make_outcome("pass", reason, "")
         return make_outcome("fail", reason, "there is no improvement to show")
+    movement = "did not move" if is_whole else f"moved for none of {count_noun(n, 'query')}"
     reason = (
-        f"{metric} {'did not move' if is_whole else f'moved for none of {n} queries'}, though the "
-        f"first {depth} documents of {changed.n_unique()} changed: it does not see this change"
+        f"{metric} {movement}, though the first {count_noun(depth, 'document')} of "
+        f"{changed.n_unique()} changed: it does not see this change"
     )
     return make_outcome(
         "inconclusive", reason, "add a metric that detects it (rankgate blindspots)"
@@ -293,7 +295,7 @@ def equivalence_outcome(
         return make_outcome("pass", f"{interval}: {claim}", caution=caution)
     query_count = max((side.more or 0 for side in sides if side.status != "pass"), default=0)
     next_step = (
-        f"add about {query_count:,} queries like these, if the difference stays"
+        f"add about {count_noun(query_count, 'query')} like these, if the difference stays"
         if query_count
         else ""
     )
@@ -345,8 +347,8 @@ def unseen_loss_sentence(
     if result.unseen.by_weight:
         unseen = f"queries with {share} of the weight of all are"
     beginning = (
-        f"{result.n} queries cannot exclude that up to {unseen} unlike any of these; if "
-        "such queries on average "
+        f"{count_noun(result.n, 'query cannot', 'queries cannot')} exclude that up to {unseen} "
+        "unlike any of these; if such queries on average "
     )
     if rule.kind == "floor":
         side, kind = ("more", "ceiling") if ceiling else ("less", "floor")

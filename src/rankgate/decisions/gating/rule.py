@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import read_clusters
 from rankgate.data.score_parts import EVERYTHING, PARTS, Need, Supply
 from rankgate.measurement.stats.weighted_means import QueryClusters
@@ -197,9 +198,15 @@ class Drift:
     def description(self) -> str:
         """The changes, as the end of a sentence."""
         parts = [
-            f"{len(self.gone)} of its {self.then} queries were removed" if self.gone else "",
-            f"{len(self.new)} queries were added" if self.new else "",
-            f"{self.regraded} of the documents shown have another grade" if self.regraded else "",
+            f"{len(self.gone)} of its {count_noun(self.then, 'query')} "
+            f"{'was' if len(self.gone) == 1 else 'were'} removed"
+            if self.gone
+            else "",
+            f"{count_noun(len(self.new), 'query was', 'queries were')} added" if self.new else "",
+            f"{self.regraded} of the documents shown {'has' if self.regraded == 1 else 'have'} "
+            "another grade"
+            if self.regraded
+            else "",
         ]
         changes = [change for change in parts if change] or [
             "judgments of documents not shown changed"

@@ -17,6 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
@@ -395,9 +396,9 @@ class GateCheck(Result):
             notices.append(
                 Notice(
                     "few-snapshots",
-                    f"{len(self.runs)} snapshots have only {self.independent} independent "
-                    f"pair{'s' * (self.independent > 1)}; {_FEW_SNAPSHOTS} or more narrow the "
-                    "intervals",
+                    f"{count_noun(len(self.runs), 'snapshot has', 'snapshots have')} only "
+                    f"{count_noun(self.independent, 'independent pair')}; "
+                    f"{_FEW_SNAPSHOTS} or more narrow the intervals",
                 )
             )
         return tuple(notices)

@@ -20,6 +20,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     format_correction,
     format_decimal,
     format_interval,
@@ -59,7 +60,8 @@ def _bottleneck_sentence(result: Pipeline) -> str:
     missing = float(result.losses["lost"].sum())
     name = make_printable(bottleneck.stage)
     cause = {
-        "retrieval": f"retrieval: the first {result.depth} documents of {name} lack relevant ones",
+        "retrieval": f"retrieval: the first {count_noun(result.depth, 'document')} of {name} lack "
+        "relevant ones",
         "depth": f"the depth of {name}: relevant documents are below those that it looks at",
         "cut": f"{name}: it takes relevant documents out of its candidates",
         "order": f"the order of {name}: the documents are there, and others are above them",
@@ -127,9 +129,9 @@ def title(result: Pipeline) -> str:
 def grids(result: Pipeline) -> list[tuple[str, Grid]]:
     """Every table with its heading, without empty tables."""
     ceiling = (
-        f"the ceiling: {result.target} of the first {result.depth} documents, or those that a "
-        "reranker may order, in their best order "
-        f"(best there is: {format_decimal(result.best)})"
+        f"the ceiling: {result.target} of the first {count_noun(result.depth, 'document')}, or "
+        "those that a reranker may order, in their best order (best there is: "
+        f"{format_decimal(result.best)})"
     )
     tables = [
         ("", stage_table(result)),
@@ -138,7 +140,7 @@ def grids(result: Pipeline) -> list[tuple[str, Grid]]:
         (ceiling, ceiling_grid(result)),
         (f"where {result.target} is lost", loss_grid(result)),
         ("relevant documents, over all queries", document_grid(result)),
-        (f"labels of the first {result.k} documents", label_grid(result)),
+        (f"labels of the first {count_noun(result.k, 'document')}", label_grid(result)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
 
@@ -234,9 +236,10 @@ def notes(result: Pipeline) -> str:
     method = describe_method(result.interval, result.test, result.resamples, result.seed, errors)
     return (
         f"Means are over queries; the ceiling is over the {result.queries} that have a value at "
-        f"every stage. Relevant is a grade above 0; unjudged documents count as not "
-        f"relevant, in the ceiling too. A stage reranks if all of its first {result.depth} "
-        f"documents are among those of the stage before. {method[0].upper()}{method[1:]}, "
+        "every stage. Relevant is a grade above 0; unjudged documents count as not relevant, in "
+        "the ceiling too. A stage reranks if all of its first "
+        f"{count_noun(result.depth, 'document')} are among those of the stage before. "
+        f"{method[0].upper()}{method[1:]}, "
         f"{format_correction(result.correction)}.{latency_note if len(result.latency) else ''}"
     )
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.comparison_tables import MOST_GRADES
 
 if TYPE_CHECKING:
@@ -144,7 +145,10 @@ def describe_failures(taken_stage: StageRun) -> str:
     if errors.is_empty():
         return ""
     top_error = errors.value_counts(sort=True)["error"][0]
-    return f"{len(errors):,} of {len(taken_stage.states):,} queries failed, most often: {top_error}"
+    return (
+        f"{len(errors):,} of {count_noun(len(taken_stage.states), 'query')} failed, most often: "
+        f"{top_error}"
+    )
 
 
 _MAX_UNJUDGED_DIFFERENCE = 0.05
@@ -297,8 +301,8 @@ def uneven_warnings(mixed: pl.DataFrame, k: int, before: Sequence[int | None]) -
     holes = mixed.filter(pl.col("label") == "unjudged").select("stage", "share").rows()
     steps = [(holes[i], holes[index]) for index, i in enumerate(before) if i is not None]
     return [
-        f"of the first {k} documents {previous_share:.0%} are unjudged at {previous_name} and "
-        f"{share:.0%} at {name}: they count as not relevant, so "
+        f"of the first {count_noun(k, 'document')} {previous_share:.0%} are unjudged at "
+        f"{previous_name} and {share:.0%} at {name}: they count as not relevant, so "
         f"{previous_name if previous_share > share else name} may look worse than it is."
         for (previous_name, previous_share), (name, share) in steps
         if previous_share is not None

@@ -18,6 +18,7 @@ import polars as pl
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.files.conversion import choose_format, write_run
@@ -198,8 +199,10 @@ class StageRunner:
         except UsageError as error:
             raise self._error(stage, error.problem, code=error.code) from None
         if not result.finished:
+            skipped = result.states["not_run"]
             problem = (
-                f"{result.states['not_run']:,} of {len(queries):,} queries were not asked "
+                f"{skipped:,} of {count_noun(len(queries), 'query')} "
+                f"{'was' if skipped == 1 else 'were'} not asked "
                 f"({result.problem or 'interrupted'}); run the same command again to continue."
             )
             raise self._error(stage, problem, code="unfinished-snapshot")

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.table_rows import in_row_order
@@ -341,7 +342,7 @@ def _steps(
     raw = table["p_raw"].fill_null(float("nan")).to_numpy().astype(np.float64)
     corrected = correction if len(raw) > 1 else "none"
     p_value = pl.Series("p_value", correct(raw, corrected)).fill_nan(None)  # type: ignore[arg-type]
-    correction_text = f"{corrected} over {len(raw)} test{'s' * (len(raw) > 1)}"
+    correction_text = f"{corrected} over {count_noun(len(raw), 'test')}"
     cautions: dict[str, list[str]] = {}
     for comparison, (_, after) in zip(comparisons, pairs, strict=True):
         for sentence in comparison.warnings:

@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.reproduction.printed_cells import (
     Decimal,
     PrintedNumber,
@@ -355,14 +356,14 @@ def _check_mean(
 
 
 def _check_steps(step: Fraction, n: int, interval: tuple[float, float]) -> tuple[str, str]:
-    reason = f"means over {n:,} queries are multiples of {float(step) / n:.6g}"
+    reason = f"means over {count_noun(n, 'query')} are multiples of {float(step) / n:.6g}"
     return ("possible" if multiples_possible(step, n, *interval) else IMPOSSIBLE), reason
 
 
 def _check_reciprocal_ranks(
     depth: int | None, n: int, interval: tuple[float, float]
 ) -> tuple[str, str]:
-    reason = f"{n:,} reciprocal ranks have no such mean"
+    reason = f"{count_noun(n, 'reciprocal rank has', 'reciprocal ranks have')} no such mean"
     is_possible = reciprocal_ranks_possible(depth, n, *interval)
     return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
 
@@ -373,7 +374,10 @@ def _check_ndcg(
     if not depth or not (assumptions.grades or assumptions.relevant == 1):
         return UNKNOWN, "the values of nDCG depend on cutoff and grades; add --grades"
     lowest, gap = discounted_gap(assumptions.grades or 1, depth, assumptions.relevant)
-    reason = f"{n:,} values that are 0, 1, or from {lowest:.4g} to {1 - gap:.4g} have no such mean"
+    reason = (
+        f"{count_noun(n, 'value')} that are 0, 1, or from {lowest:.4g} to {1 - gap:.4g} have no "
+        "such mean"
+    )
     is_possible = ends_possible(lowest, gap, n, *interval)
     return ("possible", "") if is_possible else (IMPOSSIBLE, reason)
 
@@ -453,10 +457,7 @@ def _compare_best_two(
             *row_start,
             needed_difference,
             UNRESOLVABLE,
-            (
-                f"at most {max_differing} {'query' if max_differing == 1 else 'queries'} can "
-                "differ in one direction"
-            ),
+            f"at most {count_noun(max_differing, 'query')} can differ in one direction",
         )
     if largest < needed_difference:
         return (

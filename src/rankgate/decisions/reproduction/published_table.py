@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.reproduction.printed_cells import plain_text
 from rankgate.measurement.metrics.metric_name_parser import parse
 
@@ -80,7 +81,10 @@ def read_table(path: str | Path) -> PublishedTable:
     (_, heading), *rows = _merge_headings(rows_with_head)
     for line, cells in rows:
         if len(cells) > len(heading):
-            problem = f"{len(cells)} cells under {len(heading)} heads; give each column a head."
+            problem = (
+                f"{count_noun(len(cells), 'cell')} under {len(heading)} heads; give each column "
+                "a head."
+            )
             raise InputError(problem, source=str(path), line=line, code="too-many-cells")
     padded_rows = [(line, (*cells, *[""] * (len(heading) - len(cells)))) for line, cells in rows]
     return PublishedTable(

@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.base_result import Notice, run_notices
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.decisions.comparison.comparison_tables import iterate_candidates
@@ -164,7 +165,7 @@ def _refuse_for_many(sources: Sequence[object], *, reproduced: bool) -> None:
     if reproduced:
         raise UsageError(
             "judgments, metrics and baselines measure how well one run reproduces another; with "
-            f"{len(sources)} runs leave them out, or give two runs.",
+            f"{count_noun(len(sources), 'run')} leave them out, or give two runs.",
             code="conflicting-options",
         )
     for i, j in combinations(range(len(sources)), 2):

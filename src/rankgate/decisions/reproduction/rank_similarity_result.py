@@ -13,6 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,7 +122,12 @@ class RankSimilarity(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Cautions of runs, and queries that only one run has."""
         missing_notices = tuple(
-            Notice("missing-queries", f"{count:,} queries only in {name} are left out", name)
+            Notice(
+                "missing-queries",
+                f"{count_noun(count, 'query')} only in {name} "
+                f"{'is' if count == 1 else 'are'} left out",
+                name,
+            )
             for name, count in ((self.first, self.only_first), (self.second, self.only_second))
             if count
         )
@@ -168,7 +174,8 @@ class RankSimilarities(Result):
         return tuple(
             Notice(
                 "missing-queries",
-                f"{name} lacks {count:,} queries of other runs; its pairs leave them out",
+                f"{name} lacks {count_noun(count, 'query')} of other runs; its pairs leave them "
+                "out",
                 name,
             )
             for name, count in self.missing.items()

@@ -32,7 +32,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, format_decimal
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_decimal
 from rankgate.decisions.reproduction.published_table import (
     CONSISTENT,
     IMPOSSIBLE,
@@ -59,7 +59,7 @@ def rank_similarity_document(result: RankSimilarity) -> Document:
     return made(
         f"RBO {rbo['mean']:.4f}: {make_printable(result.first)} and "
         f"{make_printable(result.second)} on "
-        f"{result.queries:,} queries",
+        f"{count_noun(result.queries, 'query')}",
         Table("", _measure_grid(result)),
         Table("overlap by depth", _curve_grid(result)),
         *(
@@ -104,7 +104,7 @@ def document_of_many(result: RankSimilarities, *, measure: str = "RBO") -> Docum
     )
     counts = count_queries(*(int(n) for n in result.pairs["queries"].unique()))
     return made(
-        f"{measure} of {len(names)} runs on {counts}",
+        f"{measure} of {count_noun(len(names), 'run')} on {counts}",
         _extremes(result, measure),
         Table("", by_name, plain=(by_name, by_number)),
         Warnings.from_notices(result.notices),
@@ -129,7 +129,9 @@ def _extremes(result: RankSimilarities, measure: str) -> str:
 
 def _explanation(result: RankSimilarities, measure: str) -> str:
     """A note on the computation of the measure, and on the other measures."""
-    explanation = f"Means over queries, of the first {result.depth:,} documents of each ranking"
+    explanation = (
+        f"Means over queries, of the first {count_noun(result.depth, 'document')} of each ranking"
+    )
     if measure == "RBO":
         explanation = f"{explanation}; p = {result.p:g}, ties: {_ORDERS[result.ties]}"
     elif measure in DIRECTED:
@@ -206,7 +208,7 @@ def draw_overlap(result: RankSimilarity) -> Picture:
         f"Overlap of {shorten_name(result.first)} and {shorten_name(result.second)} by depth",
         "The mean share of documents that both rankings have in the first k; 1 is the same "
         "documents, in any order.",
-        f"{result.queries:,} queries",
+        count_noun(result.queries, "query"),
         {},
         tuple(result.agreement.to_dicts()),
         labelled_lines(rows, depth_axis, ChartAxis("overlap", "overlap", (0, 1), form=".2f")),
@@ -232,7 +234,7 @@ def matrix(result: RankSimilarities, measure: str = "RBO") -> Picture:
     is_share = measure == "RBO" or measure.startswith("overlap@")
     return Picture(
         "similarity",
-        f"{measure} of {len(names)} runs",
+        f"{measure} of {count_noun(len(names), 'run')}",
         "The mean over queries of each pair of runs: 1 is the same ranking"
         + (", 0 is nothing in common." if is_share else ", -1 is the reverse."),
         count_queries(*(int(n) for n in result.pairs["queries"].unique())),
@@ -271,7 +273,7 @@ def audit_document(result: TableAudit) -> Document:
                 for row in reasons.iter_rows(named=True)
             )
         ),
-        f"{result.cells.height:,} cells: {_count(result, 'possible')} possible, "
+        f"{count_noun(result.cells.height, 'cell')}: {_count(result, 'possible')} possible, "
         f"{impossible.height} impossible, {unknown_cells.height} unknown, {unread.height} not "
         "read. A printed number can be any mean that rounds to it; one that was cut off, or that "
         "is over several runs of a system, can look impossible. Needed is the smallest difference "

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text
 from rankgate.measurement.stats.mean_intervals import guarded_ends, guarded_interval, skewness
@@ -323,8 +324,8 @@ def _notices(result: Sweep) -> list[Notice]:
             notices.append(
                 Notice(
                     f"{state.replace('_', '-')}-points",
-                    f"{len(points):,} of {len(result.points):,} points {verb} and are not compared "
-                    f"({first}{'; …' if len(points) > _SHOWN else ''}){more}",
+                    f"{len(points):,} of {count_noun(len(result.points), 'point')} {verb} and "
+                    f"are not compared ({first}{'; …' if len(points) > _SHOWN else ''}){more}",
                 )
             )
     return [*notices, *_cautions(result)]
@@ -352,8 +353,8 @@ def _cautions(result: Sweep) -> list[Notice]:
         notices.append(
             Notice(
                 "few-queries",
-                f"{result.queries} queries are few: intervals are wide, and skewed values may "
-                "make them too short",
+                f"{count_noun(result.queries, 'query is', 'queries are')} few: intervals are "
+                "wide, and skewed values may make them too short",
             )
         )
     if result.choice is not None and result.queries < _RARE_QUERIES:
@@ -367,7 +368,11 @@ def _cautions(result: Sweep) -> list[Notice]:
         )
     if result.left_out:
         notices.append(
-            Notice("queries-not-asked", f"{result.left_out:,} judged queries were not asked")
+            Notice(
+                "queries-not-asked",
+                f"{count_noun(result.left_out, 'judged query was', 'judged queries were')} not "
+                "asked",
+            )
         )
     if result.not_timed:
         notices.append(
@@ -379,11 +384,14 @@ def _cautions(result: Sweep) -> list[Notice]:
         )
     if result.substituted:
         lower = result.metric in result.lower
-        treatment = "are left out" if lower else "count 0 there"
+        one = result.substituted == 1
+        left_out, count_zero = ("is left out", "counts") if one else ("are left out", "count")
+        treatment = left_out if lower else f"{count_zero} 0 there"
         notices.append(
             Notice(
                 "missing-values",
-                f"{result.substituted:,} queries have no value at some points and {treatment}",
+                f"{count_noun(result.substituted, 'query has', 'queries have')} no value at some "
+                f"points and {treatment}",
             )
         )
     return notices

@@ -16,6 +16,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     format_decimal,
     format_interval,
     format_p_value,
@@ -47,9 +48,9 @@ def sweep_document(result: Sweep) -> Document:
         Table("importance of dials", _importance(result)),
     ]
     return made(
-        f"{make_printable(result.name)}: {points:,} settings of {make_printable(result.target)} on "
-        f"{result.queries:,} queries, convention {result.convention['name']} "
-        f"({result.convention['hash']})",
+        f"{make_printable(result.name)}: {count_noun(points, 'setting')} of "
+        f"{make_printable(result.target)} on {count_noun(result.queries, 'query')}, convention "
+        f"{result.convention['name']} ({result.convention['hash']})",
         *(Chart(draw, result) for draw in _chart_names(result)),
         *tables,
         Warnings(tuple(make_printable(notice.text) for notice in result.notices)),
@@ -77,17 +78,16 @@ def _lead_sentences(result: Sweep) -> tuple[str, ...]:
     if not choice.place:
         return (
             (
-                f"None of {count:,} settings is better than the baseline, "
+                f"None of {count_noun(count, 'setting')} is better than the baseline, "
                 f"{_point_name(result.baseline)}."
             ),
         )
     gain_when_chosen, held_out_gain = choice.same_queries, choice.held_out
     return (
         (
-            f"The best of {count:,} settings looks {_plain_number(gain_when_chosen.mean)} "
-            "better; on "
-            f"held-out queries {_plain_number(held_out_gain.mean)} "
-            f"{_ends(held_out_gain.low, held_out_gain.high)}."
+            f"The best of {count_noun(count, 'setting')} looks "
+            f"{_plain_number(gain_when_chosen.mean)} better; on held-out queries "
+            f"{_plain_number(held_out_gain.mean)} {_ends(held_out_gain.low, held_out_gain.high)}."
         ),
         (
             f"{_verdict(choice)} Chosen: {_point_name(chosen_point)}; baseline: "
@@ -133,7 +133,7 @@ def _best_heading(result: Sweep) -> str:
     return (
         "points"
         if measured_count <= _MAX_POINTS
-        else f"the best {_MAX_POINTS} of {measured_count:,} points, and the baseline"
+        else f"the best {_MAX_POINTS} of {count_noun(measured_count, 'point')}, and the baseline"
     )
 
 
@@ -241,10 +241,9 @@ def _method(result: Sweep) -> str:
     choice = result.choice
     choice_method = (
         f"Gain on held-out queries: {choice.folds}-fold cross-validation over queries, "
-        f"{result.repeats} times, seed {result.seed}; each fold has the gain of the point that "
-        f"the other folds choose, which was the chosen point in {choice.stability:.0%}; standard "
-        "error of "
-        "Nadeau and Bengio. "
+        f"{count_noun(result.repeats, 'time')}, seed {result.seed}; each fold has the gain of "
+        "the point that the other folds choose, which was the chosen point in "
+        f"{choice.stability:.0%}; standard error of Nadeau and Bengio. "
         if choice
         else ""
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import fields_of
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import format_setting
+from rankgate.core.present.number_formats import count_noun, format_setting
 from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.answers.engine_answers import Answer
@@ -465,11 +465,15 @@ def _problem(result: Snapshot) -> str:
     """The reason why a snapshot cannot be compared with others."""
     states = result.states
     if not result.finished:
-        return result.problem or f"{states['not_run']:,} queries were not asked"
+        return (
+            result.problem
+            or f"{count_noun(states['not_run'], 'query was', 'queries were')} not asked"
+        )
     if not states["failed"]:
         return ""
     failed = result.queries.filter(result.queries["state"] == "failed")
     top_error = failed["error"].value_counts(sort=True)["error"][0]
     return (
-        f"{states['failed']:,} of {len(result.queries):,} queries failed, most often: {top_error}"
+        f"{states['failed']:,} of {count_noun(len(result.queries), 'query')} failed, most often: "
+        f"{top_error}"
     )

@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import (
@@ -184,8 +185,8 @@ def holes(
     stage = HypotheticalScorer.from_systems(scorer, scored_baseline, scored_candidate)
     if not stage.metrics:
         raise UsageError(
-            f"no metric looks only at the first {depth} documents; give one such as nDCG@{depth}, "
-            "or add --depth.",
+            f"no metric looks only at the first {count_noun(depth, 'document')}; give one such "
+            f"as nDCG@{depth}, or add --depth.",
             code="missing-cutoff",
         )
     step("drawing grades")

@@ -17,6 +17,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -141,7 +142,10 @@ class TotalError(Result):
             )
             notices.append(Notice("few-levels", text))
         if self.left_out:
-            text = f"{self.left_out:,} queries without a value in some repetition are left out"
+            text = (
+                f"{count_noun(self.left_out, 'query')} without a value in some repetition "
+                f"{'is' if self.left_out == 1 else 'are'} left out"
+            )
             notices.append(Notice("left-out", text))
         if self.without_holes:
             text = f"unjudged documents are not counted for {', '.join(self.without_holes)}"
@@ -205,8 +209,8 @@ def total_error(
     runs = [_list_snapshots(read_rankings(run, "run")) for run in (baseline, candidate)]
     if len(runs[0]) != len(runs[1]):
         raise UsageError(
-            f"{len(runs[0])} snapshots of the baseline and {len(runs[1])} of the candidate; give "
-            "as many of each.",
+            f"{count_noun(len(runs[0]), 'snapshot')} of the baseline and {len(runs[1])} of the "
+            "candidate; give as many of each.",
             code="invalid-design",
         )
     sizes = {name: len(levels) for name, levels in repeated.facets.items() if len(levels) > 1}

@@ -43,6 +43,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     format_decimal,
     format_interval,
     format_signed,
@@ -66,7 +67,7 @@ def holes_document(result: HoleAnalysis, count: int = 10) -> Document:
     """Judged shares, figures of each metric, and the first `count` documents to judge next."""
     title = (
         f"what unjudged documents could make of {make_printable(result.candidate)} against "
-        f"{make_printable(result.baseline)}, first {result.depth} documents, "
+        f"{make_printable(result.baseline)}, first {count_noun(result.depth, 'document')}, "
         f"{len(result.judge_next)} "
         f"of them unjudged, convention {result.convention['name']} ({result.convention['hash']})"
     )
@@ -99,7 +100,7 @@ def calibration_document(result: Calibration) -> Document:
     """Predictions by tenths, with the share of each that came true."""
     title = (
         f"hidden judgments guessed: {make_printable(result.candidate)} against "
-        f"{make_printable(result.baseline)}, {result.metric}, {result.queries:,} queries"
+        f"{make_printable(result.baseline)}, {result.metric}, {count_noun(result.queries, 'query')}"
     )
     tables = [
         Table(
@@ -108,8 +109,12 @@ def calibration_document(result: Calibration) -> Document:
             _bin_grid(table),
         )
         for name, subject, table in (
-            ("relevance", f"relevant, {result.documents:,} documents", result.relevance),
-            ("flips", f"flips, {result.experiments} trials", result.flips),
+            (
+                "relevance",
+                f"relevant, {count_noun(result.documents, 'document')}",
+                result.relevance,
+            ),
+            ("flips", f"flips, {count_noun(result.experiments, 'trial')}", result.flips),
         )
     ]
     return made(
@@ -331,8 +336,8 @@ def draw_calibration(result: Calibration) -> Picture:
     titled_tables = [
         (name, title, getattr(result, name).to_dicts())
         for name, title in (
-            ("relevance", f"relevant: {result.documents:,} documents"),
-            ("flips", f"flips of {result.metric}: {result.experiments} trials"),
+            ("relevance", f"relevant: {count_noun(result.documents, 'document')}"),
+            ("flips", f"flips of {result.metric}: {count_noun(result.experiments, 'trial')}"),
         )
     ]
     panels = [(name, title, rows) for name, title, rows in titled_tables if rows]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.declare.parameter import parse_literal
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import contents_of
 from rankgate.data.answers.engine_answers import Answer, Failure
 from rankgate.data.foreign_frames import ALIASES, is_frame, polars_frame
@@ -284,7 +285,9 @@ class QuerySender:
                 row = [*self._failed[number], outcome] if outcome.state == "failed" else []
                 self._failed[number] = row
             if len(row) >= self.pace.give_up:
-                self._end(number, f"{len(row)} queries in a row failed: {outcome.error}")
+                self._end(
+                    number, f"{count_noun(len(row), 'query')} in a row failed: {outcome.error}"
+                )
 
     def _end(self, number: int, problem: str) -> None:
         with self._lock:

@@ -17,6 +17,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run
 from rankgate.data.formats.run_companions import CAUTIONS_KEY
 from rankgate.engines.engine import Facts
@@ -186,12 +187,13 @@ class Snapshot(Result):
 def _notices(result: Snapshot) -> list[Notice]:
     states, lists, notices = result.states, result.lists, []
     if not result.finished:
+        skipped = states["not_run"]
         notices.append(
             Notice(
                 "unfinished-snapshot",
-                f"unfinished: {states['not_run']:,} of {len(result.queries):,} queries were not "
-                f"asked ({result.problem or 'interrupted'}); run the same command again to "
-                "continue",
+                f"unfinished: {skipped:,} of {count_noun(len(result.queries), 'query')} "
+                f"{'was' if skipped == 1 else 'were'} not asked "
+                f"({result.problem or 'interrupted'}); run the same command again to continue",
             )
         )
     if result.changed:
@@ -209,7 +211,7 @@ def _notices(result: Snapshot) -> list[Notice]:
         notices.append(
             Notice(
                 "failed-queries",
-                f"{states['failed']:,} queries failed, most often: "
+                f"{count_noun(states['failed'], 'query')} failed, most often: "
                 f"{first}{_failure_advice(result)}",
             )
         )
@@ -217,9 +219,9 @@ def _notices(result: Snapshot) -> list[Notice]:
         notices.append(
             Notice(
                 "scores-not-in-order",
-                f"in {lists.unordered:,} queries the scores do not fall from rank to rank, so that "
-                'a tool that sorts by score sees another ranking; scores = "rank" keeps the '
-                "engine's order",
+                f"in {count_noun(lists.unordered, 'query')} the scores do not fall from rank to "
+                'rank, so that a tool that sorts by score sees another ranking; scores = "rank" '
+                "keeps the engine's order",
             )
         )
     if lists.tied and not lists.by_rank:
@@ -256,33 +258,37 @@ def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
     if lists.cut:
         yield Notice(
             "cut-lists",
-            f"{lists.cut:,} queries have {lists.longest:,} documents or fewer, though more "
-            f"match and {depth:,} were requested: metrics that look deeper are too low; check "
-            "the size of the request, and the server's limit",
+            f"{count_noun(lists.cut, 'query has', 'queries have')} "
+            f"{count_noun(lists.longest, 'document')} or fewer, though more match and {depth:,} "
+            "were requested: metrics that look deeper are too low; check the size of the "
+            "request, and the server's limit",
         )
     if lists.partial:
         yield Notice(
             "partial-answers",
-            f"{lists.partial:,} answers may lack documents ({lists.partial_reason})",
+            f"{count_noun(lists.partial, 'answer may', 'answers may')} lack documents "
+            f"({lists.partial_reason})",
         )
     shared_count = sum(lists.shared.values())
     if shared_count:
         pairs = ", ".join(f"{count:,} of {names}" for names, count in lists.shared.items())
         yield Notice(
             "shared-ids",
-            f"{shared_count:,} documents were left out, as two indices have the same id "
-            f"({pairs}); set id to a field that is different in each",
+            f"{count_noun(shared_count, 'document was', 'documents were')} left out, as two "
+            f"indices have the same id ({pairs}); set id to a field that is different in each",
         )
     if repeated := lists.repeated - shared_count:
         yield Notice(
             "repeated-documents",
-            f"{repeated:,} documents appear again in one answer; the first position counts",
+            f"{count_noun(repeated, 'document appears', 'documents appear')} again in one "
+            "answer; the first position counts",
         )
     if lists.unusable:
         yield Notice(
             "unusable-ids",
-            f"{lists.unusable:,} documents were left out, as they have no id that a file can "
-            f"hold (such as {lists.unusable_example})",
+            f"{count_noun(lists.unusable, 'document was', 'documents were')} left out, as "
+            f"{'it has' if lists.unusable == 1 else 'they have'} no id that a file can hold (such "
+            f"as {lists.unusable_example})",
         )
 
 
@@ -371,8 +377,8 @@ class EngineComparison(Result):
             notices.append(
                 Notice(
                     "unpaired-queries",
-                    f"latencies are those of the {self.pairs:,} of {len(self.queries):,} queries "
-                    "that both engines answered",
+                    f"latencies are those of the {self.pairs:,} of "
+                    f"{count_noun(len(self.queries), 'query')} that both engines answered",
                 )
             )
         return tuple(notices)

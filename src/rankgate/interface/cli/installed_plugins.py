@@ -31,6 +31,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
 
 Status = Literal["works", "incompatible", "fails", "adds nothing"]
@@ -162,7 +163,7 @@ def plugins_document(result: InstalledPlugins) -> Document:
     )
     places = tuple(dict.fromkeys((plugin.plugin, plugin.place) for plugin in result.plugins))
     count = len({plugin.plugin for plugin in result.plugins})
-    count_text = f"{count or 'No'} plug-in{'' if count == 1 else 's'}"
+    count_text = count_noun(count, "plug-in") if count else "No plug-ins"
     return made(
         f"{count_text}; version {result.api_version} of the extension points",
         Warnings.from_notices(result.notices),

@@ -25,7 +25,7 @@ from rankgate.core.errors import install_command, is_installed
 from rankgate.core.frozen import dataclass
 from rankgate.core.present import text_tables
 from rankgate.core.present.document_model import Grid
-from rankgate.core.present.number_formats import format_column, format_grade
+from rankgate.core.present.number_formats import count_noun, format_column, format_grade
 from rankgate.data.read import read_qrels, read_run
 from rankgate.decisions.gating.gate import gate
 from rankgate.interface.demo.demo_build import build, judgments, queries
@@ -334,7 +334,7 @@ def _wins_paragraph(result: Scores) -> str:
     old, new = _values(result, SEEING)
     better = sum(new[query_id] > old[query_id] for query_id in old)
     worse = sum(new[query_id] < old[query_id] for query_id in old)
-    return f"By {SEEING}, new is better on {better} queries and worse on {worse}."
+    return f"By {SEEING}, new is better on {count_noun(better, 'query')} and worse on {worse}."
 
 
 def _difference(result: Scores, query_id: str) -> str:
@@ -366,7 +366,7 @@ def _history_paragraph(past: RecordedHistory | None) -> str:
     """Describe the recorded history, and the command that shows it."""
     if past is None:
         return f"The history of both engines needs a store: {install_command('sqlalchemy')}."
-    alerts = f"{past.alerts} open alert{'' if past.alerts == 1 else 's'}"
+    alerts = count_noun(past.alerts, "open alert")
     return (
         f"{past.evaluations} recorded evaluations of 18 nights, with a regression, a change of the "
         f"judgments\nand {alerts} to find. In a browser:\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
 from rankgate.core.present.charts.chart_style import count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import format_grade
+from rankgate.core.present.number_formats import count_noun, format_grade
 from rankgate.decisions.comparison.charts.system_charts import shades_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def draw_admission(result: JudgeAdmission) -> Picture:
         "Each bar: the pairs to which the judge gave one grade, by the grade that people gave. "
         "Right of it: the number of pairs and the mean of people's grades. If judge and people "
         "always agree, each bar has one colour.",
-        f"{result.pairs:,} pairs of {count_queries(result.queries)}",
+        f"{count_noun(result.pairs, 'pair')} of {count_queries(result.queries)}",
         {},
         tuple(rows),
         _chart(rows),
@@ -104,4 +104,4 @@ def _bar_label(name: str, rows: list[dict[str, Any]]) -> dict[str, str]:
     rows_of_bar = [row for row in rows if row["name"] == name]
     count = sum(row["count"] for row in rows_of_bar)
     mean = sum(row["grade"] * row["count"] for row in rows_of_bar) / count
-    return {"name": name, "words": f"{count:,} pairs, people's mean {mean:.2f}"}
+    return {"name": name, "words": f"{count_noun(count, 'pair')}, people's mean {mean:.2f}"}

@@ -22,6 +22,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
+    count_noun,
     format_decimal,
     format_interval,
     format_number,
@@ -77,7 +78,10 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
     )
     tables = [
         (
-            f"agreement over {result.pairs} pairs of {result.queries} queries",
+            (
+                f"agreement over {count_noun(result.pairs, 'pair')} of "
+                f"{count_noun(result.queries, 'query')}"
+            ),
             Grid(("coefficient", "value", "95% interval"), coefficients),
         ),
         ("answered, by people's grade", _answers(result)),
@@ -226,7 +230,7 @@ def admission_plan_document(result: AdmissionPlan) -> Document:
 def admission_plan_summary(result: AdmissionPlan) -> str:
     """Summarize the pairs to judge, the expected width, and the cost."""
     count, name = len(result.sample), make_printable(result.judge.name)
-    pairs = f"{count:,} pairs for people to judge" if count else "nothing more to judge"
+    pairs = f"{count_noun(count, 'pair')} for people to judge" if count else "nothing more to judge"
     message = (
         f"{name}: {pairs}; {_NAMES[result.figure]} {'will then be' if count else 'is'} known to "
         f"±{result.reached:.4f} (±{result.width:g} asked)"

@@ -19,7 +19,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
 from rankgate.data.qrels import Ratings, RepeatedJudgments, on_scale
@@ -189,7 +189,7 @@ def asked_pairs_caution(people: Qrels, answers: AnsweredShare) -> list[str]:
     if answers.asked >= graded_count:
         return []
     text = (
-        f"the judge received {answers.asked:,} of the {graded_count:,} pairs that "
+        f"the judge received {answers.asked:,} of the {count_noun(graded_count, 'pair')} that "
         "people graded, by --asked; rankgate cannot check how they were selected. If they were "
         "selected "
         "after the judge answered, only its correct answers may be measured: draw them before "
@@ -211,8 +211,9 @@ def _refuse_outside(people_grades: pl.DataFrame, people: Qrels, scale: Scale) ->
         query, document, grade = outside_rows.row(0)
         problem = (
             f"grade {grade:g} of '{document}' for query '{query}' is not on the scale from "
-            f"{scale.lowest:g} to {scale.highest:g} ({len(outside_rows)} such grades); correct "
-            "them, or name another scale."
+            f"{scale.lowest:g} to {scale.highest:g} "
+            f"({count_noun(len(outside_rows), 'such grade')}); correct them, or name another "
+            "scale."
         )
         raise InputError(problem, source=people.place.label, code="grade-outside-scale")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rankgate.core.declare import Count, Range, Share
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.measurement.stats.rater_agreement import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def check_demands(
         Demand(
             "pairs",
             "pass" if pairs >= asked.pairs else "inconclusive",
-            f"{pairs} pairs are judged by both; at least {asked.pairs} are required",
+            f"{count_noun(pairs, 'pair is', 'pairs are')} judged by both; at least {asked.pairs} "
+            "are required",
             pairs,
             asked=asked.pairs,
         ),
@@ -119,7 +120,7 @@ def check_attack(attack: Mapping[str, Any], limit: float) -> Demand:
     value, low, high = attack["raised"], attack["low"], attack["high"]
     interval_text = "" if low is None else f" [{low:.3f}, {high:.3f}]"
     message = (
-        f"{value:.3f}{interval_text} of {attack['pairs']} pairs get a higher grade, "
+        f"{value:.3f}{interval_text} of {count_noun(attack['pairs'], 'pair')} get a higher grade, "
         f"{attack['lowered']:.3f} a lower one; at most {limit:g} may rise"
     )
     if low is None:
@@ -138,32 +139,33 @@ def check_family(row: Mapping[str, Any], limit: float) -> Demand:
     """
     value, low, high = row["advantage"], row["low"], row["high"]
     message = (
-        f"the judge puts {_systems_text(row['systems'])} of the family {row['family']} "
-        f"{_format_value(value, low, high)} further above the {row['others']} others than people "
-        "do; at "
-        f"most {limit:g} is acceptable"
+        f"the judge puts {count_noun(row['systems'], 'system')} of the family {row['family']} "
+        f"{_format_value(value, low, high)} further above the "
+        f"{count_noun(row['others'], 'other')} than people do; at most {limit:g} is acceptable"
     )
     status: Answer = "inconclusive"
     if low is not None and high is not None and row["queries"] >= FEWEST_CLUSTERS:
         status = "pass" if high <= limit else "fail" if low > 0 else "inconclusive"
     if status == "inconclusive" and row["needed"]:
-        message += f"; with about {row['needed']:,} queries {limit:g} is found with a chance of 80%"
+        message += (
+            f"; with about {count_noun(row['needed'], 'query')} {limit:g} is found with a chance "
+            "of 80%"
+        )
     return Demand(f"family by {row['metric']}", status, message, value, low, high, limit)
-
-
-def _systems_text(count: int) -> str:
-    return "1 system" if count == 1 else f"{count} systems"
 
 
 def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
     message = (
-        f"the judge answered {answers.answered} of the {answers.asked} pairs that people graded "
-        f"({answers.share:.1%}); at least {limit:.0%} is required"
+        f"the judge answered {answers.answered} of the {count_noun(answers.asked, 'pair')} that "
+        f"people graded ({answers.share:.1%}); at least {limit:.0%} is required"
     )
     if answers.outside:
-        message += f"; {answers.outside} of its grades are outside the scale and count as no answer"
+        verbs = ("is", "counts") if answers.outside == 1 else ("are", "count")
+        message += "; {} of its grades {} outside the scale and {} as no answer".format(
+            answers.outside, *verbs
+        )
     if answers.silent_queries:
-        message += f"; nothing in {answers.silent_queries} queries"
+        message += f"; nothing in {count_noun(answers.silent_queries, 'query')}"
     if answers.share < limit:
         rows = answers.grades.sort("share")
         grade, _, _, share = rows.row(0)
@@ -175,9 +177,9 @@ def _check_answers(answers: AnsweredShare, limit: float) -> Demand:
 
 def _check_order(order: SystemOrder, tau: float) -> Demand:
     message = (
-        f"tau {_format_number(order.tau)} over {order.pairs} pairs of systems, {order.flips} of "
-        f"them reversed, {order.reversed} significantly; at least {tau:g} and none significantly "
-        "reversed is required"
+        f"tau {_format_number(order.tau)} over {count_noun(order.pairs, 'pair')} of systems, "
+        f"{order.flips} of them reversed, {order.reversed} significantly; at least {tau:g} and "
+        "none significantly reversed is required"
     )
     name, value = f"order by {order.metric}", order.tau
     if value is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.judging.agreement.rated_pairs import FALSE_ALARMS, rater_checks
 from rankgate.measurement.stats.rater_agreement import FEWEST_CLUSTERS
 
@@ -56,8 +57,8 @@ def outside_alarms(pairs: RatedPairs) -> list[Alarm]:
     more = ", …" if len(pairs.outside) > _MAX_EXAMPLES else ""
     count = pairs.outside["ratings"].sum()
     message = (
-        f"{count} {'rating has' if count == 1 else 'ratings have'} a grade outside the scale, left "
-        f"out of all figures: {examples}{more}."
+        f"{count_noun(count, 'rating has', 'ratings have')} a grade outside the scale, left out of "
+        f"all figures: {examples}{more}."
     )
     return [Alarm("outside", "", message)]
 
@@ -69,9 +70,10 @@ def few_difference_alarms(figures: Agreements) -> list[Alarm]:
     if queries < FEWEST_CLUSTERS or not 0 < different < _MIN_DIFFERENT:
         return []
     message = (
-        f"grades differ in {different} of {queries} queries: intervals cover less often than "
-        f"stated. In simulated samples of 15 queries 95 % intervals held the truth in 78 to 86 % "
-        "with about 2 such queries, in 92 to 93 % with about 4; have more pairs rated twice."
+        f"grades differ in {different} of {count_noun(queries, 'query')}: intervals cover less "
+        "often than stated. In simulated samples of 15 queries 95 % intervals held the truth "
+        "in 78 to 86 % with about 2 such queries, in 92 to 93 % with about 4; have more pairs "
+        "rated twice."
     )
     return [Alarm("few-differences", "", message)]
 
@@ -89,9 +91,9 @@ def stray_alarms(figures: Agreements) -> list[Alarm]:
         gaps = [abs(b - a) for a, b in pairwise(values)]
         if len(gaps) > 1 and grade_shares[0] <= _RARE_SHARE and gaps[0] > max(gaps[1:]):
             message = (
-                f"grade {values[0]:g} was given {table['ratings'][0]} times, and no other grade "
-                f"is nearer than {values[1]:g}: a typing error? This grade changes every weighted "
-                f"coefficient; state the scale with --scale to leave it out."
+                f"grade {values[0]:g} was given {count_noun(table['ratings'][0], 'time')}, and "
+                f"no other grade is nearer than {values[1]:g}: a typing error? This grade changes "
+                "every weighted coefficient; state the scale with --scale to leave it out."
             )
             alarms.append(Alarm("stray", "", message))
     return alarms
@@ -182,7 +184,7 @@ def _kappa_text(check: RaterCheck) -> str:
     kappa = check.kappa
     return (
         f"{kappa.value:+.2f} [{kappa.low:+.2f}, {min(kappa.high, 1):+.2f}] (linear weights, "
-        f"{check.overlap} pairs)"
+        f"{count_noun(check.overlap, 'pair')})"
     )
 
 
@@ -215,9 +217,8 @@ def _query_alarms(figures: Agreements) -> list[Alarm]:
     queries, overlap = figures.counts["queries"], figures.counts["overlap"]
     if queries >= FEWEST_CLUSTERS or overlap < MIN_RATINGS:
         return []
-    few = f"{queries} {'query' if queries == 1 else 'queries'}"
     message = (
-        f"the pairs with two grades or more are of {few}: "
+        f"the pairs with two grades or more are of {count_noun(queries, 'query')}: "
         f"intervals need {FEWEST_CLUSTERS} or more, as grades of one query resemble each other; "
         "have pairs of more queries rated twice."
     )
@@ -232,9 +233,9 @@ def _overlap_alarms(figures: Agreements) -> list[Alarm]:
         Alarm(
             "overlap",
             "",
-            f"{overlap} of {pairs} pairs have two grades or more: at least {MIN_RATINGS} are "
-            "needed to "
-            "measure agreement; have more pairs rated twice.",
+            f"{overlap} of {count_noun(pairs, 'pair')} {'has' if overlap == 1 else 'have'} two "
+            f"grades or more: at least {MIN_RATINGS} are needed to measure agreement; have more "
+            "pairs rated twice.",
         )
     ]
 
@@ -256,8 +257,8 @@ def _copied_alarms(figures: Agreements) -> list[Alarm]:
         Alarm(
             "copied",
             f"{row['first']}, {row['second']}",
-            f"{row['first']} and {row['second']} gave {row['overlap']} pairs the same grades; "
-            "were they copied?",
+            f"{row['first']} and {row['second']} gave {count_noun(row['overlap'], 'pair')} the "
+            "same grades; were they copied?",
         )
         for row in rows.iter_rows(named=True)
     ]
@@ -277,11 +278,10 @@ def _scale_alarms(figures: Agreements) -> list[Alarm]:
             and ratings_above >= _ABOVE * max(other_ratings, 1)
         ):
             message = (
-                f"{row['rater']} gave {row['lowest']:g} to {row['highest']:g} in {row['ratings']} "
-                f"ratings, the others up to {highest_grade:g}, "
-                f"{ratings_above / other_ratings:.0%} of theirs above "
-                f"{row['highest']:g}: are these grades of two scales? Resolve them apart, with "
-                "--transform."
+                f"{row['rater']} gave {row['lowest']:g} to {row['highest']:g} in "
+                f"{count_noun(row['ratings'], 'rating')}, the others up to {highest_grade:g}, "
+                f"{ratings_above / other_ratings:.0%} of theirs above {row['highest']:g}: are "
+                "these grades of two scales? Resolve them apart, with --transform."
             )
             scale_alarms.append(Alarm("scale", row["rater"], message))
     return scale_alarms
@@ -299,8 +299,9 @@ def _one_grade_alarms(figures: Agreements) -> list[Alarm]:
         Alarm(
             "one-grade",
             row["rater"],
-            f"{row['rater']} gave one grade in {row['top_share']:.0%} of {row['ratings']} ratings; "
-            f"of all ratings the most frequent grade has {top_share:.0%}.",
+            f"{row['rater']} gave one grade in {row['top_share']:.0%} of "
+            f"{count_noun(row['ratings'], 'rating')}; of all ratings the most frequent grade has "
+            f"{top_share:.0%}.",
         )
         for row in rows.iter_rows(named=True)
     ]

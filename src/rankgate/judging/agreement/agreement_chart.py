@@ -16,7 +16,7 @@ from rankgate.core.present.charts.chart_style import (
     shorten_names,
 )
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.present.number_formats import count_noun, finite_or_none
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -54,10 +54,10 @@ def draw_agreement(result: RaterAgreement) -> Picture:
             )
     return Picture(
         "agreement",
-        f"Agreement of {len(raters)} raters in {shorten_name(result.found.name)}",
+        f"Agreement of {count_noun(len(raters), 'rater')} in {shorten_name(result.found.name)}",
         "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect "
         "agreement, 0 is agreement by chance; empty: nothing in common.",
-        f"{result.found.counts['overlap']:,} pairs graded twice or more",
+        f"{count_noun(result.found.counts['overlap'], 'pair')} graded twice or more",
         {},
         tuple(rows),
         heat_map(rows, (-1, 1), SIGNED),

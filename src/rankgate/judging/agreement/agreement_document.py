@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     finite_or_none,
     format_interval,
     format_number,
@@ -82,7 +83,10 @@ def grids(result: RaterAgreement) -> list[tuple[str, Grid]]:
     level = next(iter(figures.coefficients.values())).level
     tables = [
         (
-            f"over the {overlap} pairs with two grades or more ({level:.0%} intervals)",
+            (
+                f"over the {count_noun(overlap, 'pair')} with two grades or more ({level:.0%} "
+                "intervals)"
+            ),
             _values(result),
         ),
         (_first_rows_heading("raters", figures.raters), _raters(figures.raters)),
@@ -117,7 +121,8 @@ def _effect(result: RaterResampling) -> tuple[str, Grid]:
     header = ("metric", "delta", "95% of other raters", "reversed")
     names = f"{make_printable(result.candidate)} against {make_printable(result.baseline)}"
     heading = (
-        f"{names} by other raters, drawn {result.draws} times (seed {result.seed}, {result.rule})"
+        f"{names} by other raters, drawn {count_noun(result.draws, 'time')} (seed {result.seed}, "
+        f"{result.rule})"
     )
     return heading, Grid(header, rows)
 
@@ -156,9 +161,11 @@ def _components(result: RaterResampling) -> tuple[str, Grid]:
 def _title(result: RaterAgreement) -> str:
     counts = result.found.counts
     line = (
-        f"agreement in {make_printable(result.found.name)}: {counts['ratings']} grades by "
-        f"{counts['raters']} raters of {counts['pairs']} pairs; {counts['overlap']} pairs have "
-        f"two grades or more, {counts['ties']} of them without a majority"
+        f"agreement in {make_printable(result.found.name)}: "
+        f"{count_noun(counts['ratings'], 'grade')} by {count_noun(counts['raters'], 'rater')} of "
+        f"{count_noun(counts['pairs'], 'pair')}; "
+        f"{count_noun(counts['overlap'], 'pair has', 'pairs have')} two grades or more, "
+        f"{counts['ties']} of them without a majority"
     )
     count_texts = [
         f"{counts[name]} {description}"
@@ -347,7 +354,7 @@ def sentence(result: RaterAgreement) -> str:
     """Krippendorff's alpha, and how many alarms there are."""
     coefficient = result.found.coefficients[_HEADLINE]
     count = len(result.alarms)
-    alarms = f"{count} {'warning' if count == 1 else 'warnings'}" if count else "no warnings"
+    alarms = count_noun(count, "warning") if count else "no warnings"
     if not math.isfinite(coefficient.value):
         return f"Krippendorff's alpha (ordinal) has no value; {alarms}."
     bounds_text = f" (95% interval [{coefficient.low:z.3f}, {coefficient.high:z.3f}])"

@@ -19,6 +19,7 @@ from rankgate.core.console.shared_options import write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix, replace_file
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
@@ -179,7 +180,7 @@ def draw_gold_command(gold: str, pairs: int, seed: int, output: str) -> None:
     sample = draw_gold(gold, pairs, seed=seed)
     with replace_file(output) as file:
         sample.write_csv(file)
-    click.echo(f"{len(sample)} pairs are in {output}", err=True)
+    click.echo(f"{count_noun(len(sample), 'pair is', 'pairs are')} in {output}", err=True)
 
 
 @gold_command.command("check")

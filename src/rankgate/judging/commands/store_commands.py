@@ -23,6 +23,7 @@ from rankgate.core.console.terminal_output import (
     print_to_stderr,
     style_output,
 )
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.data.files.conversion import PARTS
 from rankgate.judging.admission.requirements import Demands
@@ -339,9 +340,8 @@ def backup(target: str, store: str | None) -> None:
     with Store.open(store, older=True) as open_store:
         contents = made_of(open_store, target)
     rows = sum(contents.rows.values())
-    print_summary(
-        [f"{target}: {rows:,} rows, {contents.blobs:,} blobs, version {contents.version}"]
-    )
+    row_text, blob_text = count_noun(rows, "row"), count_noun(contents.blobs, "blob")
+    print_summary([f"{target}: {row_text}, {blob_text}, version {contents.version}"])
 
 
 @store_command.command("restore")
@@ -354,9 +354,8 @@ def restore(source: str, store: str | None, blobs: str | None) -> None:
 
     contents = made_of(source, store, blobs)
     ratings = contents.rows.get("ratings", 0)
-    print_summary(
-        [f"{source}: {ratings:,} ratings, {contents.blobs:,} blobs, version {contents.version}"]
-    )
+    rating_text, blob_text = count_noun(ratings, "rating"), count_noun(contents.blobs, "blob")
+    print_summary([f"{source}: {rating_text}, {blob_text}, version {contents.version}"])
 
 
 for each in (export, import_, project, model, user, token):

@@ -29,6 +29,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.library_objects import read_rankings
@@ -380,10 +381,14 @@ def gold_document(result: GoldCheck) -> Document:
     decided = result.labels.filter(pl.col("status") != OPEN).height
     open_labels = result.labels.height - decided
     open_sentence = (
-        f" {open_labels} pairs have fewer than {result.fewest} ratings." if open_labels else ""
+        f" {count_noun(open_labels, 'pair has', 'pairs have')} fewer than "
+        f"{count_noun(result.fewest, 'rating')}."
+        if open_labels
+        else ""
     )
     return made(
-        f"{make_printable(result.gold[0])}: {wrong_labels.height} of {decided} labels are wrong",
+        f"{make_printable(result.gold[0])}: {wrong_labels.height} of "
+        f"{count_noun(decided, 'label')} {'is' if wrong_labels.height == 1 else 'are'} wrong",
         Warnings(result.cautions),
         *(Table(heading, grid) for heading, grid in _tables(result) if grid.rows),
         _chance_sentence(result) + open_sentence,

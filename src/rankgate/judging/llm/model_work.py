@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.streams.journal import Closing, Journal
 from rankgate.engines.requests.workers import Workers
@@ -198,7 +199,7 @@ class Work:
             self._failed = 0 if outcome.answered else self._failed + 1
             if self._failed >= _MAX_FAILURES and not self.problem:
                 reason = outcome.answer.reason or ""
-                self.problem = f"{self._failed} pairs in a row got {reason}"
+                self.problem = f"{count_noun(self._failed, 'pair')} in a row got {reason}"
                 self.workers.stop.set()
 
     def _ask_model(self, ask: JudgeRequest) -> PairOutcome | None:

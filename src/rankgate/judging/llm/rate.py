@@ -19,6 +19,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.document_model import Document, Entries, Entry
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import parse_scale
 from rankgate.data.streams.journal import Closing
 from rankgate.engines.requests.workers import Workers
@@ -100,7 +101,7 @@ def model_ratings_document(result: ModelRatings) -> Document:
     entries.append(Entry("template", (f"{name} ({sha256[:12]})",)))
     sentence = "The same command sends the unanswered requests again."
     return made(
-        f"{result.rater} graded {result.graded} of {result.pairs} pairs{known_text}",
+        f"{result.rater} graded {result.graded} of {count_noun(result.pairs, 'pair')}{known_text}",
         Entries(tuple(entries)),
         sentence if result.left or result.unanswered else "",
     )
@@ -197,9 +198,10 @@ class LLMRating(Closing):
         work = Work(judge, self._client, self._scale, self._saved, budget, workers)
         work.run(self._left)
         if work.problem:
+            answered = len(self._answered())
             raise UsageError(
-                f"{work.problem}; {len(self._answered())} of {len(self._asks)} pairs are "
-                "answered, and the same command continues.",
+                f"{work.problem}; {answered} of {count_noun(len(self._asks), 'pair')} "
+                f"{'is' if answered == 1 else 'are'} answered, and the same command continues.",
                 code="model-failed",
             )
         return self._result(work)

@@ -18,6 +18,7 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import read_tags_file
 from rankgate.judging.counting_ratings import PAIR
 
@@ -133,7 +134,8 @@ def sample_queries(
     names = sorted(queries)
     if not 0 < count <= len(names):
         raise UsageError(
-            f"{count} queries of {len(names)} cannot be drawn; ask for fewer.", code="out-of-range"
+            f"{count_noun(count, 'query')} of {len(names)} cannot be drawn; ask for fewer.",
+            code="out-of-range",
         )
     rng = np.random.default_rng(seed)
     strata: list[str | None] = [None] * len(names)
@@ -160,8 +162,8 @@ def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
     missing = [name for name in names if not sizes.get(name, 0) > 0]
     if missing:
         raise UsageError(
-            f"query {missing[0]!r} has no size above 0 ({len(missing)} such queries); give a "
-            f"size, or leave the query out.",
+            f"query {missing[0]!r} has no size above 0 "
+            f"({count_noun(len(missing), 'such query')}); give a size, or leave the query out.",
             code="missing-input",
         )
     return np.array([sizes[name] for name in names], np.float64)
@@ -213,7 +215,8 @@ def _sample_by_stratum(
     group_count = sum(len(group) > 0 for group in members)
     if count < group_count:
         raise UsageError(
-            f"{count} queries cannot fill {group_count} strata; ask for more queries.",
+            f"{count_noun(count, 'query cannot', 'queries cannot')} fill {group_count} strata; "
+            "ask for more queries.",
             code="out-of-range",
         )
     quota = _share_count(count, [len(group) for group in members])

@@ -17,8 +17,12 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import format_decimal, format_number, format_signed
-from rankgate.data.files.checks.check_declarations import count_noun
+from rankgate.core.present.number_formats import (
+    count_noun,
+    format_decimal,
+    format_number,
+    format_signed,
+)
 from rankgate.judging.trec_lines import trec_lines
 
 if TYPE_CHECKING:
@@ -83,9 +87,9 @@ def pool_summary(result: Pool) -> list[str]:
     counts, made_by = result.counts, result.made_by
     first = (
         f"pool of {count_noun(len(result.systems), 'run')}, depth {made_by['depth']}: "
-        f"{counts['pool']} documents; "
+        f"{count_noun(counts['pool'], 'document')}; "
         f"{counts['judged']} of them judged already; {counts['to_judge']} to judge, of "
-        f"{counts['queries']} queries, by {made_by['order']}, seed {made_by['seed']}"
+        f"{count_noun(counts['queries'], 'query')}, by {made_by['order']}, seed {made_by['seed']}"
     )
     lines = [first]
     if counts["sampled"] < counts["pool"]:

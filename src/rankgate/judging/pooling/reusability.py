@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, RUN
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
@@ -229,8 +230,8 @@ def _emptied_notices(name: str, qrels: Qrels, remaining: Qrels, rel: float) -> l
     if not lost_count:
         return []
     text = (
-        f"{name}: {lost_count} of {count} queries have no relevant document left without those "
-        "that only "
+        f"{name}: {lost_count} of {count_noun(count, 'query')} "
+        f"{'has' if lost_count == 1 else 'have'} no relevant document left without those that only "
         "this run brought. The convention defines the value of such a query; where it leaves "
         "the query out, both means leave it out, and the loss is understated."
     )

@@ -19,6 +19,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode, frame
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.table_rows import RowLocation, in_row_order
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
@@ -142,9 +143,9 @@ def _refuse_unordered(table: pl.DataFrame) -> None:
     if len(unclear):
         query, document, _ = unclear.row(0)
         raise UsageError(
-            f"latest: {len(unclear)} pairs have different grades and no times that order "
-            f"them, such as '{document}' of query '{query}'; add the times, take another rule, "
-            "or set order=file to use the last row.",
+            f"latest: {count_noun(len(unclear), 'pair has', 'pairs have')} different grades and "
+            f"no times that order them, such as '{document}' of query '{query}'; add the times, "
+            "take another rule, or set order=file to use the last row.",
             code="missing-input",
         )
 
@@ -340,8 +341,8 @@ class ResolvedJudgments(Result):
         if not self.counts.get("unordered"):
             return ()
         message = (
-            f"{self.counts['unordered']} pairs have more ratings than slots and not all times: the "
-            "first rows of the file were taken."
+            f"{count_noun(self.counts['unordered'], 'pair has', 'pairs have')} more ratings than "
+            "slots and not all times: the first rows of the file were taken."
         )
         return (message,)
 

@@ -22,8 +22,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made_of
-from rankgate.core.present.number_formats import UNDEFINED
-from rankgate.data.files.checks.check_declarations import count_noun
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.judging.trec_lines import trec_lines
 
 if TYPE_CHECKING:
@@ -108,11 +107,11 @@ def _origin_sentence(result: ResolvedJudgments) -> str:
     if "transformer" in made_by:
         rule += f" after {make_printable(made_by['transformer'])}"
     if "slots" in made_by:
-        rule += f", the first {made_by['slots']} grades of a pair"
+        rule += f", the first {count_noun(made_by['slots'], 'grade')} of a pair"
     sentence = (
         f"{make_printable(result.name)}: {count_noun(counts['ratings'], 'rating')} by "
         f"{count_noun(counts['raters'], 'rater')}, "
-        f"{counts['resolved']} of {counts['pairs']} pairs resolved by {rule}"
+        f"{counts['resolved']} of {count_noun(counts['pairs'], 'pair')} resolved by {rule}"
     )
     if "adjudicated" in counts:
         other_rule = options.get("otherwise", "majority")

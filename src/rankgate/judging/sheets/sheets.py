@@ -31,8 +31,8 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import Note
-from rankgate.data.files.checks.check_declarations import count_noun
 from rankgate.data.formats.pool_file import read_sheet
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings, parse_scale
 from rankgate.data.read import read_ratings
@@ -279,7 +279,7 @@ def _grade_choices(scale: str) -> list[str]:
 def sheets_document(result: Sheets) -> Document:
     """A row for each rater; CSV has every row of every sheet."""
     rows = tuple((name, f"{len(rows):,}") for name, (_, rows) in result.tables.items())
-    title = f"{len(result)} rating sheets, scale {result.scale}, seed {result.seed}"
+    title = f"{count_noun(len(result), 'rating sheet')}, scale {result.scale}, seed {result.seed}"
     sheet_rows = [
         (name, query, document)
         for name, (header, table_rows) in result.tables.items()

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.judging.pooling.pool_sampling import sample_queries
 
 if TYPE_CHECKING:
@@ -176,7 +177,9 @@ def _read_row(
     line: int, row: Sequence[str], names: Sequence[str], fields: Mapping[str, str]
 ) -> dict[str, str | float | None]:
     if [cell for cell in row[len(names) :] if cell.strip()]:
-        raise _error(f"there are {len(row)} cells, and {len(names)} names of columns.", line)
+        raise _error(
+            f"there are {count_noun(len(row), 'cell')}, and {len(names)} names of columns.", line
+        )
     query: dict[str, str | float | None] = {}
     for name, cell in zip(names, row, strict=False):
         value = cell.strip()

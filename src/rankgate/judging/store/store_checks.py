@@ -18,6 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun, count_plural
 from rankgate.store import store
 from rankgate.store.backup import backup, hashes, restore
 from rankgate.store.database import address, display_address, file_of, make_engine
@@ -105,8 +106,7 @@ def clean_store(store: Store) -> str:
         UsageError: the database cannot be reached.
     """
     count, size = delete_unused_blobs(store)
-    noun = "blob" if count == 1 else "blobs"
-    return f"deleted {count:,} {noun} that nothing refers to, {size:,} bytes"
+    return f"deleted {count_noun(count, 'blob')} that nothing refers to, {size:,} bytes"
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ def checked(result: StoreCheck) -> Document:
     header = ("code", "subject", "problem")
     rows = [(finding.code, finding.subject, finding.problem) for finding in result.findings]
     count = len(rows)
-    problem_count = "1 problem" if count == 1 else f"{count:,} problems"
-    title = f"{make_printable(result.store)}: {problem_count if count else 'no problems'}"
+    problems = count_noun(count, "problem") if count else "no problems"
+    title = f"{make_printable(result.store)}: {problems}"
     grid_rows = tuple(tuple(map(make_printable, row)) for row in rows[:_MAX_ROWS])
     table = [Table("", Grid(header, grid_rows, frozenset(range(3))), prose=True)] if rows else []
     more = [f"… and {count - _MAX_ROWS:,} more"] if count > _MAX_ROWS else []
@@ -215,8 +215,8 @@ def listed(result: StoreListing) -> Document:
     grid_rows = tuple(
         tuple("" if v is None else make_printable(str(v)) for v in row) for row in rows
     )
-    noun = result.what.removesuffix("s") if len(rows) == 1 else result.what
-    title = f"{len(rows):,} {noun} in {make_printable(result.store)}"
+    count = count_plural(len(rows), result.what)
+    title = f"{count} in {make_printable(result.store)}"
     grid = Grid(header, grid_rows, frozenset(range(len(header))))
     return made(title, *([Table("", grid)] if rows else []), rows=PlainRows(header, rows))
 
@@ -226,7 +226,7 @@ def hashed(result: StoreHashes) -> Document:
     header = ("table", "rows", "sha256")
     rows = [(content.table, content.rows, content.sha256) for content in result.tables]
     grid_rows = tuple((name, f"{count:,}", f"{digest[:16]}…") for name, count, digest in rows)
-    title = f"{make_printable(result.store)}: {len(rows):,} tables"
+    title = f"{make_printable(result.store)}: {count_noun(len(rows), 'table')}"
     status = ""
     if result.restored_from:
         outcome = "restored, and each table is the same" if not result.problems else "has problems"

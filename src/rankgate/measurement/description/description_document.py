@@ -13,7 +13,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 
 if TYPE_CHECKING:
     from rankgate.data.file_contents import Note
@@ -93,8 +93,8 @@ def _side_table(table: SideTable) -> str:
     missing_count = table.judged - table.matched
     missing = f"; {missing_count:,} are missing" if missing_count else ""
     return (
-        f"{table.ids:,} ids in {make_printable(table.source)}, with {table.matched:,} of the "
-        f"{table.judged:,} judged {table.of}{missing}"
+        f"{count_noun(table.ids, 'id')} in {make_printable(table.source)}, with "
+        f"{table.matched:,} of the {table.judged:,} judged {table.of}{missing}"
     )
 
 
@@ -109,7 +109,8 @@ def _judgments(result: Judgments) -> list[tuple[str, str]]:
     )
     scale = f"; on a scale from {result.scale[0]:g} to {result.scale[1]:g}" if result.scale else ""
     content = (
-        f"{result.judgments:,} of {result.documents:,} documents for {result.queries:,} queries"
+        f"{result.judgments:,} of {count_noun(result.documents, 'document')} for "
+        f"{count_noun(result.queries, 'query')}"
     )
     return [
         ("judgments", f"{content}{unjudged}{_spread(result.per_query)}"),
@@ -122,7 +123,8 @@ def _run(result: RunSummary) -> list[tuple[str, str]]:
     tag = f" (tag {make_printable(result.tag)})" if result.tag else ""
     scores = "no scores" if result.lowest is None else f"{result.lowest:g} to {result.highest:g}"
     content = (
-        f"{result.rows:,} rows of {result.documents:,} documents for {result.queries:,} queries"
+        f"{count_noun(result.rows, 'row')} of {count_noun(result.documents, 'document')} for "
+        f"{count_noun(result.queries, 'query')}"
     )
     return [
         ("run", f"{make_printable(result.name)}{tag}: {content}{_spread(result.per_query)}"),
@@ -132,10 +134,15 @@ def _run(result: RunSummary) -> list[tuple[str, str]]:
 
 
 def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
-    content = f"{result.ratings:,} by {result.raters:,} raters of {result.pairs:,} pairs"
-    shared = f"{result.shared:,} pairs have grades of several raters"
-    ungraded = f"{result.ungraded:,} ratings have no grade"
-    return [("ratings", f"{content} of {result.queries:,} queries; {shared}, {ungraded}")]
+    content = (
+        f"{result.ratings:,} by {count_noun(result.raters, 'rater')} of "
+        f"{count_noun(result.pairs, 'pair')}"
+    )
+    shared = f"{count_noun(result.shared, 'pair has', 'pairs have')} grades of several raters"
+    ungraded = f"{count_noun(result.ungraded, 'rating has', 'ratings have')} no grade"
+    return [
+        ("ratings", f"{content} of {count_noun(result.queries, 'query')}; {shared}, {ungraded}")
+    ]
 
 
 def _spread(result: Spread | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_run
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
@@ -37,8 +38,8 @@ def choose_target(
         usable.sort(key=lambda pair: pair[1].name != "nDCG")
         if not usable:
             raise UsageError(
-                f"no metric has a ceiling within {scorer.depth} documents; name another "
-                "one with --target, such as nDCG@10.",
+                f"no metric has a ceiling within {count_noun(scorer.depth, 'document')}; name "
+                "another one with --target, such as nDCG@10.",
                 code="no-ceiling",
             )
         return usable[0]
@@ -56,7 +57,8 @@ def choose_target(
         )
     if cutoff > scorer.depth:
         raise UsageError(
-            f"{label} looks deeper than the first {scorer.depth} candidates; add --depth {cutoff}.",
+            f"{label} looks deeper than the first {count_noun(scorer.depth, 'candidate')}; add "
+            f"--depth {cutoff}.",
             code="depth-too-small",
         )
     return label, metric

@@ -27,7 +27,12 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, format_column, format_decimal
+from rankgate.core.present.number_formats import (
+    UNDEFINED,
+    count_noun,
+    format_column,
+    format_decimal,
+)
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import ReportOptions
@@ -225,7 +230,7 @@ def evaluation_report_document(result: Scores, options: ReportOptions) -> Docume
     sections = [first, Section("queries", "Values by query", queries)] if queries else [first]
     lead = (sentence(sorted_result), basis_line(result))
     count = len(result.runs)
-    title = f"Values of {count} runs" if count > _MOST_RUNS else result.heading
+    title = f"Values of {count_noun(count, 'run')}" if count > _MOST_RUNS else result.heading
     return Document(title, lead=lead, sections=tuple(sections))
 
 
@@ -241,7 +246,7 @@ def best_first(result: Scores) -> Scores:
 
 def sentence(result: Scores) -> str:
     """The means of one run; of several the best by each metric."""
-    count = f"{result.runs[0].counts.queries:,} queries"
+    count = count_noun(result.runs[0].counts.queries, "query")
     if len(result.runs) == 1:
         means = result.runs[0].means
         values = ", ".join(f"{metric} {format_decimal(means[metric])}" for metric in result.metrics)
@@ -251,7 +256,7 @@ def sentence(result: Scores) -> str:
         leader = best_first(replace(result, metrics=(metric,))).runs[0]
         best.setdefault(leader.run, []).append(f"{metric} ({format_decimal(leader.means[metric])})")
     parts = [f"{make_printable(run)} by {', '.join(texts)}" for run, texts in best.items()]
-    return f"The best of {len(result.runs)} runs over {count}: {'; '.join(parts)}."
+    return f"The best of {count_noun(len(result.runs), 'run')} over {count}: {'; '.join(parts)}."
 
 
 def _means(result: Scores) -> tuple[Block, ...]:
@@ -304,7 +309,9 @@ def _table(result: Scores, run: RunScores, options: ReportOptions) -> Table:
     for metric in result.metrics:
         columns[metric] = format_column(values[metric].get(query) for query in first_queries)
     left_columns = (0, 1) if options.queries else (0,)
-    heading = f"{len(first_queries):,} of {len(queries):,} queries, the worst {first} first"
+    heading = (
+        f"{len(first_queries):,} of {count_noun(len(queries), 'query')}, the worst {first} first"
+    )
     return Table(heading, Grid.of(columns, left_columns), find=len(first_queries) > _SEARCHED_ROWS)
 
 
@@ -317,7 +324,7 @@ def tradeoff_document(result: Tradeoff) -> Document:
     metrics = (f"{metric} {'↑' if higher else '↓'}" for metric, higher in result.higher.items())
     table = result.to_polars()
     return made(
-        f"{len(result)} systems by {len(result.higher)} metrics",
+        f"{count_noun(len(result), 'system')} by {count_noun(len(result.higher), 'metric')}",
         Chart("rankgate.measurement.evaluation.charts.mean_charts:pareto", result),
         Table("", Grid(("system", *metrics, ""), rows)),
         f"front: {', '.join(result.front)}",

@@ -19,6 +19,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_qrels
 from rankgate.data.column_map import map_columns
 from rankgate.data.table_rows import in_row_order
@@ -96,8 +97,9 @@ class ModelSaw:
                 "the judgments that it saw (--predicted-saw FILE)"
             )
         return (
-            f"the {self.left_out:,} queries with judgments that the model saw ({self.label}) "
-            "are left out; the interval holds only if it saw no others of these queries"
+            f"the {count_noun(self.left_out, 'query')} with judgments that the model saw "
+            f"({self.label}) {'is' if self.left_out == 1 else 'are'} left out; the interval holds "
+            "only if it saw no others of these queries"
         )
 
     def without_seen(self, judgments: Qrels) -> Qrels:
@@ -371,13 +373,12 @@ def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[Sco
         )
         if model_share - people_share > _MOST_DIFFERENCE:
             raise UsageError(
-                f"of the first {people.depth} documents of {people.name} people judged "
-                f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: "
-                "documents "
-                "that people left out count as irrelevant only in the estimate from people; let "
-                "people judge whole "
-                "lists, or give the chance of each document: --sample FILE with doc_id and "
-                "inclusion, as rankgate pool --strata writes it.",
+                f"of the first {count_noun(people.depth, 'document')} of {people.name} people "
+                f"judged {people_share:.0%} and the model {model_share:.0%}, in the same "
+                "queries: documents that people left out count as irrelevant only in the "
+                "estimate from people; let people judge whole lists, or give the chance of each "
+                "document: --sample FILE with doc_id and inclusion, as rankgate pool --strata "
+                "writes it.",
                 code="sampled-documents",
             )
 

@@ -15,6 +15,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, RUN, TAG
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.table_rows import in_row_order
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def unanswered_sentence(name: str, states: Mapping[str, int]) -> str:
     """A sentence about queries without an answer; empty if every query has one."""
     total = sum(states.values())
     parts = [
-        f"{states[state]:,} of {total:,} queries {state_text}"
+        f"{states[state]:,} of {count_noun(total, 'query')} {state_text}"
         for state, state_text in _STATE_TEXTS.items()
         if states.get(state)
     ]

@@ -13,6 +13,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.run_sources import score
@@ -268,16 +269,17 @@ def _join_grades(people: Qrels, model: Qrels, sampled_documents: pl.DataFrame) -
     if len(wrong := documents.join(people.table, on=_PAIR, how="anti")):
         query, document = wrong.row(0)[:2]
         problem = (
-            f"lacks {len(wrong):,} drawn documents (query {query}, document {document}, …): people "
-            "must judge all that were drawn, or those that they left out bias the estimate."
+            f"lacks {count_noun(len(wrong), 'drawn document')} (query {query}, document "
+            f"{document}, …): people must judge all that were drawn, or those that they left out "
+            "bias the estimate."
         )
         raise InputError(problem, source=people.name, code="sample-not-judged")
     if len(wrong := people.table.join(documents, on=_PAIR, how="anti")):
         query, document = wrong.row(0)[:2]
         problem = (
-            f"has {len(wrong):,} documents that were not drawn (query {query}, document "
-            f"{document}, …): their chances are not known; remove them, or add their rows to the "
-            "sample."
+            f"has {count_noun(len(wrong), 'document')} that were not drawn (query {query}, "
+            f"document {document}, …): their chances are not known; remove them, or add their "
+            "rows to the sample."
         )
         raise InputError(problem, source=people.name, code="not-in-sample")
     grades = people.table.select(*_PAIR, "grade")

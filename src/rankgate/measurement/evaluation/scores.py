@@ -14,7 +14,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Columns
-from rankgate.core.present.number_formats import finite_or_none
+from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.value_types import Json, JsonObject
 from rankgate.data.run_scores import Counts, RunScores
@@ -228,10 +228,12 @@ class Scores(Result):
                 notices.append(Notice("unanswered-queries", text, run.run))
             notices += run_notices(run.run, run.counts.cautions)
             if count := run.counts.against_scores:
+                verb, owner = ("is", "its") if count == 1 else ("are", "their")
                 text = (
-                    f"{run.run}: {count} of {run.counts.queries} queries are ranked by the order "
-                    f"of their rows, as {self.convention['name']} does, and their scores give "
-                    "another order; sort the file by score if the order of rows has no meaning"
+                    f"{run.run}: {count} of {count_noun(run.counts.queries, 'query')} {verb} "
+                    f"ranked by the order of {owner} rows, as {self.convention['name']} does, "
+                    f"and {owner} scores give another order; sort the file by score if the order "
+                    "of rows has no meaning"
                 )
                 notices.append(Notice("order-against-scores", text, run.run))
         return (*notices, *self._undecided())

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, get_args
 import click
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.evaluation.trec.trec_words import AbsentQueryError, Relevance, atol
 
 _HELP = """\
@@ -224,7 +225,7 @@ def _parse_count(letter: str, value: str) -> int:
 
 def _files(call: _Call) -> tuple[str, str]:
     if len(call.files) != len(("QRELS", "RUN")):
-        file_count = f"{len(call.files)} file{'s' * (len(call.files) != 1)}"
+        file_count = count_noun(len(call.files), "file")
         raise UsageError(
             f"trec_eval: {file_count}, expected QRELS and RUN; -h lists the options.",
             code="wrong-arguments",

@@ -12,7 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair, rule_line
 from rankgate.core.present.charts.chart_style import BLUE, INK, LINE, RED, shorten_name
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import format_decimal, format_grade
+from rankgate.core.present.number_formats import count_noun, format_decimal, format_grade
 from rankgate.measurement.explanation.explanation_documents import digits_for
 
 if TYPE_CHECKING:
@@ -49,8 +49,14 @@ def draw_gains(result: Explanation) -> Picture:
         "explain",
         f"{result.metric} = {value} for query {shorten_name(result.query_id)} of "
         f"{shorten_name(result.run)}",
-        caption + (f" {hidden_count} further documents are not drawn." if hidden_count > 0 else ""),
-        f"1 of {result.queries:,} queries, with mean {format_decimal(result.mean)}",
+        caption
+        + (
+            f" {count_noun(hidden_count, 'further document is', 'further documents are')} not "
+            "drawn."
+            if hidden_count > 0
+            else ""
+        ),
+        f"1 of {count_noun(result.queries, 'query')}, with mean {format_decimal(result.mean)}",
         result.convention,
         tuple(rows),
         _gains_chart(rows, result.retrieved, sum_ if norm else result.metric),
@@ -159,7 +165,8 @@ def draw_reconciled(result: Reconciliation) -> Picture:
     caption = "Each line is one number with the conventions that give it; blue: what most give."
     return Picture(
         "reconcile",
-        f"{result.metric} of {shorten_name(result.run)}: one run, {len(rows)} numbers",
+        f"{result.metric} of {shorten_name(result.run)}: one run, "
+        f"{count_noun(len(rows), 'number')}",
         f"{caption} Without a number: {refused}." if refused else caption,
         f"{' or '.join(map(str, counts))} queries · "
         f"{sum(row['count'] for row in rows)} conventions",

@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     format_column,
     format_counts,
     format_decimal,
@@ -134,14 +135,14 @@ def explanation_document(result: Explanation, *, every: bool = False) -> Documen
 def _tables(result: Explanation) -> list[tuple[str, Grid]]:
     tables = []
     if result.rows:
-        tables.append((f"the ranking, {_count_with_noun(result.retrieved)}", ranking(result)))
+        tables.append((f"the ranking, {count_noun(result.retrieved, 'document')}", ranking(result)))
     if result.ideal:
         best = (
             "" if result.best is None else f", which would have {format_column([result.best])[0]}"
         )
         tables.append(
             (
-                f"the ideal, {_count_with_noun(result.relevant, 'relevant document')}{best}",
+                f"the ideal, {count_noun(result.relevant, 'relevant document')}{best}",
                 ideal(result),
             )
         )
@@ -190,9 +191,7 @@ def _with_gaps(grid: Grid, gaps: Sequence[int]) -> Grid:
     rows = []
     for gap, row in zip(gaps, [*grid.rows, None], strict=True):
         if gap:
-            rows.append(
-                (_MORE, _count_with_noun(gap, "more document"), *[""] * (len(grid.head) - 2))
-            )
+            rows.append((_MORE, count_noun(gap, "more document"), *[""] * (len(grid.head) - 2)))
         if row:
             rows.append(row)
     return Grid(grid.head, tuple(rows), grid.left)
@@ -230,7 +229,7 @@ def _facts(result: Explanation, *, every: bool) -> dict[str, list[str]]:
         ],
         "marks": _marks(result),
         "all queries": [
-            f"{format_column([result.mean])[0]} over {_count_with_noun(result.queries, 'query')}"
+            f"{format_column([result.mean])[0]} over {count_noun(result.queries, 'query')}"
         ],
         "convention": [f"{result.convention['name']} ({result.convention['hash']})"],
     }
@@ -245,16 +244,10 @@ def _marks(result: Explanation) -> list[str]:
         marks.append(f"{UNDEFINED} no judgment")
     if result.excluded:
         marks.append(
-            f"{_count_with_noun(result.excluded)} of the run do not count under this convention"
+            f"{count_noun(result.excluded, 'document of the run does', 'documents of the run do')} "
+            "not count under this convention"
         )
     return marks
-
-
-def _count_with_noun(count: int, noun: str = "document") -> str:
-    """A count with its noun: 1 query, 2 queries."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun.removesuffix('y')}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
 _MOST_DIGITS = 12  # numbers that are nearer are one group
@@ -313,12 +306,15 @@ def title(result: Reconciliation | Bridge | Finding) -> str:
     """The question and its data, in a line."""
     if isinstance(result, Reconciliation):
         count = sum(len(group.conventions) for group in result.groups)
-        summary = f"{_numbers(len(result.groups))} under {count} conventions"
+        summary = f"{_numbers(len(result.groups))} under {count_noun(count, 'convention')}"
     elif isinstance(result, Bridge):
         summary = f"from {result.begin['name']} to {result.end['name']}"
     else:
         off = "" if not result.percent else ", taken as a percentage"
-        tried_text = f"{len(result.tried)} metrics under {result.conventions} conventions tried"
+        tried_text = (
+            f"{count_noun(len(result.tried), 'metric')} under "
+            f"{count_noun(result.conventions, 'convention')} tried"
+        )
         summary = f"conventions that give {result.reported}{off}; {tried_text}"
     run, qrels = make_printable(result.run), make_printable(result.qrels)
     return f"{result.metric} of run {run} by judgments {qrels}: {summary}"
@@ -354,7 +350,7 @@ def _fits(fits: Sequence[Fit]) -> tuple[Entry, ...]:
 
 
 def _numbers(count: int) -> str:
-    return "one number" if count == 1 else f"{count} numbers"
+    return "one number" if count == 1 else count_noun(count, "number")
 
 
 def effect_text(step: Step, digits: int = 4) -> str:

@@ -16,6 +16,7 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.base_result import run_notices
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
 from rankgate.data.memory_tables import run_of_table
@@ -108,8 +109,9 @@ class LearningData:
         rows = np.random.default_rng(self.how.seed).permutation(np.flatnonzero(judged))
         if len(rows) < self.how.folds:
             raise UsageError(
-                f"{len(rows)} queries of the runs have judgments, and {self.how.folds} folds need "
-                "one each at least; add --folds, or judge more queries.",
+                f"{count_noun(len(rows), 'query of the runs has', 'queries of the runs have')} "
+                f"judgments, and {self.how.folds} folds need one each at least; add --folds, or "
+                "judge more queries.",
                 code="few-queries",
             )
         parts = [np.sort(fold) for fold in np.array_split(rows, self.how.folds)]
@@ -329,7 +331,9 @@ def _weights(
     weights = tuple(map(float, weights_given))
     if len(weights) != runs:
         raise UsageError(
-            f"{len(weights)} weights for {runs} runs; give one for each.", code="invalid-parameter"
+            f"{count_noun(len(weights), 'weight')} for {count_noun(runs, 'run')}; give one for "
+            "each.",
+            code="invalid-parameter",
         )
     if not all(0 <= weight < np.inf for weight in weights) or not any(weights):
         raise UsageError(

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-# the codec reads the types of fields when it restores a result
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import RUN
+
+# the codec reads the types of fields when it restores a result
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run
 from rankgate.measurement.fusion.run_fuser import Setting, TrainedFold
 
@@ -117,8 +119,8 @@ class Fusion(Result):
         missing = tuple(
             Notice(
                 "missing-queries",
-                f"{name} has no list for {count:,} of {self.queries:,} queries; there the others "
-                "decide alone",
+                f"{name} has no list for {count:,} of {count_noun(self.queries, 'query')}; there "
+                "the others decide alone",
                 name,
             )
             for name, count in self.sources.select("run", "missing").iter_rows()

@@ -13,7 +13,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import format_decimal
+from rankgate.core.present.number_formats import count_noun, format_decimal
 from rankgate.measurement.fusion.run_fuser import TOP_RANKS, Setting
 from rankgate.measurement.fusion.trained_methods import METHODS
 
@@ -29,8 +29,8 @@ def fusion_document(result: Fusion) -> Document:
     )
     header = tuple(result.sources.columns)
     return made(
-        f"{len(result.sources)} runs fused by {result.method}: {result.queries:,} queries, "
-        f"{result.documents:,} documents",
+        f"{count_noun(len(result.sources), 'run')} fused by {result.method}: "
+        f"{count_noun(result.queries, 'query')}, {count_noun(result.documents, 'document')}",
         Table("", _sources(result)),
         *reversed(blocks),
         Warnings.from_notices(result.notices),
@@ -89,7 +89,11 @@ def _method(result: Fusion) -> str:
     method = METHODS.find(result.method)
     setting = Setting(result.parameters, result.weights)
     scores = f" Scores are normalised by {result.normalisation}." if result.normalisation else ""
-    depth = f" The first {result.depth} documents of each list count." if result.depth else ""
+    depth = (
+        f" The first {count_noun(result.depth, 'document')} of each list count."
+        if result.depth
+        else ""
+    )
     return (
         f"{method.name}: {method.title} ({method.formula}; {method.source}); {setting}."
         f"{scores}{depth} Ranks are by score, equal scores by document id, descending."

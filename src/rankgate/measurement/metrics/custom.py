@@ -21,6 +21,7 @@ import numpy as np
 from rankgate.core import declare
 from rankgate.core.declare.registries import run_plugin_file
 from rankgate.core.errors import FunctionError, RankgateError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.metrics.built_in import find_built_in
 from rankgate.measurement.metrics.metric_declaration import Metric
 
@@ -244,7 +245,7 @@ def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]
 def _query_value(
     name: str, row: int, grades: list[float | None], call: Callable[[], object]
 ) -> float:
-    documents = f"{len(grades)} document{'' if len(grades) == 1 else 's'}"
+    documents = count_noun(len(grades), "document")
     try:
         value = call()
     except RankgateError:

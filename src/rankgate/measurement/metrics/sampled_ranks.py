@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rankgate.core.arrays import Floats
 from rankgate.core.errors import UsageError
+from rankgate.core.present.number_formats import count_noun
 
 OF_RANK: Mapping[str, Callable[[Floats, float], Floats]] = {
     "nDCG": lambda rank, k: (rank <= k) / np.log2(rank + 1),
@@ -116,8 +117,8 @@ def estimates(
         )
     if not 0 < negatives < items or not 0 <= variance <= 1:
         raise UsageError(
-            f"{negatives} items drawn of {items}, variance {variance:g}; draw 1 or more, but "
-            "not all, and set a variance from 0 to 1.",
+            f"{count_noun(negatives, 'item')} drawn of {items}, variance {variance:g}; draw 1 or "
+            "more, but not all, and set a variance from 0 to 1.",
             code="out-of-range",
         )
     if len(ranks) and not 1 <= ranks.min() <= ranks.max() <= negatives + 1:

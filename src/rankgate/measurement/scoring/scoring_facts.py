@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.run import NUMBERED
 from rankgate.data.run_scores import Counts
 from rankgate.measurement.metrics.metric_declaration import RANKING
@@ -153,7 +154,8 @@ class Facts:
             raise InputError(problem, source=label, code="no-relevant-document")
         if how.unknown == "error" and self.unknown:
             problem = (
-                f"{self.unknown} queries have results and no judgments; {how.name} stops here."
+                f"{count_noun(self.unknown, 'query has', 'queries have')} results and no "
+                f"judgments; {how.name} stops here."
             )
             raise InputError(problem, source=label, code="unknown-query")
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rankgate.core.errors import FunctionError, InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.metrics.judged_block import count
 from rankgate.measurement.metrics.metric_declaration import RANKING, SUBTOPICS
 
@@ -195,7 +196,7 @@ def _compute(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any)
         query = block.judgments.query_ids[int(codes[error.row or 0])]
         location = f"query '{query}'"
         if error.row is None and len(codes) > 1:
-            location = f"{len(codes)} queries, the first being '{query}'"
+            location = f"{count_noun(len(codes), 'query')}, the first being '{query}'"
         problem = f"{error.problem}; it was computed for {location}."
         raise UsageError(problem, code="function-failed") from error
     if np.isinf(value).any():

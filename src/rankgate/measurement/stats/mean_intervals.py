@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.paired_tests import as_columns, standard_error
 
 if TYPE_CHECKING:
@@ -189,16 +190,17 @@ def interval_warnings(table: Floats) -> tuple[str, ...]:
     """Warnings that an interval of these differences may not cover as often as it states."""
     n = len(table)
     if n < 2:
-        return (f"{n} query: no interval can be computed.",)
+        return (f"{count_noun(n, 'query')}: no interval can be computed.",)
     sentences = []
     if n < FEW:
         sentences.append(
-            f"{n} queries are too few: their intervals cover the true value less often than stated."
+            f"{count_noun(n, 'query is', 'queries are')} too few: their intervals cover the true "
+            "value less often than stated."
         )
     elif n < _MANY and np.abs(skewness(table)).max() > SKEWED:
         sentences.append(
-            f"differences are skewed and {n} queries are few: intervals may cover the true value "
-            "less often than stated."
+            f"differences are skewed and {count_noun(n, 'query is', 'queries are')} few: "
+            "intervals may cover the true value less often than stated."
         )
     if (np.ptp(table, axis=0) == 0).any():
         sentences.append(

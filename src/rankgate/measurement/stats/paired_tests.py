@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.rank_correlation import mean_ranks, tie_ends
 
 if TYPE_CHECKING:
@@ -354,7 +355,9 @@ def _signed_rank_test(
     statistic = min(gain_rank_sum, rank_sum - gain_rank_sum)
     if method == "exact":
         if len(ranks) > MAX_EXACT:
-            raise ValueError(f"{len(ranks)} differences; at most {MAX_EXACT} are counted exactly.")
+            raise ValueError(
+                f"{count_noun(len(ranks), 'difference')}; at most {MAX_EXACT} are counted exactly."
+            )
         return statistic, _exact(ranks, statistic), len(nonzero)
     deviation = abs(
         gain_rank_sum - rank_sum / 2

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,7 +185,8 @@ def tie_levels(values: Floats) -> NDArray[np.float64]:
 def _levels_of_both(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     if len(first) != len(second):
         raise ValueError(
-            f"{len(first)} values against {len(second)}: both must order the same things."
+            f"{count_noun(len(first), 'value')} against {len(second)}: both must order the same "
+            "things."
         )
     return tie_levels(first), tie_levels(second)
 

@@ -15,6 +15,7 @@ from rankgate.core.present.charts.chart_parts import (
 )
 from rankgate.core.present.charts.chart_style import BLUE, GREY, INK
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from rankgate.online.clicks.click_judgments import ClickJudgments
@@ -71,7 +72,7 @@ def models(result: ClickJudgments) -> Picture:
         "Which click model predicts best",
         "Further right is a better prediction of clicks in searches that the model has not seen. "
         "A perplexity of 1 is perfect, 2 is no better than a coin.",
-        f"{result.searches:,} searches",
+        count_noun(result.searches, "search"),
         {"name": "click models", "hash": ""},
         (*rows, *rank_rows),
         concat_panels(panels, 2),
@@ -101,7 +102,7 @@ def curves(result: ClickJudgments) -> Picture:
         f"Overlap of documents in {result.model}",
         "Parameters by rank with 95 % intervals (bootstrap over sessions). Examination is how "
         "often a rank is looked at, relative to the first.",
-        f"{result.searches:,} searches",
+        count_noun(result.searches, "search"),
         {"name": "click models", "hash": ""},
         tuple(rows),
         concat_panels(panels, 2),
@@ -147,7 +148,7 @@ def estimates(result: OffPolicyEstimate) -> Picture:
         f"What {result.target} would have earned",
         "The dashed line is the reward of the logged policy; blue is the reported estimate. "
         f"Intervals are {result.level:.0%}.",
-        f"{result.units:,} logged decisions, effective size {result.ess:,.0f}",
+        f"{count_noun(result.units, 'logged decision')}, effective size {result.ess:,.0f}",
         {"name": "off-policy", "hash": ""},
         tuple(rows),
         chart,
@@ -196,7 +197,8 @@ def measures(result: CounterfactualReplay) -> Picture:
         f"What users would do with {result.candidate}",
         "Right of 0 the candidate would earn more than the lists that were shown. Intervals are "
         f"{result.level:.0%}; grey ones show no difference.",
-        f"{result.searches:,} searches, {result.support:.0%} of the candidate ever shown",
+        f"{count_noun(result.searches, 'search')}, {result.support:.0%} of the candidate ever "
+        "shown",
         {"name": "replay", "hash": ""},
         tuple(rows),
         (zero + intervals + points).properties(width=_WIDTH, height=_REPLAY_ROW * len(rows)),
@@ -276,7 +278,7 @@ def sensitivities(result: Sensitivity) -> Picture:
         "How many searches tests need",
         "Blue points are interleaving, grey ones KPIs of an A/B test; further left is better. "
         "For a power of 80 % at 5 %.",
-        f"{result.searches:,} simulated searches, {result.user} users",
+        f"{count_noun(result.searches, 'simulated search')}, {result.user} users",
         {"name": "interleaving", "hash": ""},
         tuple(rows),
         points.properties(width=_WIDTH, height=_PREFERENCE_ROW * len(rows)),

@@ -20,6 +20,7 @@ from rankgate.core.present.charts.chart_parts import (
 )
 from rankgate.core.present.charts.chart_style import BLUE, GREY
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -106,7 +107,12 @@ def _picture(
 ) -> Picture:
     units = result.variants["units"].sum()
     return Picture(
-        kind, *texts, f"{units:,} units", {"name": "experiment", "hash": ""}, tuple(rows), chart
+        kind,
+        *texts,
+        count_noun(units, "unit"),
+        {"name": "experiment", "hash": ""},
+        tuple(rows),
+        chart,
     )
 
 
@@ -188,7 +194,7 @@ def scatter(result: OnlineAgreement) -> Picture:
         "Does offline predict online?",
         f"A point is one {result.unit}: the offline value and the online one with its 95 % "
         "interval.",
-        f"{result.units['unit'].n_unique():,} units ({result.unit})",
+        f"{count_noun(result.units['unit'].n_unique(), 'unit')} ({result.unit})",
         {"name": "agreement", "hash": ""},
         tuple(all_rows),
         concat_panels(panels, 2),

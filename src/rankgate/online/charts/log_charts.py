@@ -21,6 +21,7 @@ from rankgate.core.present.charts.chart_parts import (
 )
 from rankgate.core.present.charts.chart_style import BLUE, GREY, system_colour
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.number_formats import count_noun
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.users.personalization_impact import ALL
 
@@ -87,7 +88,7 @@ def _lines(
         kind,
         title,
         description,
-        f"{result.events:,} events",
+        count_noun(result.events, "event"),
         {"name": "KPIs", "hash": ""},
         tuple(points),
         concat_panels(panels, 2),
@@ -144,7 +145,7 @@ def intents(result: IntentDiversity) -> Picture:
     description = (
         "Each point is a query. At the top, users who type the same words want different documents."
     )
-    sample_size = f"{len(result.queries):,} queries"
+    sample_size = count_noun(len(result.queries), "query")
     return _picture("intents", "Diversity of intents", description, sample_size, rows, draw_panel)
 
 
@@ -177,7 +178,7 @@ def personalization(result: PersonalizationImpact) -> Picture:
         "personalization",
         "Impact of personalisation by group of users",
         description,
-        f"{len(result.lifts):,} differences",
+        count_noun(len(result.lifts), "difference"),
         rows,
         lambda: concat_panels([draw_metric(name) for name in names], 2),
     )
@@ -192,7 +193,7 @@ def weeks(result: Satisfaction) -> Picture:
         "weeks",
         "KPIs by week",
         description,
-        f"{result.weeks['week'].n_unique():,} weeks",
+        count_noun(result.weeks["week"].n_unique(), "week"),
         rows,
         lambda: concat_panels([_band(rows, name, "week:T", None) for name in names], 2),
     )
@@ -208,7 +209,7 @@ def novelty(result: Satisfaction) -> Picture:
         "novelty",
         "KPIs by how long users are known",
         description,
-        f"{len(rows):,} values",
+        count_noun(len(rows), "value"),
         rows,
         lambda: concat_panels([_band(rows, name, "age:Q", title) for name in names], 2),
     )
@@ -257,5 +258,5 @@ def retention(result: Satisfaction) -> Picture:
         )
 
     description = "Users by the week of their first event: the share that is active in later weeks."
-    sample_size = f"{len(cohorts):,} cohorts"
+    sample_size = count_noun(len(cohorts), "cohort")
     return _picture("retention", "Users that come back", description, sample_size, rows, draw_panel)

@@ -26,6 +26,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.qrels import Qrels
@@ -198,9 +199,10 @@ class ClickJudgments(Result):
             notices.append(
                 Notice(
                     "too-little-evidence",
-                    f"{unjudged_pairs:,} of {self.pairs:,} pairs were looked at less than "
+                    f"{unjudged_pairs:,} of {count_noun(self.pairs, 'pair')} "
+                    f"{'was' if unjudged_pairs == 1 else 'were'} looked at less than "
                     f"{self.made_by['min_examined']:g} times, or at ranks that the model cannot "
-                    "compare, and have no judgment",
+                    f"compare, and {'has' if unjudged_pairs == 1 else 'have'} no judgment",
                 )
             )
         return tuple(notices)
@@ -221,11 +223,15 @@ def click_judgments_document(result: ClickJudgments) -> Document:
     if len(result.curves):
         blocks.append(Table("shared parameters", _curves(result)))
     title = (
-        f"{count:,} judgments of {result.judged['query_id'].n_unique():,} queries from "
-        f"{result.searches:,} searches, by {result.model}"
+        f"{count_noun(count, 'judgment')} of "
+        f"{count_noun(result.judged['query_id'].n_unique(), 'query')} from "
+        f"{count_noun(result.searches, 'search')}, by {result.model}"
     )
     if result.status:
-        title = f"No judgments: {result.searches:,} searches cannot teach {result.model}"
+        title = (
+            f"No judgments: {count_noun(result.searches, 'search cannot', 'searches cannot')} "
+            f"teach {result.model}"
+        )
     return made(
         title,
         Table("models on held-out searches", _models(result)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankgate.core.declare import Registry
+from rankgate.core.present.number_formats import count_noun
 from rankgate.online.clicks import cascade_models, click_model
 from rankgate.online.clicks.click_model import (
     ClickModel,
@@ -185,11 +186,10 @@ def _refusal_reason(cell_counts: CellCounts, links: Links, cells_of_rank: int) -
     if len(linked) > 1 or (len(linked) and len(ranks) == 1):
         return ""
     return (
-        f"there are clicks at {len(ranks)} ranks, and too few on documents that were shown at "
-        "several of them, so that examination of ranks and attractiveness of documents "
-        "cannot be separated; log searches in which the same documents are shown at other ranks, "
-        "as with "
-        "several rankers or with neighbours exchanged at random"
+        f"there are clicks at {count_noun(len(ranks), 'rank')}, and too few on documents that "
+        "were shown at several of them, so that examination of ranks and attractiveness of "
+        "documents cannot be separated; log searches in which the same documents are shown at "
+        "other ranks, as with several rankers or with neighbours exchanged at random"
     )
 
 

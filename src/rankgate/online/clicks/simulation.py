@@ -14,6 +14,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import VARIANT
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 
 VARIANTS = Columns(
     "One row per variant.",
@@ -129,7 +130,8 @@ def simulation_document(result: Simulation) -> Document:
     )
     header = ("variant", "searches", "clicks", "clicks a\nsearch", "true\nvalue")
     return made(
-        f"{searches:,} simulated searches with {clicks:,} clicks, by {result.user}",
+        f"{count_noun(searches, 'simulated search')} with {count_noun(clicks, 'click')}, by "
+        f"{result.user}",
         Table("", Grid(header, variants)),
         Table("clicks by rank", _ranks(result)),
         _reliability(result),

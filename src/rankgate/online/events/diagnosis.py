@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
@@ -161,10 +162,10 @@ def diagnosis_document(result: Diagnosis) -> Document:
     counts = ", ".join(f"{events:,} {kind}" for kind, events in result.counts.iter_rows())
     period = f"{result.first} to {result.last}" if result.first else "without times"
     if not result.findings:
-        title = f"No faults in {len(result.passed)} checks"
+        title = f"No faults in {count_noun(len(result.passed), 'check')}"
     else:
         count = len(result.findings)
-        title = f"{count} fault{'s' * (count > 1)} in the log; {blocks} of them block figures"
+        title = f"{count_noun(count, 'fault')} in the log; {blocks} of them block figures"
     columns = ("code", "severity", "count", "total", "share", "spoils", "words", "examples", "fix")
     rows = [
         (

@@ -12,6 +12,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Document, Grid, Table, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 
 FILES = Columns(
@@ -128,7 +129,8 @@ def event_log_document(result: EventLog) -> Document:
     ]
     removed = [f"{name} {value}" for name, value in result.privacy.items() if value != "keep"]
     return made(
-        f"{total:,} events in {make_printable(result.folder)}: {len(files):,} files, {new:,} new",
+        f"{count_noun(total, 'event')} in {make_printable(result.folder)}: "
+        f"{count_noun(len(files), 'file')}, {new:,} new",
         Table("events", Grid(("kind", "events"), tuple(counts))),
         Table(
             "files",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.library_objects import is_read_once, read_table
 from rankgate.online.events.event_log import EventLog
@@ -179,7 +180,7 @@ def _short_repr(log: object) -> str:
     if isinstance(log, Sequence):
         return repr([str(path) for path in log])
     shape = getattr(log, "shape", None)
-    return f"<table of {shape[0]:,} rows>" if shape else f"<{type(log).__name__}>"
+    return f"<table of {count_noun(shape[0], 'row')}>" if shape else f"<{type(log).__name__}>"
 
 
 def _create_view(base: Database, events: Events) -> Manifest:
@@ -267,7 +268,9 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM once")
         count_after = base.first_value("SELECT count(*) FROM events")
-        excluded.append(f"{count_before - count_after:,} events that were in the log before")
+        excluded.append(
+            f"{count_noun(count_before - count_after, 'event')} that were in the log before"
+        )
     if bots:
         base.run(
             "CREATE TEMP TABLE robots AS SELECT session FROM events WHERE session IS NOT NULL "
@@ -280,5 +283,7 @@ def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]
             "robots) AND query_event_id IS NOT NULL) OR session NOT IN (FROM robots)"
         )
         base.run("CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM people")
-        excluded.append(f"{base.first_value('SELECT count(*) FROM robots'):,} sessions of bots")
+        excluded.append(
+            f"{count_noun(base.first_value('SELECT count(*) FROM robots'), 'session')} of bots"
+        )
     return tuple(excluded)

@@ -17,6 +17,7 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import mapping_lines
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import (
@@ -168,8 +169,8 @@ def refuse_unusable(
         suggestions = mapping_lines(columns) if mapping.ubi else ()
         suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
         problem = (
-            f"none of {unreadable:,} records is an event {read_as}; map the columns with "
-            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
+            f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns "
+            f"with --mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
         if suggestions:
             problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.experiment_arms import MOST_SKEWED, posterior
 from rankgate.measurement.stats.multiple_comparisons import Correction, correct
 from rankgate.online.experiments.estimate_effects import ComparisonMethod, estimate_effect
@@ -77,7 +78,7 @@ def metrics_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     tests = int((~np.isnan(raw_p_values)).sum())
     for row, p in zip(family, correct(raw_p_values, comparison.correction), strict=True):
         row["p_value"] = None if np.isnan(p) else float(p)
-        row["correction"] = f"{comparison.correction} over {tests} test{'s' * (tests != 1)}"
+        row["correction"] = f"{comparison.correction} over {count_noun(tests, 'test')}"
         row["status"] = _status(row, 1 - comparison.method.level)
     return pl.DataFrame(rows, schema=METRICS)
 
@@ -358,10 +359,9 @@ def _find_few_values(
     if fewest_values >= _MIN_VALUES:
         return
     text = (
-        f"{measure.name}: only {fewest_values} units of the arm {arm_of_few} have a value other "
-        "than 0, and "
-        f"the arms are unequal; an error of 5 % may be 13 % for {arm}: wait for {_MIN_VALUES} such "
-        "units, or give the arms equal shares"
+        f"{measure.name}: only {count_noun(fewest_values, 'unit')} of the arm {arm_of_few} have "
+        f"a value other than 0, and the arms are unequal; an error of 5 % may be 13 % for {arm}: "
+        f"wait for {_MIN_VALUES} such units, or give the arms equal shares"
     )
     yield ExperimentFinding("few-values", "warn", text, measure.name)
 

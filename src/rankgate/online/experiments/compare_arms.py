@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.sequential_experiments import (
     SampleRatio,
     sample_ratio,
@@ -97,7 +98,10 @@ def _find_small_arms(units: Units, planned: Mapping[str, float]) -> Iterable[Exp
             text = f"the arm {name} has no units; start it, or remove it from the plan"
             yield ExperimentFinding("empty-arm", "block", text, name)
         elif count < _MIN_UNITS:
-            text = f"the arm {name} has {count} units; normal theory needs {_MIN_UNITS} or more"
+            text = (
+                f"the arm {name} has {count_noun(count, 'unit')}; normal theory needs "
+                f"{_MIN_UNITS} or more"
+            )
             yield ExperimentFinding("few-units", "warn", text, name)
 
 
@@ -124,7 +128,9 @@ def _find_crossed_units(units: Units, tolerated: float) -> Iterable[ExperimentFi
     if not units.crossed:
         return
     share = units.crossed / (units.crossed + len(units.arms))
-    text = f"{units.crossed:,} units ({share:.2%}) were in several arms, and are left out"
+    text = (
+        f"{count_noun(units.crossed, 'unit')} ({share:.2%}) were in several arms, and are left out"
+    )
     blocks = share > tolerated
     if blocks:
         text += "; assign each unit once, or tolerate a share of them"

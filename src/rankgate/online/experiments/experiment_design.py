@@ -17,6 +17,7 @@ from rankgate.core.declare import Count, Range, Share, check_fields, fields_of
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.data.streams.source import open_source
 from rankgate.data.table_rows import in_row_order
@@ -248,7 +249,8 @@ def read_units_from_table(
         **{name: pl.col(name).cast(pl.String) for name in segments},
     )
     if unit_rows["unit"].null_count():
-        problem = f"{unit_rows['unit'].null_count():,} rows have no {unit}; give every row a unit."
+        subject = count_noun(unit_rows["unit"].null_count(), "row has", "rows have")
+        problem = f"{subject} no {unit}; give every row a unit."
         raise InputError(problem, source=label, code="missing-unit")
     arms, crossed = assign_arms(unit_rows, segments)
     unit_days = unit_rows.select("unit", "day")

@@ -25,7 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED
+from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.online.experiments.experiment_result import ExperimentFinding, format_figure
 
 KPIS = Columns(
@@ -155,9 +155,9 @@ def plan_document(result: ExperimentPlan) -> Document:
         *chart,
         Table("KPIs", _kpis(result)),
         (
-            "A dash is more than "
-            f"{result.horizon} days. With CUPED: adjusted for each {result.unit}'s own earlier "
-            "value. Any look: with intervals that hold at every look."
+            f"A dash is more than {count_noun(result.horizon, 'day')}. With CUPED: adjusted for "
+            f"each {result.unit}'s own earlier value. Any look: with intervals that hold at "
+            "every look."
         ),
         *_interleaving(result),
         Warnings(tuple(finding.text for finding in result.findings)),
@@ -210,9 +210,12 @@ def _first_kpi(result: ExperimentPlan) -> str:
     top = max(traffic_shares) if traffic_shares else 0.5
     rows = result.needed.filter(pl.col("share") == top).drop_nulls("days")
     if rows.is_empty():
-        return f"No KPI shows such a difference within {result.horizon} days."
+        return f"No KPI shows such a difference within {count_noun(result.horizon, 'day')}."
     row = rows.row(0, named=True)
-    sentence = f"{row['kpi']} moves first: after {row['days']} days with {top:.0%} of the traffic"
+    sentence = (
+        f"{row['kpi']} moves first: after {count_noun(row['days'], 'day')} with {top:.0%} of the "
+        "traffic"
+    )
     return f"{sentence} and {row['units']:,} {result.unit}s."
 
 

@@ -20,6 +20,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 
 PAIRS = Columns(
     "One row per metric and KPI.",
@@ -148,7 +149,10 @@ class OnlineAgreement(Result):
         notices = []
         min_units = int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
         if min_units < FEW:
-            text = f"a metric and a KPI have only {min_units} units in common: intervals are wide"
+            text = (
+                f"a metric and a KPI have only {count_noun(min_units, 'unit')} in common: "
+                "intervals are wide"
+            )
             notices.append(Notice("few-units", text))
         noisy = self.pairs.filter(pl.col("reliability") < 0.5)["kpi"].unique(maintain_order=True)
         notices += [

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.rank_correlation import mean_ranks
 
@@ -195,8 +196,9 @@ def observations_of_log(
             rows.append((name, mean, means, error))
     if len(rows) < 3:
         problem = (
-            f"only {len(rows)} judged queries have {min_searches} searches or more; query ids of "
-            "judgments must be the query texts of the log."
+            f"only {count_noun(len(rows), 'judged query has', 'judged queries have')} "
+            f"{count_noun(min_searches, 'search')} or more; query ids of judgments must be the "
+            "query texts of the log."
         )
         raise InputError(problem, code="too-few-queries")
     units, offline, online, error = zip(*rows, strict=True)

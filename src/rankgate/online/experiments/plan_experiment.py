@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.experiment_arms import detectable, quantile
 from rankgate.measurement.stats.sequential_experiments import half_width
 from rankgate.online.events.events import Events
@@ -355,7 +356,7 @@ def _find_doubts(days: int, unit: str) -> list[ExperimentFinding]:
     if days >= 2 * _WEEK:
         return []
     text = (
-        f"only {days} days have a new {unit}; two weeks or more show returning users on all days "
-        f"of a week; with less, days beyond the log are guesses"
+        f"only {count_noun(days, 'day has', 'days have')} a new {unit}; two weeks or more show "
+        "returning users on all days of a week; with less, days beyond the log are guesses"
     )
     return [ExperimentFinding("short-log", "warn", text)]

@@ -26,6 +26,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.input_types import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.events import Events, EventsLike
@@ -166,7 +167,7 @@ def kpi_document(result: KpiTable) -> Document:
         charts.append(Chart("rankgate.online.charts.log_charts:positions", result))
     columns = tuple(result.values.columns)
     return made(
-        f"{len(with_values)} KPIs of {result.events:,} events, {period}",
+        f"{len(with_values)} KPIs of {count_noun(result.events, 'event')}, {period}",
         Table("", Grid(("KPI", "value", "n", "what"), tuple(rows), frozenset({0, 3}))),
         *charts,
         *blocks,

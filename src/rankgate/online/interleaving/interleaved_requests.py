@@ -17,6 +17,7 @@ import numpy as np
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 from rankgate.online.interleaving.interleaving_method import Assignment
 from rankgate.online.interleaving.interleaving_methods import METHODS
@@ -97,7 +98,8 @@ def _clicked_slots(
     for slot in clicks:
         if not isinstance(slot, int) or not 1 <= slot <= len(assignment.docs):
             problem = (
-                f"a click on slot {slot}, where {len(assignment.docs)} slots from 1 are shown."
+                f"a click on slot {slot}, where {count_noun(len(assignment.docs), 'slot')} from "
+                "1 are shown."
             )
             raise InputError(problem, source=label, line=line, code="click-outside-list")
     return tuple(sorted({slot - 1 for slot in clicks}))

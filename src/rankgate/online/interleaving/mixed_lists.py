@@ -18,6 +18,7 @@ from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import Document, Warnings, make_printable
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import read_run
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.interleaving_method import Assignment
@@ -68,7 +69,9 @@ class MixedLists(Result):
         """Queries that are not interleaved, and runs that hardly differ."""
         notices = []
         if self.left_out:
-            text = f"{self.left_out:,} queries are not in every run and have no list"
+            queries_text = count_noun(self.left_out, "query is", "queries are")
+            verb = "has" if self.left_out == 1 else "have"
+            text = f"{queries_text} not in every run and {verb} no list"
             notices.append(Notice("queries-left-out", text))
         if self.competitive == 0:
             text = "the runs rank all shown documents equally: clicks cannot distinguish the runs"
@@ -79,10 +82,11 @@ class MixedLists(Result):
 def mixed_lists_document(result: MixedLists) -> Document:
     """The number of lists, and how much the runs differ on them."""
     return made(
-        f"{result.lists:,} lists of {result.queries:,} queries, mixed by {result.method}",
+        f"{count_noun(result.lists, 'list')} of {count_noun(result.queries, 'query')}, mixed by "
+        f"{result.method}",
         f"The runs {', '.join(map(make_printable, result.systems))} rank "
         f"{result.competitive:.1%} of "
-        f"{result.slots:,} slots differently; only clicks on these distinguish them.",
+        f"{count_noun(result.slots, 'slot')} differently; only clicks on these distinguish them.",
         Warnings.from_notices(result.notices),
         f"Written to {make_printable(result.output)}." if result.output else "",
     )

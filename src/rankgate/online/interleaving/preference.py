@@ -24,6 +24,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 
 PAIRS = Columns(
     "One row per pair of systems.",
@@ -259,9 +260,10 @@ def preference_document(result: Preference) -> Document:
     """The preferred system, wins and credits of each pair, and the shares of slots."""
     return made(
         _title(result),
-        f"{result.clicks:,} clicks on {result.requests:,} lists; {result.clicked:,} of "
-        f"{result.units:,} {result.unit}s have a click. The systems rank {result.competitive:.1%} "
-        f"of the shown documents differently. Lists are mixed by {result.method}.",
+        f"{count_noun(result.clicks, 'click')} on {count_noun(result.requests, 'list')}; "
+        f"{result.clicked:,} of {result.units:,} {result.unit}s have a click. The systems rank "
+        f"{result.competitive:.1%} of the shown documents differently. Lists are mixed by "
+        f"{result.method}.",
         Table("wins", _wins(result)),
         *([Table("credit of a click", _credits(result))] if result.test == "sign" else []),
         *(
@@ -311,7 +313,10 @@ def _title(result: Preference) -> str:
             return f"no preference shown between {row['one']} and {row['other']}"
         loser = row["one"] if row["preferred"] == row["other"] else row["other"]
         return f"users prefer {row['preferred']} to {loser}"
-    return f"{len(decided_pairs)} of {len(result.pairs)} pairs of systems show a preference"
+    return (
+        f"{len(decided_pairs)} of {count_noun(len(result.pairs), 'pair')} of systems show a "
+        "preference"
+    )
 
 
 def _wins(result: Preference) -> Grid:
@@ -424,12 +429,11 @@ def sensitivity(result: Sensitivity) -> Document:
         _sensitivity_title(result),
         Table("", Grid(header, rows, frozenset({0, 1, 6}))),
         Warnings.from_notices(result.notices),
-        f"{result.searches:,} simulated searches for each test, by {result.user} users. Needed: "
-        "searches in all arms together for a power of 80 % at 5 %, two-sided; – where the "
-        "simulation shows no effect. Simulated users prefer documents with better judgments; real "
-        "users may need more searches. Interleaving measures which list is preferred, not what "
-        "revenue, "
-        "latency or return visits will be: an A/B test follows.",
+        f"{count_noun(result.searches, 'simulated search')} for each test, by {result.user} "
+        "users. Needed: searches in all arms together for a power of 80 % at 5 %, two-sided; – "
+        "where the simulation shows no effect. Simulated users prefer documents with better "
+        "judgments; real users may need more searches. Interleaving measures which list is "
+        "preferred, not what revenue, latency or return visits will be: an A/B test follows.",
     )
 
 
@@ -440,5 +444,6 @@ def _sensitivity_title(result: Sensitivity) -> str:
         return f"interleaving shows no preference between {' and '.join(result.systems)}"
     best = min(interleaving_tests, key=lambda row: row["needed"])
     return (
-        f"{best['test']} needs {best['needed']:,} searches to tell {' from '.join(result.systems)}"
+        f"{best['test']} needs {count_noun(best['needed'], 'search')} to tell "
+        f"{' from '.join(result.systems)}"
     )

@@ -20,6 +20,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 from rankgate.online.off_policy.off_policy_estimate import CHECKS, checks_grid
@@ -187,8 +188,9 @@ def replay_document(result: CounterfactualReplay) -> Document:
     charts = (chart,) if len(result.measures) else ()
     return made(
         _title(result),
-        f"{result.searches:,} searches of {result.queries:,} queries; {result.support:.1%} of the "
-        f"top {result.k} of {make_printable(result.candidate)} was ever shown for its query.",
+        f"{count_noun(result.searches, 'search')} of {count_noun(result.queries, 'query')}; "
+        f"{result.support:.1%} of the top {result.k} of {make_printable(result.candidate)} was "
+        "ever shown for its query.",
         Table("against what was shown", _measures(result)),
         *charts,
         Table("what the log allows", checks_grid(result.checks)),

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.declare import Range
+from rankgate.core.present.number_formats import count_noun
 from rankgate.measurement.stats.mean_intervals import rare_values_interval
 from rankgate.online.off_policy.bandit_log import BanditLog, add_reward_model, effective_size
 from rankgate.online.off_policy.estimators import (
@@ -76,7 +77,7 @@ def check_log(log: BanditLog, min_ess: float, max_unsupported: float) -> list[di
             ess,
             min_ess,
             "blocks" if ess < min_ess else outcome,
-            f"the weighted log is worth {ess:,.1f} of its {log.units:,} decisions "
+            f"the weighted log is worth {ess:,.1f} of its {count_noun(log.units, 'decision')} "
             f"({ess / log.units:.2%})",
         ),
         _check_mean_weight(log),

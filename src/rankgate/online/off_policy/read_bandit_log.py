@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import column_pairs
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.online.off_policy.bandit_log import BanditLog
@@ -180,7 +181,7 @@ def _uniform_actions(target: TargetLike, logged: int) -> int | None:
         problem = f"target {target!r}: write the number of actions, as in {UNIFORM}:50."
         raise UsageError(problem, code="invalid-parameter")
     if int(number) < logged:
-        problem = f"the log has {logged} actions, more than {number}."
+        problem = f"the log has {count_noun(logged, 'action')}, more than {number}."
         raise UsageError(problem, code="too-few-actions")
     return int(number)
 
@@ -380,8 +381,9 @@ def _read_rows(
     if is_invalid.any():
         row = int(is_invalid.argmax())
         problem = (
-            f"propensity {propensity[row]:g} of {int(is_invalid.sum()):,} rows: P(action) at "
-            f"logging time must be above 0 and at most 1; log the probability of the draw."
+            f"propensity {propensity[row]:g} of {count_noun(int(is_invalid.sum()), 'row')}: "
+            "P(action) at logging time must be above 0 and at most 1; log the probability of the "
+            "draw."
         )
         raise InputError(
             problem, source=location.file(row), line=location.line(row), code="invalid-propensity"

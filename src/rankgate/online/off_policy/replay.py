@@ -11,6 +11,7 @@ import polars as pl
 
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import read_run
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.clicks.packed_searches import DEFAULT_RANKS, PackedSearches, pack_events
@@ -265,8 +266,9 @@ def _checks(
             linked,
             len(used_ranks),
             "blocks" if linked < len(used_ranks) else "ok",
-            f"how often a rank is looked at is known for {linked} of {len(used_ranks)} ranks: only "
-            "documents shown at several ranks show it (or give --examination)",
+            f"how often a rank is looked at is known for {linked} of "
+            f"{count_noun(len(used_ranks), 'rank')}: only documents shown at several ranks show "
+            "it (or give --examination)",
         ),
         check_row(
             "model",

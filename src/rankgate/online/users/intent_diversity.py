@@ -15,6 +15,7 @@ from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.number_formats import count_noun
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
 
@@ -82,11 +83,12 @@ class IntentDiversity(Result):
         if self.faults:
             notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or users"))
         if excluded_queries := self.seen - len(self.queries):
+            verb, ending = ("has", "is") if excluded_queries == 1 else ("have", "are")
             notices.append(
                 Notice(
                     "few-users",
-                    f"{excluded_queries:,} of {self.seen:,} queries have clicks of fewer than "
-                    f"{self.min_users} users and are left out",
+                    f"{excluded_queries:,} of {count_noun(self.seen, 'query')} {verb} clicks of "
+                    f"fewer than {count_noun(self.min_users, 'user')} and {ending} left out",
                 )
             )
         return tuple(notices)

@@ -15,6 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.document_model import Document, Warnings
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run, read_run
 from rankgate.data.files.conversion import choose_format, write_run
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
@@ -68,8 +69,8 @@ class ShownLists(Result):
             notices.append(
                 Notice(
                     "several-lists",
-                    f"{self.several:,} of {self.queries:,} queries had more than one list; the "
-                    f"run has the {self.choose} one",
+                    f"{self.several:,} of {count_noun(self.queries, 'query')} had more than one "
+                    f"list; the run has the {self.choose} one",
                 )
             )
         return tuple(notices)
@@ -83,8 +84,8 @@ def shown_lists_document(result: ShownLists) -> Document:
     """The number of lists, and warnings about them."""
     variant_text = f" of variant {result.variant}" if result.variant else ""
     return made(
-        f"{result.queries:,} lists with {result.documents:,} documents, from "
-        f"{result.searches:,} searches{variant_text}",
+        f"{count_noun(result.queries, 'list')} with {count_noun(result.documents, 'document')}, "
+        f"from {count_noun(result.searches, 'search')}{variant_text}",
         Warnings.from_notices(result.notices),
         f"Written to {result.output}." if result.output else "",
     )

@@ -16,6 +16,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 from rankgate.online.indicators.kpi_table import format_kpi
 from rankgate.online.users.personalization_impact import ALL, LISTS
 
@@ -66,7 +67,7 @@ def intents(result: IntentDiversity) -> Document:
         title = (
             f"Clicks of two users are on different documents in {_format_share(result.distance)}"
         )
-        title += f" of cases, over {count:,} quer{'ies' if count > 1 else 'y'}"
+        title += f" of cases, over {count_noun(count, 'query')}"
     lead: tuple[str, ...] = ()
     if result.low is not None:
         interval_text = f"{_format_share(result.low)} to {_format_share(result.high)}"
@@ -93,7 +94,7 @@ def personalization(result: PersonalizationImpact) -> Document:
         Table("all users", _lifts(result.lifts.filter(pl.col("group") == ALL), "variant")),
         Table("by group of users", _lifts(result.lifts.filter(pl.col("group") != ALL), "group")),
         Table("whether groups differ", _interactions(result)),
-        Table(f"lists: first {result.depth} documents that differ", _lists(result)),
+        Table(f"lists: first {count_noun(result.depth, 'document')} that differ", _lists(result)),
         Warnings.from_notices(result.notices),
         "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected "
         "by Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that "
@@ -169,7 +170,7 @@ def weeks(result: Satisfaction) -> Document:
     count = result.weeks["week"].n_unique()
     users = result.cohorts.filter(pl.col("age") == 0)["users"].sum()
     return made(
-        f"{count:,} weeks, {users:,} users with a complete first week",
+        f"{count_noun(count, 'week')}, {count_noun(users, 'user')} with a complete first week",
         *charts,
         Table("by week", _by_week(result)),
         Table("users that come back, by the week of their first event", _cohorts(result)),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store.rating import batches as batches_of
 from rankgate.store.rating import tasks as tasks_of
 from rankgate.store.rating.working_time import ACTIVE_SECONDS
@@ -219,7 +220,7 @@ def _stop_reason(
     if rules.stop_ratings is not None or rules.stop_hours is not None:
         count, seconds = _work(connection, batch)
         if rules.stop_ratings is not None and count >= rules.stop_ratings:
-            return f"{count} ratings are given"
+            return f"{count_noun(count, 'rating is', 'ratings are')} given"
         if rules.stop_hours is not None and seconds >= rules.stop_hours * 3600:
             return f"{seconds / 3600:.1f} hours are worked"
     if rules.stop_agreed:

@@ -8,6 +8,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
 from rankgate.core.present.charts.chart_style import GREY, INK, system_colour
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from rankgate.workspace.records.history import History
@@ -61,7 +62,7 @@ def draw_history(result: History) -> Picture:
         "history",
         title,
         description,
-        f"{len(rows):,} evaluations",
+        count_noun(len(rows), "evaluation"),
         {"name": "history", "hash": ""},
         tuple(rows),
         chart,

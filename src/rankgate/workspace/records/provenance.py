@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.workspace.records.rescoring import JUDGE
 
 if TYPE_CHECKING:
@@ -117,7 +118,10 @@ def judge_label(judged: Qrels | None) -> dict[str, str]:
     if not judges:
         return {}
     if len(judges) > _MAX_JUDGES:
-        return {JUDGE: f"{len(judges)} raters {sha256(repr(judges).encode()).hexdigest()[:12]}"}
+        return {
+            JUDGE: f"{count_noun(len(judges), 'rater')} "
+            f"{sha256(repr(judges).encode()).hexdigest()[:12]}"
+        }
     return {JUDGE: ", ".join(judges)}
 
 

@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -102,8 +103,8 @@ def history_document(result: History) -> Document:
     changes, breaks = len(result.changes), len(result.breaks)
     slice_text = f" for {result.slice}" if result.slice else ""
     return made(
-        f"{result.metric}{slice_text}: {_count_text(len(table), 'evaluation')}, "
-        f"{_count_text(changes, 'change')}, {_count_text(breaks, 'break')}",
+        f"{result.metric}{slice_text}: {count_noun(len(table), 'evaluation')}, "
+        f"{count_noun(changes, 'change')}, {count_noun(breaks, 'break')}",
         *blocks,
         f"Changes are found with a rate of {result.rate:g} false alarms for each evaluation of a "
         "series: at most that where evaluations are independent, at most twice that where they "
@@ -112,10 +113,6 @@ def history_document(result: History) -> Document:
         Warnings.from_notices(result.notices),
         rows=PlainRows(tuple(table.columns), list(table.iter_rows())),
     )
-
-
-def _count_text(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _latest_grid(result: History) -> Grid:
@@ -264,7 +261,7 @@ def alert_check_document(result: AlertCheck) -> Document:
         for state in result.states
     ]
     failed = len(result.failed)
-    count = {0: "no alerts", 1: "1 alert"}.get(failed, f"{failed:,} alerts")
+    count = count_noun(failed, "alert") if failed else "no alerts"
     cells = tuple(tuple(map(make_printable, row)) for row in rows)
     used_columns = [
         column for column, name in enumerate(column_names) if any(row[column] for row in rows)
@@ -274,7 +271,7 @@ def alert_check_document(result: AlertCheck) -> Document:
         tuple(tuple(row[column] for column in used_columns) for row in cells),
         frozenset(range(len(used_columns))),
     )
-    title = f"{make_printable(result.project)}: {count}, {len(rows):,} rules on series"
+    title = f"{make_printable(result.project)}: {count}, {count_noun(len(rows), 'rule')} on series"
     blocks = [Table("", grid)] if rows else []
     return made(
         title, *blocks, rows=PlainRows(column_names, rows), status="fail" if failed else "pass"

@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import Qrels
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.presets import chosen_convention
@@ -230,20 +231,21 @@ def _judgment_evidence(old: EvaluationInputs, new: EvaluationInputs) -> Mapping[
     if regraded_count and cause == "judge":
         labels = [inputs.point.labels.get(JUDGE, "unknown") for inputs in (old, new)]
         evidence["judge"] = (
-            f"{regraded_count} of {common_pairs.height} common pairs: {labels[0]} and {labels[1]}"
+            f"{regraded_count} of {count_noun(common_pairs.height, 'common pair')}: {labels[0]} "
+            f"and {labels[1]}"
         )
     texts = (
-        [f"{regraded_count} of {common_pairs.height} common pairs graded differently"]
+        [f"{regraded_count} of {count_noun(common_pairs.height, 'common pair')} graded differently"]
         if regraded_count
         else []
     )
     if cause == "judge":
         texts = []
-    texts += [f"{unmatched_count} pairs in one only"] if unmatched_count else []
+    texts += [f"{count_noun(unmatched_count, 'pair')} in one only"] if unmatched_count else []
     if texts:
         evidence["judgments"] = ", ".join(texts)
     if queries:
-        evidence["queries"] = f"{len(queries)} queries in one only"
+        evidence["queries"] = f"{count_noun(len(queries), 'query')} in one only"
     return evidence
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import is_ranking
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
@@ -114,7 +115,7 @@ class ChartRequest:
         count = len(self.runs)
         if count < minimum or (maximum is not None and count > maximum):
             raise UsageError(
-                f"this chart {demand}; it got {count or 'no'} run{'s' * (count != 1)}.",
+                f"this chart {demand}; it got {count_noun(count, 'run') if count else 'no runs'}.",
                 code="wrong-run-count",
             )
 

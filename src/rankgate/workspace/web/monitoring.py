@@ -29,6 +29,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import PlainTextResponse, Response
 
 from rankgate.core.errors import RankgateError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store import store as versions
 from rankgate.store.blobs.blob_folders import Folder
 from rankgate.store.database import file_of
@@ -69,7 +70,7 @@ def check_health(store: Store) -> dict[str, str]:
         results["database"] = results["migrations"] = "the database does not answer"
     for location, free in count_free_bytes(store).items():
         if free < MIN_FREE_BYTES:
-            results["disk"] = f"{free:,} bytes are free for the {location}"
+            results["disk"] = f"{count_noun(free, 'byte is', 'bytes are')} free for the {location}"
     return results
 
 

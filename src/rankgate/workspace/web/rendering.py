@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import require
+from rankgate.core.present.number_formats import count_noun, count_plural
 from rankgate.core.present.pages.page import PICTURES
 from rankgate.core.present.pages.page_parts import SCRIPT, STYLE
 from rankgate.workspace.web.texts import ENGLISH, read_languages
@@ -109,6 +110,8 @@ def _environment() -> Environment:
         finalize=lambda value: replace_invisible(value) if type(value) is str else value,
     )
     environment.filters |= {
+        "count_noun": count_noun,
+        "count_plural": count_plural,
         "grade": _format_grade,
         "moment": _format_moment,
         "share": _format_share,

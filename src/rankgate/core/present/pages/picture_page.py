@@ -10,6 +10,7 @@ from rankgate.core.present.charts.chart_parts import load_converter
 from rankgate.core.present.charts.chart_style import dark_css
 from rankgate.core.present.charts.picture import narrow_spec
 from rankgate.core.present.document_model import Grid
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.pages.page_parts import (
     STYLE,
     escape_html,
@@ -82,7 +83,11 @@ def _figures_html(picture: Picture) -> str:
         tuple(_cell_text(row.get(name)) for name in header) for row in picture.rows[:_MAX_ROWS]
     )
     hidden_count = len(picture.rows) - len(rows)
-    note = f"<p>{hidden_count} rows more in the picture's JSON.</p>" if hidden_count else ""
+    note = (
+        f"<p>{count_noun(hidden_count, 'row')} more in the picture's JSON.</p>"
+        if hidden_count
+        else ""
+    )
     table = grid_html(Grid(header, rows, frozenset(range(len(header)))), label="figures")
     return folded_html("Figures", f"{table}{note}")
 

@@ -97,15 +97,6 @@ def first_few(rows: Iterable[object], max_count: int = 5) -> str:
     return ", ".join(texts[:max_count]) + (", …" if len(texts) > max_count else "")
 
 
-def count_noun(count: int, singular: str, plural: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> count_noun(1, "query", "queries"), count_noun(2000, "row")
-    ('1 query', '2,000 rows')
-    """
-    return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"
-
-
 PAIR = ["query_id", "doc_id"]
 
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rankgate.data.files.checks.check_declarations import Found, check, count_noun
+from rankgate.core.present.number_formats import count_noun
+from rankgate.data.files.checks.check_declarations import Found, check
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _find_line_ends(file_start: FileStart) -> Iterator[Found]:
     windows_count = file_start.head.count(b"\r\n")
     plain_count = file_start.head.count(b"\n") - windows_count
     if windows_count:
-        mixed_note = f", not on {plain_count:,} others" if plain_count else ""
+        mixed_note = f", not on {count_noun(plain_count, 'other')}" if plain_count else ""
         yield Found(
             f"Windows line ends (CR LF) on {count_noun(windows_count, 'line')}{mixed_note}",
             windows_count,

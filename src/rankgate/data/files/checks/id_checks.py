@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.files.checks.check_declarations import Found, check, count_noun, first_few
+from rankgate.core.present.number_formats import count_noun
+from rankgate.data.files.checks.check_declarations import Found, check, first_few
 
 if TYPE_CHECKING:
     from rankgate.data.files.checks.check_declarations import RawQrels, RawQueries, ScoredRun
@@ -113,7 +114,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
     missing_queries = judged.filter(~judged.is_in(ranked.implode()))
     if not common_count:
         yield Found(
-            f"none of {count_noun(len(judged), 'judged query', 'judged queries')} is in the run, "
+            f"none of {count_noun(len(judged), 'judged query')} is in the run, "
             "so that nothing can be scored",
             len(judged),
             "check whether both belong together and use the same query ids",
@@ -124,7 +125,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
         barely_overlaps = common_count < _MIN_COMMON_SHARE * len(judged)
         yield Found(
             f"{len(missing_queries):,} of "
-            f"{count_noun(len(judged), 'judged query', 'judged queries')} "
+            f"{count_noun(len(judged), 'judged query')} "
             f"{'are' if len(missing_queries) > 1 else 'is'} not in the run"
             + (": the ids barely overlap" if barely_overlaps else ""),
             len(missing_queries),
@@ -134,7 +135,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
     unjudged_count = len(ranked) - common_count
     if common_count and unjudged_count:
         yield Found(
-            f"{unjudged_count:,} of {count_noun(len(ranked), 'query', 'queries')} of the run "
+            f"{unjudged_count:,} of {count_noun(len(ranked), 'query')} of the run "
             "without judgments: they are not scored",
             unjudged_count,
             "nothing needs to be done; judge them if they matter",
@@ -195,9 +196,9 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     )
     yield Found(
         "the queries are numbered differently: "
-        f"{best_count:,} relevant documents are among the first {_DEPTH} when queries are matched "
-        f"{best_description}, "
-        f"{hits_by_id:,} when they are matched by id",
+        f"{count_noun(best_count, 'relevant document is', 'relevant documents are')} among the "
+        f"first {_DEPTH} when queries are matched {best_description}, {hits_by_id:,} when they "
+        "are matched by id",
         len(renumbered),
         f"renumber the run: judgments = run is {examples}, and so on {best_description}",
         f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the run",
@@ -258,7 +259,7 @@ def _find_renumbered_queries(query_file: RawQueries) -> Iterator[Found]:
     )
     if missing_queries.is_empty():
         return
-    message = f"{len(missing_queries):,} of {count_noun(len(query_file.judged.query_ids), 'judged query', 'judged queries')} are not in the file of queries"  # noqa: E501
+    message = f"{len(missing_queries):,} of {count_noun(len(query_file.judged.query_ids), 'judged query')} are not in the file of queries"  # noqa: E501
     if (
         judged_by_number is None
         or queries_by_number is None
@@ -312,7 +313,8 @@ def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
     if mean < _MAX_CORRELATION and mean < -_MIN_STANDARD_ERRORS * error:
         yield Found(
             f"higher grades are lower in the lists (mean correlation {mean:.2f} over "
-            f"{len(finite_correlations):,} queries): the scale or the scores look reversed",
+            f"{count_noun(len(finite_correlations), 'query')}): the scale or the scores look "
+            "reversed",
             len(finite_correlations),
             "check whether 1 is the best grade, or the scores are distances; reverse one of them",
         )

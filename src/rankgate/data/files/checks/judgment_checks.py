@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.data.files.checks.check_declarations import PAIR, Found, check, count_noun, first_few
+from rankgate.core.present.number_formats import count_noun
+from rankgate.data.files.checks.check_declarations import PAIR, Found, check, first_few
 from rankgate.data.qrels import on_scale
 from rankgate.data.query_tags import CLUSTER, find_near_copies
 from rankgate.data.table_rows import in_row_order
@@ -108,7 +109,7 @@ def _find_unjudged_queries(qrels: RawQrels) -> Iterator[Found]:
     unjudged_queries = [query for query in all_queries if query not in judged_queries]
     if unjudged_queries:
         yield Found(
-            f"{count_noun(len(unjudged_queries), 'query', 'queries')} without any judgment; "
+            f"{count_noun(len(unjudged_queries), 'query')} without any judgment; "
             "metrics leave "
             "them out or have no value there",
             len(unjudged_queries),
@@ -140,7 +141,7 @@ def _find_without_positive(qrels: RawQrels) -> Iterator[Found]:
     queries = highest_grades.filter(pl.col("grade") <= 0)["query_id"]
     if len(queries):
         yield Found(
-            f"{count_noun(len(queries), 'query', 'queries')} of {len(highest_grades):,} without a "
+            f"{count_noun(len(queries), 'query')} of {len(highest_grades):,} without a "
             "document of "
             "a positive grade: tools count them differently",
             len(queries),
@@ -298,8 +299,8 @@ def _find_stray_grade(qrels: RawQrels) -> Iterator[Found]:
     ):
         return
     yield Found(
-        f"grade {highest:g} is at {count:,} of {total:,} judgments, and the next lower grade is "
-        f"{table['grade'][-2]:g}: perhaps a typing error",
+        f"grade {highest:g} is at {count:,} of {count_noun(total, 'judgment')}, and the next "
+        f"lower grade is {table['grade'][-2]:g}: perhaps a typing error",
         count,
         "check the line; one wrong grade changes the ideal ranking of its query",
         row=_first_row(qrels, pl.col("grade") == highest),
@@ -403,10 +404,11 @@ def _find_same_key(same_key: pl.DataFrame, problem: str, mend: str) -> Iterator[
         return
     first_group = same_key.filter(pl.col("key") == same_key["key"][0])
     yield Found(
-        f"{count_noun(len(same_key), 'query', 'queries')} with {problem}",
+        f"{count_noun(len(same_key), 'query')} with {problem}",
         len(same_key),
         mend,
-        f"queries {first_few(first_group['query_id'])} with {first_group['n'][0]:,} documents",
+        f"queries {first_few(first_group['query_id'])} with "
+        f"{count_noun(first_group['n'][0], 'document')}",
         row=int(first_group["row"][1]),
     )
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.data.files.checks.check_declarations import PAIR, Found, check, count_noun, first_few
+from rankgate.core.present.number_formats import count_noun
+from rankgate.data.files.checks.check_declarations import PAIR, Found, check, first_few
 from rankgate.data.table_rows import hash_pairs
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def _find_short_lists(run: RawRun) -> Iterator[Found]:
         return
     shortest = int(lengths.argmin())
     yield Found(
-        f"{count_noun(len(short_lists), 'query', 'queries')} of {len(lengths):,} with fewer than "
-        f"the {full_length:,} documents that the others have",
+        f"{count_noun(len(short_lists), 'query')} of {len(lengths):,} with fewer than "
+        f"the {count_noun(full_length, 'document')} that the others have",
         len(short_lists),
         "nothing needs to be done if the system found no more; otherwise look for errors or "
         "timeouts of these queries",
@@ -160,7 +161,7 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
         queries = int(np.count_nonzero(run.by_query(is_rising)))
         position = int(is_rising.argmax())
         yield Found(
-            f"{count_noun(count, 'document')} in {count_noun(queries, 'query', 'queries')} with "
+            f"{count_noun(count, 'document')} in {count_noun(queries, 'query')} with "
             "a higher "
             "score than the rank above: metrics follow the score and ignore the rank",
             count,
@@ -191,7 +192,7 @@ def _find_file_order(run: RawRun) -> Iterator[Found]:
     queries = int(np.count_nonzero(run.by_query(is_rising)))
     position = int(is_rising.argmax())
     yield Found(
-        f"{count_noun(count, 'row')} in {count_noun(queries, 'query', 'queries')} with a higher "
+        f"{count_noun(count, 'row')} in {count_noun(queries, 'query')} with a higher "
         "score than the row before: the file is not in the order of its scores, which decide "
         "the ranking",
         count,
@@ -211,7 +212,7 @@ def _find_rising_scores(run: RawRun) -> Iterator[Found]:
     list_count = int(np.count_nonzero(run.lengths > 1))
     position = int(is_rising.argmax())
     yield Found(
-        f"the scores rise down the lists of {count_noun(list_count, 'query', 'queries')}: they "
+        f"the scores rise down the lists of {count_noun(list_count, 'query')}: they "
         "look like "
         "distances (the smallest is best), but the highest score counts as best",
         int(is_rising.sum()),
@@ -240,7 +241,7 @@ def _find_all_tied(run: RawRun) -> Iterator[Found]:
     if tied_count:
         first_tied = int(is_all_tied.argmax())
         yield Found(
-            f"in {tied_count:,} of {count_noun(list_count, 'query', 'queries')} all documents have "
+            f"in {tied_count:,} of {count_noun(list_count, 'query')} all documents have "
             "the same "
             "score: the ids of documents decide the order",
             tied_count,
@@ -260,7 +261,7 @@ def _find_ties(run: RawRun) -> Iterator[Found]:
         queries = int(np.count_nonzero(run.by_query(is_tied)))
         first, second = _neighbour_rows(run, int(is_tied.argmax()))
         yield Found(
-            f"{count_noun(count, 'document')} in {count_noun(queries, 'query', 'queries')} with "
+            f"{count_noun(count, 'document')} in {count_noun(queries, 'query')} with "
             "the score of the document before: tools order them differently",
             count,
             "see ties in rankgate conventions axes; break them in the system if they are many",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import string_table
 from rankgate.data.formats.collected_judgments import (
@@ -125,7 +126,7 @@ def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
         query, doc, grade = invalid_grades.select("query_id", "doc_id", "grade").row(0)
         problem = (
             f"grade {grade:g} of document '{doc}' for query '{query}': Elasticsearch takes whole "
-            f"grades from 0; map the {len(invalid_grades)} others first."
+            f"grades from 0; map the {count_noun(len(invalid_grades), 'other')} first."
         )
         raise InputError(problem, code="grade-outside-scale")
     format_extra, text, grades = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import ALIASES
 from rankgate.data.formats.collected_judgments import (
@@ -351,7 +352,10 @@ def sniff_book_csv(first_bytes: bytes, name: str) -> str | None:
     except csv.Error:
         return None
     if cells and all(cell.strip().replace(".", "", 1).isdigit() for cell in cells):
-        return f"query and docid, then a column of grades for each of {len(judges)} judges"
+        return (
+            "query and docid, then a column of grades for each of "
+            f"{count_noun(len(judges), 'judge')}"
+        )
     return None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.foreign_frames import (
     match_columns,
@@ -194,8 +195,8 @@ def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
     columns = len(frame.collect_schema())
     if rows * columns > MAX_VALUES:
         problem = (
-            f"{rows} rows of {columns} columns, where {MAX_VALUES} values are read at most; "
-            "split it."
+            f"{count_noun(rows, 'row')} of {count_noun(columns, 'column')}, where {MAX_VALUES} "
+            "values are read at most; split it."
         )
         raise InputError(problem, source=source.label, code="too-large")
     return frame

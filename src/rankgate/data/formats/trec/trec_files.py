@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
@@ -53,7 +54,7 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
         len(_FOUR_FIELDS),
         len(_FOUR_FIELDS) if loose else len(_QRELS_FIELDS),
     ):
-        found_count = "1 field" if len(first_row) == 1 else f"{len(first_row)} fields"
+        found_count = count_noun(len(first_row), "field")
         expectation = "expected 4 (query_id iteration doc_id grade)"
         expectation += "" if loose else " or 3 (query_id doc_id grade)"
         if len(first_row) == _RUN_WIDTH:
@@ -197,7 +198,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
         content = text.strip()
         if content and not content.startswith(b"#"):
             width = len(content.split())
-            reason = f"the first line has {width} fields between blanks"
+            reason = f"the first line has {count_noun(width, 'field')} between blanks"
             return f"{reason}{_WIDTH_LABELS[width]}" if width in _WIDTH_LABELS else None
     return None
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents, Loss, Note
 from rankgate.data.formats.format import Format
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels, Scale
@@ -63,7 +64,9 @@ def read_ntcir_qrels(source: InputFile) -> Qrels:
     first = first_fields(source)
     label_index = find_label_index(source.head().splitlines()) or 2
     if len(first) not in _WIDTHS or (label_index == 1 and len(first) != max(_WIDTHS)):
-        problem = f"{len(first)} fields, expected 3 (query doc L2) or 4 (query A doc 1)."
+        problem = (
+            f"{count_noun(len(first), 'field')}, expected 3 (query doc L2) or 4 (query A doc 1)."
+        )
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )
@@ -181,7 +184,10 @@ def read_prels_qrels(source: InputFile) -> Qrels:
     """As `read`."""
     first = first_fields(source)
     if len(first) != len(_PRELS_FIELDS):
-        problem = f"{len(first)} fields, expected 5 (query_id doc_id grade method probability)."
+        problem = (
+            f"{count_noun(len(first), 'field')}, expected 5 (query_id doc_id grade method "
+            "probability)."
+        )
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )
@@ -289,7 +295,9 @@ def read_subtopics(source: InputFile) -> FileContents:
     """Judgments, each for a subtopic of a query."""
     first_row = first_fields(source)
     if len(first_row) != len(_SUBTOPIC_FIELDS):
-        problem = f"{len(first_row)} fields, expected 4 (query_id subtopic doc_id grade)."
+        problem = (
+            f"{count_noun(len(first_row), 'field')}, expected 4 (query_id subtopic doc_id grade)."
+        )
         raise InputError(
             problem, source=source.label, line=line_of(source, 0), code="wrong-field-count"
         )

@@ -29,7 +29,7 @@ from rankgate.core.present.charts.chart_style import (
     shorten_names,
 )
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import format_interval, format_signed
+from rankgate.core.present.number_formats import count_noun, format_interval, format_signed
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
@@ -132,7 +132,7 @@ def _bars(rows: list[dict[str, Any]], metric: str) -> Any:
     position_scale = alt.Scale(domain=[-0.5, len(rows) - 0.5], nice=False)
     x = alt.X(
         "left:Q",
-        title=f"{len(rows):,} queries, sorted",
+        title=f"{count_noun(len(rows), 'query')}, sorted",
         scale=position_scale,
         axis=alt.Axis(labels=False, ticks=False, grid=False),
     )
@@ -169,7 +169,7 @@ def _metric_text(result: Comparison, metric: str, width: int) -> str:
     heading = (
         f"{metric}: {shorten_name(result.candidate.name)} minus "
         f"{shorten_name(result.baseline.name)}, mean "
-        f"{format_signed(row['delta'])} over {row['n']} queries; {row['wins']} won, "
+        f"{format_signed(row['delta'])} over {count_noun(row['n'], 'query')}; {row['wins']} won, "
         f"{row['ties']} tied, "
         f"{row['losses']} lost"
     )
@@ -185,7 +185,7 @@ def _metric_text(result: Comparison, metric: str, width: int) -> str:
         for name, row in zip(names, shown_rows, strict=True)
     ]
     if len(shown_rows) < len(rows):
-        lines.insert(_ENDS, f"… {len(rows) - len(shown_rows)} queries between …")
+        lines.insert(_ENDS, f"… {count_noun(len(rows) - len(shown_rows), 'query')} between …")
     return "\n".join([heading, "", *lines]) + "\n"
 
 
@@ -335,4 +335,6 @@ def _merge_points(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _point_name(row: dict[str, Any]) -> str:
-    return shorten_name(row["query"], 18) if row["count"] == 1 else f"{row['count']} queries"
+    return (
+        shorten_name(row["query"], 18) if row["count"] == 1 else count_noun(row["count"], "query")
+    )

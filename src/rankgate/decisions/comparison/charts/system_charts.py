@@ -34,6 +34,7 @@ from rankgate.core.present.charts.chart_style import (
 )
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import (
+    count_noun,
     format_correction,
     format_interval,
     format_p_value,
@@ -78,7 +79,8 @@ def draw_forest(result: Comparisons) -> Picture:
     )
     candidate_count = len(result.comparisons)
     title = (
-        f"{candidate_count} systems against {shorten_name(first_comparison.baseline.name)}"
+        f"{count_noun(candidate_count, 'system')} against "
+        f"{shorten_name(first_comparison.baseline.name)}"
         if candidate_count > 1
         else f"{shorten_name(first_comparison.candidate.name)} against "
         f"{shorten_name(first_comparison.baseline.name)}"
@@ -251,7 +253,7 @@ def judged(source: GradesByRank | Comparisons) -> Picture:
     ]
     return Picture(
         "judged",
-        f"Judged share of the first {result.depth} documents",
+        f"Judged share of the first {count_noun(result.depth, 'document')}",
         "Mean share of judged documents; the others are unjudged (holes), and most metrics count "
         "them as not relevant.",
         count_queries(result.queries),
@@ -277,7 +279,7 @@ def grades(source: GradesByRank | Comparisons) -> Picture:
         joined = joined.resolve_scale(color="shared")
     return Picture(
         "grades",
-        f"Grades of the first {result.depth} documents, rank by rank",
+        f"Grades of the first {count_noun(result.depth, 'document')}, rank by rank",
         "Shares of the documents at each rank; the best grade at the bottom.",
         count_queries(result.queries),
         result.convention,

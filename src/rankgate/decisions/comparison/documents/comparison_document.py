@@ -24,6 +24,7 @@ from rankgate.core.present.document_model import (
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_noun,
     format_correction,
     format_decimal,
     format_interval,
@@ -87,7 +88,7 @@ def comparison_document(
         blocks.append("Every pair of systems, and the worst queries of each: add --pairs.")
     count = len(result.comparisons)
     return made(
-        f"{count} systems against {make_printable(first_comparison.baseline.name)}",
+        f"{count_noun(count, 'system')} against {make_printable(first_comparison.baseline.name)}",
         *blocks,
         lead=(overall_sentence(result),),
         rows=_rows(result),
@@ -538,8 +539,8 @@ def rank_document(result: GradesByRank) -> Document:
     text_columns = frozenset({0})
     table = result.judged
     return made(
-        f"the first {result.depth} documents of {len(result.systems)} systems, "
-        f"{result.queries:,} queries",
+        f"the first {count_noun(result.depth, 'document')} of "
+        f"{count_noun(len(result.systems), 'system')}, {count_noun(result.queries, 'query')}",
         Chart("rankgate.decisions.comparison.charts.system_charts:judged", result),
         Table("judged", Grid(header, judged_rows, text_columns, keys=2)),
         Chart("rankgate.decisions.comparison.charts.system_charts:grades", result),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import (
+    count_noun,
     format_correction,
     format_decimal,
     format_interval,
@@ -107,9 +108,10 @@ def overall_sentence(result: Comparisons) -> str:
         if row["gain"] is not None
     ]
     counts = (
-        f"of {len(rows)} systems {better} {'is' if better == 1 else 'are'} significantly better "
-        f"than {base}, {len(significant_rows) - better} worse; {len(rows) - len(significant_rows)} "
-        f"without a significant difference (p {format_correction(result.only.correction)})"
+        f"of {count_noun(len(rows), 'system')} {better} {'is' if better == 1 else 'are'} "
+        f"significantly better than {base}, {len(significant_rows) - better} worse; "
+        f"{len(rows) - len(significant_rows)} without a significant difference (p "
+        f"{format_correction(result.only.correction)})"
     )
     if not defined:
         return f"{name}: {counts}."

@@ -28,6 +28,7 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.number_formats import (
+    count_noun,
     format_correction,
     format_decimal,
     format_interval,
@@ -287,8 +288,8 @@ def _change_table(
     )
     text_columns = [0, *([1] if texts else []), *range(len(header) - len(result.tags), len(header))]
     heading = (
-        f"{len(rows)} of {len(sorted_deltas):,} queries, the largest difference of {first_metric} "
-        "first"
+        f"{len(rows)} of {count_noun(len(sorted_deltas), 'query')}, the largest difference of "
+        f"{first_metric} first"
     )
     links = tuple(anchors.get(query, "") for query in queries)
     return [Table(heading, Grid(header, rows, frozenset(text_columns)), find=True, links=links)]
@@ -317,7 +318,12 @@ def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
     lower = " (lower is better)" if metric in result.lower else ""
     axis = f"gain in {metric}{lower}"
     return [
-        Bars(tuple(bars), summary, axis, f"{len(sorted_gains):,} queries, the largest gain first")
+        Bars(
+            tuple(bars),
+            summary,
+            axis,
+            f"{count_noun(len(sorted_gains), 'query')}, the largest gain first",
+        )
     ]
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.gating.kpi_check import measure_of_rule
 from rankgate.decisions.gating.kpi_evidence import KpiEvidence
 from rankgate.decisions.gating.policy_experiment import PolicyExperiment, experiment_from
@@ -332,5 +333,5 @@ def _pending_status(
     if step.since and days < step.values["days"]:
         return "inconclusive", f"day {days} of {step.values['days']}"
     if units < step.values["units"]:
-        return "inconclusive", f"{units:,} of {step.values['units']:,} units"
+        return "inconclusive", f"{units:,} of {count_noun(step.values['units'], 'unit')}"
     return "pass", "no rule failed" if not required_rules else "passed"

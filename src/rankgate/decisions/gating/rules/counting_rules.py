@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.declare import Parameter, Range
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.gating.bounds import ROUNDING
 from rankgate.decisions.gating.outcome_sentences import limit_percent, needed_decimals, percent
 from rankgate.decisions.gating.rule import Outcome, RuleKind
@@ -48,7 +49,9 @@ def decide_judged(rule: Rule, evidence: Evidence) -> Outcome:
         "see the unjudged documents"
     )
     subject = f"the {below[0]} shows" if len(below) == 1 else "they show"
-    return Outcome("fail", reason, f"judge the {holes} unjudged documents that {subject}")
+    return Outcome(
+        "fail", reason, f"judge the {count_noun(holes, 'unjudged document')} that {subject}"
+    )
 
 
 JUDGED_RULE = RuleKind(
@@ -226,9 +229,14 @@ def decide_unseen(rule: Rule, evidence: Evidence) -> Outcome:
     moved_queries = set(result.queries.filter(pl.col("delta") != 0)["query_id"].to_list())
     unseen = sorted(changed - moved_queries)
     if not changed:
-        return Outcome("pass", f"no list changed in its first {result.depth} documents")
+        return Outcome(
+            "pass", f"no list changed in its first {count_noun(result.depth, 'document')}"
+        )
     share, ceiling = len(unseen) / len(changed), rule["at_most"]
-    reason = f"{len(changed)} lists changed in their first {result.depth} documents; "
+    reason = (
+        f"{count_noun(len(changed), 'list changed in its', 'lists changed in their')} first "
+        f"{count_noun(result.depth, 'document')}; "
+    )
     if not unseen:
         return Outcome("pass", f"{reason}for each of them a metric moved", n=len(changed))
     reason += (

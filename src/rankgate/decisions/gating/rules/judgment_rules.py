@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Parameter, Range
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def decide_drift(rule: Rule, evidence: Evidence) -> Outcome:
 def compare_drift(rule: Rule, drift: Drift) -> Outcome:
     """Fail where judgments changed, or where too many queries came or went."""
     if not drift.queries and not drift.judgments:
-        return Outcome("pass", f"{drift.then} queries and their judgments are as they were saved")
+        queries_text = count_noun(drift.then, "query and its", "queries and their")
+        return Outcome("pass", f"{queries_text} judgments are as they were saved")
     is_exceeded = drift.share > rule["queries"] or (drift.judgments and rule["judgments"])
     changes = f"since the baseline was saved {drift.description}"
     if not is_exceeded:

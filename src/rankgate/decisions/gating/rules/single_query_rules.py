@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.declare import Parameter, Range
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.gating.bounds import ROUNDING
 from rankgate.decisions.gating.outcome_sentences import short_number
 from rankgate.decisions.gating.rule import Outcome, RuleKind
@@ -51,8 +52,9 @@ def decide_per_query(rule: Rule, evidence: Evidence) -> Outcome:
     )
     ellipsis = ", …" if len(counted_drops) > _MAX_QUERIES else ""
     reason = (
-        f"{len(counted_drops)} of {n} queries {_drop_verb(lower, len(counted_drops))} by more than "
-        f"{short_number(rule['max_drop'])} in {rule['metric']}, at most {allowed_count} may"
+        f"{len(counted_drops)} of {count_noun(n, 'query')} "
+        f"{_drop_verb(lower, len(counted_drops))} by more than {short_number(rule['max_drop'])} "
+        f"in {rule['metric']}, at most {allowed_count} may"
         + (f": {drop_texts}{ellipsis}" if len(counted_drops) else "")
     )
     if len(dropped) > len(counted_drops):

@@ -21,6 +21,7 @@ from rankgate.core.output_files import FileVersion, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
 from rankgate.data.table_rows import in_row_order
@@ -76,14 +77,15 @@ def refuse_unfinished(*runs: Run, partly: bool = False) -> None:
         queries_by_state = dict(run.queries.group_by("state").len().iter_rows())
         if not queries_by_state.get("ok", 0) + queries_by_state.get("zero", 0):
             raise UsageError(
-                f"{run.name}: none of its {len(run.queries):,} queries was answered; take the "
-                "snapshot again.",
+                f"{run.name}: none of its {count_noun(len(run.queries), 'query')} was answered; "
+                "take the snapshot again.",
                 code=_CODE,
             )
         if (count := queries_by_state.get("not_run", 0)) and not partly:
             raise UsageError(
-                f"{run.name}: {count:,} of {len(run.queries):,} queries were not asked (state "
-                'not_run); finish the snapshot, or set unequal = "zero" or "drop" in the policy.',
+                f"{run.name}: {count:,} of {count_noun(len(run.queries), 'query')} "
+                f"{'was' if count == 1 else 'were'} not asked (state not_run); finish the "
+                'snapshot, or set unequal = "zero" or "drop" in the policy.',
                 code=_CODE,
             )
 

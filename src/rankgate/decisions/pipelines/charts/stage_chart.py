@@ -20,7 +20,7 @@ from rankgate.core.present.charts.chart_style import (
     shorten_names,
 )
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import format_decimal
+from rankgate.core.present.number_formats import count_noun, format_decimal
 from rankgate.decisions.comparison.charts.system_charts import label_colour, shades_of, share_axis
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def draw_stages(result: Pipeline) -> Picture:
     return Picture(
         "stages",
         f"{result.target} by stage, and the ceiling that each leaves",
-        f"Bar: the value. Mark: the ceiling, the best that any reranker of its first "
-        f"{result.depth} documents could reach{best if result.best is not None else ''}."
-        f"{bottleneck_sentence} Below: grades of the first {result.k} documents"
-        f"{_LATENCY_NOTE * bool(latency_rows)}.",
+        "Bar: the value. Mark: the ceiling, the best that any reranker of its first "
+        f"{count_noun(result.depth, 'document')} could "
+        f"reach{best if result.best is not None else ''}.{bottleneck_sentence} Below: grades of "
+        f"the first {count_noun(result.k, 'document')}{_LATENCY_NOTE * bool(latency_rows)}.",
         count_queries(result.queries),
         result.convention,
         (*({"what": "ceiling", **row} for row in rows), *mixed, *latency_rows),
@@ -112,7 +112,7 @@ def _label_chart(rows: list[dict[str, Any]], stages: list[str], k: int) -> Any:
         .mark_bar(height=16)
         .encode(
             y=_stage_axis(stages),
-            x=share_axis(alt.X, f"of the first {k} documents", ticks=6),
+            x=share_axis(alt.X, f"of the first {count_noun(k, 'document')}", ticks=6),
             color=label_colour(shades),
             order=alt.Order("order:Q"),
             tooltip=["stage:N", "label:N", "count:Q", "share:Q"],

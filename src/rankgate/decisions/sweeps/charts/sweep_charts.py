@@ -28,6 +28,7 @@ from rankgate.core.present.charts.chart_style import (
     shorten_name,
 )
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.sweeps.dials import point_levels, point_text
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def draw_by_dial(result: Sweep) -> Picture:
     panels = [_panel(result, dial, rows, ends, share_of_dial.get(dial.name)) for dial in dials]
     return Picture(
         "sweep-dials",
-        f"{shorten_name(result.metric)} by dial: {len({row['place'] for row in rows})} settings of "
+        f"{shorten_name(result.metric)} by dial: "
+        f"{count_noun(len({row['place'] for row in rows}), 'setting')} of "
         f"{shorten_name(result.target)}",
         "Grey: a setting. Blue: the mean of all settings with this value. Orange: the chosen "
         "setting. Dashed: the baseline. The share is what only this dial explains of the variance "
@@ -165,7 +167,7 @@ def draw_front(result: Sweep) -> Picture:
     lower = " Lower is better." if result.metric in result.lower else ""
     return Picture(
         "sweep-front",
-        f"{shorten_name(result.metric)} against latency: {len(rows)} settings of "
+        f"{shorten_name(result.metric)} against latency: {count_noun(len(rows), 'setting')} of "
         f"{shorten_name(result.target)}",
         "Blue: no other setting is at least as good and known to be faster. "
         f"Orange: the chosen setting. Latency is the {result.quantile} of one query.{lower}",

@@ -32,7 +32,7 @@ from rankgate.core.present.charts.chart_style import (
     shorten_names,
 )
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import UNDEFINED, format_decimal
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_decimal
 from rankgate.measurement.evaluation.tradeoff import tradeoff
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def draw_cutoffs(result: Scores) -> Picture:
         title = f"{shorten_name(result.runs[0].run)}: metrics at k"
         chart = labelled_lines([{**row, "series": row["metric"]} for row in rows], x, _MEAN_AXIS)
     else:
-        title = f"Metrics at k of {len(result.runs)} runs"
+        title = f"Metrics at k of {count_noun(len(result.runs), 'run')}"
         chart = concat_panels([_panel(best_first(rows, result), stem, x) for stem in stems])
     caption = "Means over queries at each cutoff k."
     return Picture(
@@ -208,7 +208,7 @@ def text_cutoffs(result: Scores, width: int) -> str:
         subject = (
             f"{shorten_name(name)}: metrics at k"
             if is_single_run
-            else f"{name} at k of {len(lines)} runs"
+            else f"{name} at k of {count_noun(len(lines), 'run')}"
         )
         title = f"{subject}, means over {query_count(result)}"
         parts.append("\n".join([title, "", *_lines(lines, width)]) + "\n")
@@ -271,7 +271,7 @@ def draw_precision_recall(result: Scores) -> Picture:
     title = (
         f"Precision and recall of {shorten_name(result.runs[0].run)}"
         if len(result.runs) == 1
-        else f"Precision and recall of {len(result.runs)} runs"
+        else f"Precision and recall of {count_noun(len(result.runs), 'run')}"
     )
     return Picture(
         "precision-recall",
@@ -315,7 +315,7 @@ def scorecard(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     falls = "" if all(result.higher.values()) else " ↓: lower is better."
     return Picture(
         "scorecard",
-        f"{len(result.means)} systems by {len(result.higher)} metrics",
+        f"{count_noun(len(result.means), 'system')} by {count_noun(len(result.higher), 'metric')}",
         "Each axis goes from 0 to the largest mean of these systems, with the better end on top; "
         "lines that do not cross agree on the order. The front (no other system is as good at "
         "everything and better at something): "
@@ -395,7 +395,7 @@ def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
     better = f" Lower is better: {', '.join(lower)}." if lower else ""
     return Picture(
         "pareto",
-        f"{shorten_name(first)} against {shorten_name(second)}: {len(rows)} systems",
+        f"{shorten_name(first)} against {shorten_name(second)}: {count_noun(len(rows), 'system')}",
         "Blue: no other system is as good at everything and better at something."
         f"{front_note}{better}",
         count_queries(*result.counts, users=source.kind == "scorecard"),

@@ -29,7 +29,7 @@ from rankgate.core.present.charts.chart_style import (
 )
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.document_model import Grid, make_printable
-from rankgate.core.present.number_formats import format_decimal
+from rankgate.core.present.number_formats import count_noun, format_decimal
 from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
 from rankgate.measurement.evaluation.charts.mean_charts import query_count
 
@@ -67,7 +67,7 @@ def draw_distributions(result: Scores) -> Picture:
         "distributions",
         f"Values of {shorten_name(result.runs[0].run)}, query by query"
         if len(result.runs) == 1
-        else f"Values of {len(result.runs)} runs, query by query",
+        else f"Values of {count_noun(len(result.runs), 'run')}, query by query",
         f"{stroke}; the box spans the middle half, the line in it is the median; "
         "the orange diamond is the mean"
         + ("." if len(result.runs) == 1 else "; the best mean is on top."),
@@ -178,7 +178,7 @@ def text_distributions(result: Scores, width: int) -> str:
         ):
             values = [row["value"] for row in metric_rows if row["run"] == name]
             mean = format_decimal(run.means[metric])
-            title = f"{metric} of {name}: mean {mean} over {len(values)} queries"
+            title = f"{metric} of {name}: mean {mean} over {count_noun(len(values), 'query')}"
             parts.append(
                 "\n".join([title, "", *_histogram(values, _ends(metric_rows), width)]) + "\n"
             )
@@ -246,10 +246,10 @@ def heat_map(
     ]
     systems = list(dict.fromkeys(row["row"] for row in rows))
     longest = max(len({row["column"] for row in metric_rows}) for metric_rows in parts.values())
+    systems_text = f"{len(systems)} systems" if systems[1:] else shorten_name(systems[0])
     return Picture(
         "heat",
-        f"Values of {f'{len(systems)} systems' if systems[1:] else shorten_name(systems[0])} by "
-        "query",
+        f"Values of {systems_text} by query",
         "A column for each query, the lowest mean of all systems on the left; a row for each "
         "system, the best mean on top. Empty: no value."
         + (f" {_MOST_QUERIES} of the queries are drawn." if longest > _MOST_QUERIES else ""),
@@ -311,7 +311,7 @@ def _heat_panel(rows: list[_HeatCell], metric: str) -> Any:
     low, high = min(0.0, *values), max(values)
     domain = (low, 1.0 if 0 < high <= 1 else high or 1.0)  # shares end at 1
     chart = fine_heat_map(
-        cells, domain, SHARES, across=f"{len(queries):,} queries, the hardest first"
+        cells, domain, SHARES, across=f"{count_noun(len(queries), 'query')}, the hardest first"
     )
     return chart.properties(**panel_title(metric))
 
@@ -360,5 +360,5 @@ def _text(rows: list[_HeatCell], metric: str, width: int) -> str:
         if len(first_queries) < len(value_range)
         else f"{len(value_range)}"
     )
-    title = f"{metric}: {count} queries, those on which systems differ most first"
+    title = f"{metric}: {count_noun(count, 'query')}, those on which systems differ most first"
     return f"{title}\n\n{fit_table(grid, width)}\n{legend}"

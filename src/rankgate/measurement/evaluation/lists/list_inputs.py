@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.item_tables import read_candidates, read_described_table
 from rankgate.measurement.metrics.lists.list_input import count_shared
 from rankgate.measurement.scoring.item_catalogue import group_codes, label_shares, number_columns
@@ -196,20 +197,20 @@ def catalogue_notice(facts: JsonObject) -> Iterator[str]:
     """Warn that a catalogue is guessed, or has more items than the user states."""
     if not facts["stated"]:
         yield (
-            f"catalogue of {facts['items']:,} items, guessed from what training, judgments and "
-            "lists name; state it with --items (in Python also catalogue=)"
+            f"catalogue of {count_noun(facts['items'], 'item')}, guessed from what training, "
+            "judgments and lists name; state it with --items (in Python also catalogue=)"
         )
     elif facts["outside"]:
         yield (
-            f"catalogue of {facts['items']:,} items: {facts['outside']:,} of them are not in the "
-            "stated catalogue, but in training, judgments or lists"
+            f"catalogue of {count_noun(facts['items'], 'item')}: {facts['outside']:,} of them "
+            "are not in the stated catalogue, but in training, judgments or lists"
         )
 
 
 def unjudged_users_notice(users: int) -> str:
     """The warning that users without judgments count in metrics of lists."""
     return (
-        f"metrics of lists count {users:,} served users without judgments; "
+        f"metrics of lists count {count_noun(users, 'served user')} without judgments; "
         "--judged-users-only leaves them out"
     )
 
@@ -217,9 +218,9 @@ def unjudged_users_notice(users: int) -> str:
 def zero_grades_notice(count: int, convention: str) -> str:
     """The warning that judgments of grade 0 count as relevant."""
     return (
-        f"{count:,} judgments of grade 0 count as relevant, as every judged item does in "
-        f"{convention}; remove them, or set the relevant grades of each "
-        "metric, such as --override P.rel=1 and --override nDCG.gain=binary"
+        f"{count_noun(count, 'judgment of grade 0 counts', 'judgments of grade 0 count')} as "
+        f"relevant, as every judged item does in {convention}; remove them, or set the relevant "
+        "grades of each metric, such as --override P.rel=1 and --override nDCG.gain=binary"
     )
 
 
@@ -228,23 +229,14 @@ def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
     empty = int((lists.lengths == 0).sum())
     if empty:
         verb = "gets" if empty == 1 else "get"
-        yield f"{empty:,} of {len(catalogue.queries):,} users {verb} no item."
+        yield f"{empty:,} of {count_noun(len(catalogue.queries), 'user')} {verb} no item."
     if catalogue.seen is not None:
         shown_items = np.unique(lists.items[lists.is_filled])
         new_count = int(np.count_nonzero(catalogue.seen[shown_items] == 0))
         if new_count:
-            yield f"{count_with_verb(new_count, 'item')} shown and not in training."
+            yield f"{count_noun(new_count, 'item is', 'items are')} shown and not in training."
     if lists.history is not None:
         repeat_count = count_shared(lists.items, lists.history)
         if repeat_count:
-            subject = "1 place shows" if repeat_count == 1 else f"{repeat_count:,} places show"
+            subject = count_noun(repeat_count, "place shows", "places show")
             yield f"{subject} what the user had in training."
-
-
-def count_with_verb(count: int, noun: str) -> str:
-    """A number with its noun and verb.
-
-    >>> count_with_verb(1, "user"), count_with_verb(2000, "item")
-    ('1 user is', '2,000 items are')
-    """
-    return f"1 {noun} is" if count == 1 else f"{count:,} {noun}s are"

@@ -14,6 +14,7 @@ import numpy as np
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 from rankgate.data.text.text_values import decode_utf8
 from rankgate.measurement.metrics.browsing import browsing_metrics
@@ -323,7 +324,7 @@ def _numbers(path: str | Path, count: int) -> Iterator[tuple[list[str], float]]:
 
 
 def _malformed(path: str | Path, line: int, field_count: int, count: int) -> InputError:
-    problem = f"{field_count} fields, expected {count}."
+    problem = f"{count_noun(field_count, 'field')}, expected {count}."
     return InputError(problem, source=open_source(path).label, line=line, code="wrong-field-count")
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Declared, Parameter, Range, Registry, find_declared
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.gating.rule import Outcome
 from rankgate.workspace.records.history import make_history
 
@@ -93,10 +94,12 @@ def decide_absolute(rule: Rule, series: WatchedSeries) -> Outcome:
     violations = [_find_violation(rule, point) for point in points[-count:]]
     value = format_figure(points[-1].value or 0.0)
     if len(violations) == count and all(violations):
-        times = f" for {count} evaluations" if count > 1 else ""
+        times = f" for {count_noun(count, 'evaluation')}" if count > 1 else ""
         return Outcome("fail", f"{value} is {violations[-1]}{times}", delta=points[-1].value)
     if violations[-1]:
-        return Outcome("inconclusive", f"{value} is {violations[-1]}, not yet {count} times")
+        return Outcome(
+            "inconclusive", f"{value} is {violations[-1]}, not yet {count_noun(count, 'time')}"
+        )
     return Outcome("pass", f"{value} is within its bounds", delta=points[-1].value)
 
 
@@ -148,7 +151,7 @@ def decide_change(rule: Rule, series: WatchedSeries) -> Outcome:
         change for change in metric_history.changes.iter_rows(named=True) if change["at"] >= since
     ]
     if not changes:
-        return Outcome("pass", f"no change in {len(points)} evaluations")
+        return Outcome("pass", f"no change in {count_noun(len(points), 'evaluation')}")
     latest = changes[-1]
     reason = (
         f"{format_figure(latest['before'])} to {format_figure(latest['after'])} on "
@@ -212,7 +215,8 @@ def decide_relative(rule: Rule, series: WatchedSeries) -> Outcome:
     earlier_values = earlier_values[-int(rule["window"]) :]
     if len(earlier_values) < rule["least"]:
         return Outcome(
-            "inconclusive", f"{len(earlier_values)} comparable evaluations before the last one"
+            "inconclusive",
+            f"{count_noun(len(earlier_values), 'comparable evaluation')} before the last one",
         )
     reference, value = median(earlier_values), last_point.value or 0.0
     loss = reference - value if last_point.higher_is_better else value - reference

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.records import scheduled_jobs
@@ -67,7 +68,7 @@ def list_attention(
     """
     steps = [*_failed_jobs(connection, request), *_alert_steps(request, open_alerts)]
     if disputed:
-        text = f"{disputed:,} {'pair waits' if disputed == 1 else 'pairs wait'} for a final word."
+        text = f"{count_noun(disputed, 'pair waits', 'pairs wait')} for a final word."
         path = request.project_path("disputes")
         steps.append(Step("disputes", text, "Look at the disagreements", path))
     if judged:
@@ -75,7 +76,10 @@ def list_attention(
             judged.items(), key=lambda depth_and_share: abs(int(depth_and_share[0]) - 10)
         )
         if share < _ENOUGH_JUDGED:
-            text = f"{1 - share:.0%} of the first {depth} documents of the last run are unjudged."
+            text = (
+                f"{1 - share:.0%} of the first {count_noun(depth, 'document')} of the last run "
+                "are unjudged."
+            )
             steps.append(
                 Step("unjudged", text, "See what to judge next", request.project_path("next"))
             )
@@ -99,7 +103,7 @@ def _alert_steps(request: WebRequest, open_alerts: list[Alert]) -> Iterator[Step
         yield Step("alert", text, "Look at the alert", request.project_path("alerts", alert.id))
     remaining = len(open_alerts) - _MAX_ALERTS
     if remaining > 0:
-        text = f"{remaining} more {'alert is' if remaining == 1 else 'alerts are'} open."
+        text = f"{count_noun(remaining, 'more alert is', 'more alerts are')} open."
         yield Step("alert", text, "Look at all alerts", request.project_path("alerts"))
 
 

@@ -20,7 +20,12 @@ from rankgate.core.present.base_result import ReportOptions
 from rankgate.core.present.document_model import SIGNS, Document, Grid, PlainRows, Section, Table
 from rankgate.core.present.document_model import Table as DocumentTable
 from rankgate.core.present.lazy_names import load_name
-from rankgate.core.present.number_formats import format_decimal, format_interval, format_signed
+from rankgate.core.present.number_formats import (
+    count_noun,
+    format_decimal,
+    format_interval,
+    format_signed,
+)
 from rankgate.core.present.pages import page
 from rankgate.core.present.pages.page import page_content
 from rankgate.decisions.comparison.comparison import Comparisons
@@ -366,7 +371,8 @@ def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTa
         column_names = ("query", *(["text"] if texts else []), *metrics)
         text_columns = frozenset({0, 1} if texts else {0})
         heading = (
-            f"{system}: {len(rows):,} of {len(values):,} queries, the lowest {metrics[0]} first"
+            f"{system}: {len(rows):,} of {count_noun(len(values), 'query')}, the lowest "
+            f"{metrics[0]} first"
         )
         tables.append(DocumentTable(heading, Grid(column_names, rows, text_columns), find=True))
     return tables

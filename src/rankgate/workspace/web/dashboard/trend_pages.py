@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.document_model import Chart, Document, Entries, PlainRows, Table
+from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.pages.page import page_content
 from rankgate.store.records import record_notes as noted
 from rankgate.store.records import records, series
@@ -233,10 +234,10 @@ class TrendLine:
         )
         description = (
             f"{name}: {points[-1][1]:.4g} on {last:%Y-%m-%d}, from {low:.4g} to {high:.4g} "
-            f"in {len(points)} evaluations since {first:%Y-%m-%d}"
+            f"in {count_noun(len(points), 'evaluation')} since {first:%Y-%m-%d}"
         )
         if len(valued_segments) > 1:
-            description += f"; {len(valued_segments)} parts that are not comparable"
+            description += f"; {count_noun(len(valued_segments), 'part')} that are not comparable"
         latest = valued_segments[-1]
         before = latest[-2][1] if len(latest) > 1 else None
         return cls(name, path, position(*points[-1]), points[-1][1], before, description)

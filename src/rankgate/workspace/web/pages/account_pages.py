@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store.material import projects
 from rankgate.store.people import (
     audit,
@@ -152,7 +153,7 @@ def begin_attempt(connection: Connection, name: str, address: str) -> int:
     )
     if attempt is None:
         minutes = round(_SINCE.total_seconds() / 60)
-        problem = f"Too many attempts failed; try again in {minutes} minutes."
+        problem = f"Too many attempts failed; try again in {count_noun(minutes, 'minute')}."
         raise RequestRefused(429, "too-many-attempts", problem, again=minutes * 60)
     return attempt
 

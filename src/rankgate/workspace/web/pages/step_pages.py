@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines, queries_documents
 from rankgate.store.people import users
@@ -189,10 +190,6 @@ def _run_view(run: JobRun | None) -> dict[str, PageValue] | None:
     }
 
 
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def _list_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     """The steps in their order."""
     return [
@@ -212,7 +209,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "Queries",
             state.queries > 0,
             is_ready=True,
-            text=_count(state.queries, "query", "queries")
+            text=count_noun(state.queries, "query")
             if state.queries
             else "Type or paste them, send a file, or draw them from a log of searches.",
             path=request.project_path("queries#add"),
@@ -225,7 +222,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             is_ready=True,
             text=f"{', '.join(engine_names)}"
             if engine_names
-            else f"{_count(len(state.runs), 'uploaded run')}"
+            else count_noun(len(state.runs), "uploaded run")
             if state.runs
             else "A search engine, by a form; or runs that you upload.",
             path=request.project_path("engines"),
@@ -236,7 +233,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "Who rates",
             state.raters > 0,
             is_ready=True,
-            text=_count(state.raters, "rater")
+            text=count_noun(state.raters, "rater")
             if state.raters
             else "Invite raters by a link. Managers can also rate.",
             path=request.project_path("people"),
@@ -247,7 +244,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
             "Snapshot",
             bool(state.runs),
             is_ready=bool(state.queries and engine_names),
-            text=f"{_count(len(state.runs), 'run')}, the last one {state.runs[-1].name}"
+            text=f"{count_noun(len(state.runs), 'run')}, the last one {state.runs[-1].name}"
             if state.runs
             else "Sends every query to the engine, and keeps its lists as a run.",
             route="step-snapshot" if engine_names else "",
@@ -269,7 +266,7 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "Pool and batch",
             state.batches > 0,
             is_ready=bool(run_names),
-            text=_count(state.batches, "batch", "batches")
+            text=count_noun(state.batches, "batch")
             if state.batches
             else "The first documents of each run, without repeats, become tasks of raters.",
             route="step-batch",
@@ -297,12 +294,14 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "Judgments",
             bool(state.judgments),
             is_ready=state.done_tasks > 0,
-            text=f"{_count(len(state.judgments), 'set')}, the last one {state.judgments[-1].name}"
+            text=f"{count_noun(len(state.judgments), 'set')}, the last one "
+            f"{state.judgments[-1].name}"
             if state.judgments
             else "A rule makes one judgment of the ratings of a document.",
             route="step-judgments",
             form_values={"judgments": f"judgments-{len(state.judgments) + 1}"},
-            warning=_count(state.open, "task of raters is", "tasks of raters are") + " still open."
+            warning=f"{count_noun(state.open, 'task')} of raters "
+            f"{'is' if state.open == 1 else 'are'} still open."
             if state.open and state.done_tasks
             else "",
         ),
@@ -313,8 +312,13 @@ def _rating_text(state: ProjectState) -> str:
     if not state.batches:
         return "Raters grade documents by keyboard, without seeing the systems."
     total = state.done_tasks + state.open
-    disputed = f", {_count(state.disputed, 'pair')} wait for a final word" if state.disputed else ""
-    return f"{state.done_tasks:,} of {total:,} tasks are done{disputed}"
+    disputed = (
+        f", {count_noun(state.disputed, 'pair waits', 'pairs wait')} for a final word"
+        if state.disputed
+        else ""
+    )
+    verb = "is" if state.done_tasks == 1 else "are"
+    return f"{state.done_tasks:,} of {count_noun(total, 'task')} {verb} done{disputed}"
 
 
 def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
@@ -377,7 +381,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             "Schedule",
             state.scheduled > 0,
             is_ready=bool(state.engines and state.queries),
-            text=_count(state.scheduled, "job")
+            text=count_noun(state.scheduled, "job")
             if state.scheduled
             else "The engine is asked again every day or week, and the run is evaluated.",
             path=request.project_path("schedule#engine"),
