@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankgate.measurement.stats.paired_tests import (
-    MAX_EXACT,
-    friedman,
-    range_quantile,
-    signed_ranks,
-)
+from rankgate.measurement.stats.multiple_comparisons import friedman
+from rankgate.measurement.stats.paired_tests import MAX_EXACT, signed_ranks
 from rankgate.measurement.stats.query_reliability import spearman_brown, split_half
 from rankgate.measurement.stats.rank_correlation import kendall, pearson, spearman
+from rankgate.measurement.stats.studentized_range import range_quantile
 
 # R, ?cor.test: Hunter L measures of lightness and panel scores of tuna (Hollander & Wolfe 1973)
 TUNA = np.array(

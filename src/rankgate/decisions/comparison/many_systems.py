@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject, Schema
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.inference import Test
-    from rankgate.measurement.stats.paired_tests import Friedman
+    from rankgate.measurement.stats.multiple_comparisons import Friedman
     from rankgate.measurement.stats.query_reliability import Reliability
 
 
@@ -146,7 +146,7 @@ _TARGET = 0.95
 
 def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
     """Compute `ManySystems` from systems that were scored by the same judgments."""
-    from rankgate.measurement.stats.paired_tests import friedman
+    from rankgate.measurement.stats.multiple_comparisons import friedman
 
     names = tuple(system.name for system in runs)
     metrics = runs[0].metrics

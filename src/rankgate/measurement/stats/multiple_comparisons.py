@@ -1,8 +1,8 @@
 """Corrections of several p-values, Welch's tests of groups, and comparisons of many systems.
 
 First come corrections of several p-values that are looked at together, then tests of equal
-means of several groups, by Welch. Last come many systems on the same queries: one model of
-them all, and every pair of them.
+means of several groups, by Welch. Last come many systems on the same queries, by their values
+and by their ranks (Friedman): one model of them all, and every pair of them.
 
 Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite.
 """
@@ -16,6 +16,7 @@ import numpy as np
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.stats.rank_correlation import tie_ends
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -314,3 +315,68 @@ def _tail(q: Floats, systems: int, df: int) -> Floats:
     p = np.zeros_like(q)
     p[upper] = np.clip(tails, 0.0, 1.0)
     return np.asarray(p + p.T, np.float64)
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Systems ranked within each query.
+
+    Attributes:
+        ranks: (S,) mean ranks, 1 is the best.
+        statistic: Friedman's χ², corrected for ties; NaN where all values of all queries are tied.
+        p_value: the p-value of the statistic with S − 1 degrees of freedom.
+        f, f_p_value: Iman and Davenport's F, which is less conservative.
+        nemenyi: (S, S) p-values of pairs, corrected for all pairs.
+        critical: the difference of two mean ranks from which on a pair is distinguished.
+    """
+
+    ranks: Floats
+    statistic: float
+    p_value: float
+    f: float
+    f_p_value: float
+    nemenyi: Floats
+    critical: float
+
+
+def friedman(matrix: Floats, level: float = 0.95) -> Friedman:
+    """Test systems by their ranks within queries, and every pair (Friedman 1937; Nemenyi 1963).
+
+        χ² = (12n/(S(S+1)) Σ R̄ⱼ² − 3n(S+1)) / C,  C = 1 − Σ(t³ − t)/(nS(S² − 1)) over ties of t
+        F = (n−1)χ²/(n(S−1) − χ²) with S−1 and (S−1)(n−1) degrees of freedom (Iman and
+        Davenport 1980)
+        p of a pair: that of |R̄ᵢ − R̄ⱼ| √2 / √(S(S+1)/(6n)) as a studentised range of S means with
+        infinite degrees of freedom (Demšar, JMLR 7, 2006).
+
+    Args:
+        matrix: (n, S) values, all finite, larger is better.
+        level: 1 minus the level of the critical difference.
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    from rankgate.measurement.stats.studentized_range import range_quantile, range_tail
+
+    n, systems = matrix.shape
+    low, high = tie_ends(-matrix)
+    mean = ((low + high) / 2).mean(axis=0)
+    tie_sum = float(((high - low + 1) ** 2 - 1).sum())  # t values in a tie of t: t³ − t
+    scale = n * systems * (systems**2 - 1)
+    uncorrected = 12 * n / (systems * (systems + 1)) * (mean**2).sum() - 3 * n * (systems + 1)
+    nan = float("nan")
+    chi = float(uncorrected / (1 - tie_sum / scale)) if tie_sum < scale else nan
+    denominator = n * (systems - 1) - chi  # 0 where all queries give the same order
+    f = (
+        float((n - 1) * chi / denominator)
+        if denominator > 0
+        else float("inf")
+        if denominator == 0
+        else nan
+    )
+    f_p = float(fdtrc(systems - 1, (systems - 1) * (n - 1), f)) if n > 1 else nan
+    error = np.sqrt(systems * (systems + 1) / (6 * n))
+    upper = np.triu_indices(systems, 1)
+    gap = np.abs(mean[upper[0]] - mean[upper[1]])
+    p = np.eye(systems)
+    p[upper] = p.T[upper] = range_tail(gap / error * np.sqrt(2), systems)
+    critical = float(range_quantile(level, systems) / np.sqrt(2) * error)
+    return Friedman(mean, chi, float(chdtrc(systems - 1, chi)), f, f_p, p, critical)

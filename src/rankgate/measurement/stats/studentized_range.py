@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FAR = 8.5  # standard deviations beyond which the normal density adds nothing
 _NODES = 128
 _TINY = 1e-17
+_RANGES = 32  # ranges computed at once: close ones need the same nodes
 
 
 def tail(q: Floats, means: int, df: float) -> Floats:
@@ -67,6 +68,33 @@ def quantile(level: float, means: int, df: float) -> float:
     while gap(high) > 0:
         high *= 2
     return float(brentq(gap, 0.0, high, xtol=1e-12))
+
+
+def range_tail(q: Floats, means: int) -> Floats:
+    """P(range of normal means of a known spread ≥ q), the studentised range with df = ∞.
+
+    Args:
+        q: (n,) ranges.
+        means: the number of means, 2 or more.
+    """
+    z, weights = legendre(-_FAR, _FAR)
+    density = means * weights * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    power = np.empty((len(q), len(z)))
+    rising = np.argsort(q)
+    for begin in range(0, len(q), _RANGES):
+        rows = rising[begin : begin + _RANGES]
+        power[rows] = power_of_range(q[rows], means)
+    return np.asarray(np.clip(1 - power @ density, 0.0, 1.0), np.float64)
+
+
+@lru_cache
+def range_quantile(level: float, means: int) -> float:
+    """The q with P(range < q) = level."""
+
+    def gap(q: float) -> float:
+        return float(range_tail(np.array([q]), means)[0]) - (1 - level)
+
+    return float(brentq(gap, 0.0, 40.0, xtol=1e-12))
 
 
 def _spreads(df: float) -> tuple[Floats, Floats]:
