@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 DEFAULT_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10")
 """The metrics when none is named."""
 
+DEFAULT_METRIC = DEFAULT_METRICS[0]
+"""The metric where one is needed and none is named."""
+
 _GRAMMAR = re.compile(
     r"(?P<name>\w[\w-]*)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>[^@()\s]+))?", re.DOTALL
 )

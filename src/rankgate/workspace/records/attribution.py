@@ -20,6 +20,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.evaluation.evaluate import evaluate
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.workspace.records.rescoring import (
     RUN_CAUSES,
     EvaluationInputs,
@@ -102,7 +103,6 @@ class Attribution(Result):
 
 
 CAUSES = ("system", "ids", "corpus", "judge", "judgments", "queries", "convention")
-_DEFAULT_METRIC = "nDCG@10"
 
 
 def attribute(
@@ -199,7 +199,7 @@ def pair_points(old: Sequence[Point], new: Sequence[Point]) -> tuple[Point, Poin
     if len(systems) > 1:
         problem = f"the records have several systems; choose one: {', '.join(systems)}."
         raise UsageError(problem, code="missing-input")
-    return next((pair for pair in pairs if pair[0].metric == _DEFAULT_METRIC), pairs[0])
+    return next((pair for pair in pairs if pair[0].metric == DEFAULT_METRIC), pairs[0])
 
 
 def _attribute_rows(

@@ -29,7 +29,7 @@ from rankgate.measurement.evaluation.scored_system import DEPTH as HOLES
 from rankgate.measurement.evaluation.tradeoff import Tradeoff, tradeoff
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.explanation.reconcile import reconcile_metrics
-from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC, DEFAULT_METRICS
 from rankgate.workspace.reports.chart_kinds import find_chart_kind as kind_of
 from rankgate.workspace.reports.report_results import are_result_paths, read_results
 
@@ -54,7 +54,6 @@ DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 50, 100)
 DEFAULT_RANKS = 20
 """The default depth of lists."""
 
-_DEFAULT_METRIC = ("nDCG@10",)
 _CUTOFF_METRICS = ("P", "R", "nDCG")
 _SINGLE_RUN_METRICS = ("P", "R", "F", "AP", "nDCG")
 _RECALL_METRICS = tuple(f"IPrec@{level / 10:.1f}" for level in range(11))
@@ -98,7 +97,7 @@ class ChartRequest:
                 f"this chart shows one metric; leave out {self.metrics[1]}.",
                 code="several-metrics",
             )
-        return (self.metrics or _DEFAULT_METRIC)[0]
+        return (self.metrics or (DEFAULT_METRIC,))[0]
 
     @property
     def only(self) -> Any:  # noqa: ANN401 - a run
@@ -167,7 +166,7 @@ def _compare_runs(request: ChartRequest) -> Comparisons:
         request.collection,
         request.runs[0],
         list(request.runs[1:]),
-        request.metrics or _DEFAULT_METRIC,
+        request.metrics or (DEFAULT_METRIC,),
         request.convention,
         test=Test(unequal=request.unequal),
     )
@@ -186,7 +185,7 @@ def _evaluate_runs(request: ChartRequest, metrics: Sequence[str] = ()) -> Scores
     return evaluate(
         request.collection,
         runs,
-        metrics or request.metrics or _DEFAULT_METRIC,
+        metrics or request.metrics or (DEFAULT_METRIC,),
         request.convention,
     )
 
@@ -246,7 +245,7 @@ def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
         request.collection,
         baseline,
         candidate,
-        request.metrics or _DEFAULT_METRIC,
+        request.metrics or (DEFAULT_METRIC,),
         request.convention,
         depth=request.depth or HOLES,
     )

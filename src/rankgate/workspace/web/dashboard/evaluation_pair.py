@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.store.records import series
 from rankgate.workspace.records.attribution import attribute_points
 from rankgate.workspace.records.figures import mean_with_interval
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from rankgate.store.records.series import Point
     from rankgate.workspace.records.attribution import Attribution
     from rankgate.workspace.web.web_request import WebRequest
-
-
-_DEFAULT_METRIC = "nDCG@10"
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def read_pair(connection: Connection, request: WebRequest) -> EvaluationPair:
     wanted_metrics = (
         fields["metric"],
         request.project.settings.get("metric", ""),
-        _DEFAULT_METRIC,
+        DEFAULT_METRIC,
         *shared_metrics,
     )
     metric = next(name for name in wanted_metrics if name in shared_metrics)

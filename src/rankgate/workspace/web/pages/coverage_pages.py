@@ -20,6 +20,7 @@ from rankgate.judging.agreement.agreement_document import sentence
 from rankgate.judging.agreement.agreement_tables import drift
 from rankgate.judging.pooling.pool import pool
 from rankgate.judging.pooling.pool_sampling import DEPTH, Order, PoolDesign
+from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.store.blobs import stored_results, stored_runs
 from rankgate.store.blobs import stored_runs as runs
 from rankgate.store.material import queries_documents
@@ -172,7 +173,6 @@ def _rater_accuracy(
 
 
 _MAX_PAIRS = 50
-_DEFAULT_METRIC = "nDCG@10"
 _MAX_VERDICTS = 10
 
 
@@ -210,7 +210,7 @@ def next_batch_page(request: WebRequest) -> PageReply:
         "runs": run_names,
         "first": first,
         "second": second,
-        "metric": metric or _DEFAULT_METRIC,
+        "metric": metric or DEFAULT_METRIC,
         "pairs": [],
         "total": 0,
         "problem": None,
@@ -246,7 +246,7 @@ def _verdict_view(
     rules = verdict["rules"]
     open_rules = [rule for rule in rules if rule["status"] != "pass" and rule["metric"]]
     metric = next(
-        (rule["metric"] for rule in [*open_rules, *rules] if rule["metric"]), _DEFAULT_METRIC
+        (rule["metric"] for rule in [*open_rules, *rules] if rule["metric"]), DEFAULT_METRIC
     )
     verdict_runs = {verdict["baseline"], verdict["candidate"]}
     return {
@@ -286,7 +286,7 @@ def _pool_pairs(
     pool_order: Order = order or (
         "influence" if judged is not None and len(rankings) > 1 else "rank"
     )
-    design = PoolDesign(depth or DEPTH, pool_order, metric or _DEFAULT_METRIC)
+    design = PoolDesign(depth or DEPTH, pool_order, metric or DEFAULT_METRIC)
     result = pool(rankings, design, collection=judged)
     return result.table.join(graded_pairs, on=_PAIR, how="anti", maintain_order="left")
 
