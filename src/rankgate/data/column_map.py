@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import (
     ALIASES,
     NAME_SEPARATOR,
@@ -31,6 +30,7 @@ from rankgate.data.foreign_frames import (
 from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
+from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
@@ -556,16 +556,7 @@ def _melt_raters(
         io.StringIO(decode_utf8(data, input_file.label), newline=""), delimiter=separator
     )
     next(reader)
-    next_line = reader.line_num + 1
-    for fields in reader:
-        line, next_line = next_line, reader.line_num + 1
-        if not any(map(str.strip, fields)):
-            continue
-        if len(fields) != len(names):
-            problem = (
-                f"{count_noun(len(fields), 'field')}, expected {len(names)} as in the first line."
-            )
-            raise InputError(problem, source=input_file.label, line=line, code="wrong-field-count")
+    for line, fields in require_width(number_rows(reader), len(names), input_file.label):
         ids = [fields[column_indexes[name][0]] for name in single]
         for name, value in zip(single, ids, strict=True):
             if name in _ID_COLUMNS and not value.strip():

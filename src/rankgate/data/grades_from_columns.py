@@ -14,9 +14,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data.foreign_frames import match_columns, missing_column_message
 from rankgate.data.formats import registry
+from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import decode_utf8, number_fault
 
 if TYPE_CHECKING:
@@ -120,19 +120,7 @@ class Aspects:
         text = io.StringIO(decode_utf8(data, input_file.label), newline="")
         reader = csv.reader(text, delimiter=separator)
         next(reader)
-        next_line = reader.line_num + 1
-        for fields in reader:
-            line, next_line = next_line, reader.line_num + 1
-            if not any(map(str.strip, fields)):
-                continue
-            if len(fields) != len(names):
-                problem = (
-                    f"{count_noun(len(fields), 'field')}, expected {len(names)} as in the first "
-                    "line."
-                )
-                raise InputError(
-                    problem, source=input_file.label, line=line, code="wrong-field-count"
-                )
+        for line, fields in require_width(number_rows(reader), len(names), input_file.label):
             cells = [fields[i].strip() for i in column_indexes["aspects"]]
             for cell, i in zip(cells, column_indexes["aspects"], strict=True):
                 if cell and (fault := number_fault(cell, names[i])):

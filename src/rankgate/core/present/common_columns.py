@@ -18,5 +18,13 @@ TAG_VALUE = Column("value", pl.String, "the value of the tag that the queries ha
 LOW = Column("low", pl.Float64, "the low end of the interval")
 HIGH = Column("high", pl.Float64, "the high end of the interval")
 LEVEL = Column("level", pl.Float64, "the confidence level of the interval")
+SHOWN_GRADE = Column(
+    "grade",
+    pl.Float64,
+    "the grade; null: unjudged; where there are many grades, 1 for all above 0 and 0 for the "
+    "others",
+    "grade",
+)
+GRADE_LABEL = Column("label", pl.String, "the name of the grade")
 P_RAW = Column("p_raw", pl.Float64, "the p-value of the test alone", "p", header="p")
 P_VALUE = Column("p_value", pl.Float64, "the p-value", "p", header="p")

@@ -230,10 +230,16 @@ def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:
             if isinstance(block, Table) and block.grid.rows:
                 yield subsection, block
             elif isinstance(block, QueryLists):
-                for query in block.queries:
-                    if query.ranks:
-                        heading = f"query {query.query_id}, {query.change}"
-                        yield subsection, Table(heading, query_lists_grid(query), find=True)
+                for _, table in query_tables(block, find=True):
+                    yield subsection, table
+
+
+def query_tables(lists: QueryLists, *, find: bool = False) -> Iterator[tuple[ListPair, Table]]:
+    """Both lists of each query that has ranks, as a table."""
+    for query in lists.queries:
+        if query.ranks:
+            heading = f"query {query.query_id}, {query.change}"
+            yield query, Table(heading, query_lists_grid(query), find=find)
 
 
 def query_lists_grid(query: ListPair) -> Grid:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.collected_judgments import GrowingQrels
 from rankgate.data.formats.format import Format
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.delimited_records import first_fields
-from rankgate.data.text.spreadsheet_cells import read_csv_rows
+from rankgate.data.text.spreadsheet_cells import read_csv_rows, require_width
 from rankgate.data.text.text_values import BOM, number_fault
 
 if TYPE_CHECKING:
@@ -169,14 +168,7 @@ def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[in
     if missing_columns:
         problem = f"no column '{missing_columns[0]}' among {', '.join(names)}."
         raise InputError(problem, source=source.label, line=1, code="missing-column")
-    for line, fields in rows:
-        if not any(map(str.strip, fields)):
-            continue
-        if len(fields) != len(names):
-            problem = (
-                f"{count_noun(len(fields), 'field')}, expected {len(names)} as in the first line."
-            )
-            raise InputError(problem, source=source.label, line=line, code="wrong-field-count")
+    for line, fields in require_width(rows, len(names), source.label):
         row = dict(zip(names, map(str.strip, fields), strict=True))
         required_columns = [
             name

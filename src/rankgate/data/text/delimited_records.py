@@ -353,6 +353,11 @@ def read_column_names(first_bytes: bytes) -> tuple[str, ...]:
     return tuple(name.lower() for name in names) if len(names) <= _MAX_COLUMNS else ()
 
 
+def names_columns(first_bytes: bytes, *names: str) -> bool:
+    """True if the first line has all these columns, in any order and among others."""
+    return set(names) <= set(read_column_names(first_bytes))
+
+
 def read_sheet(
     source: InputFile,
     column_names: Mapping[str, tuple[str, ...]],

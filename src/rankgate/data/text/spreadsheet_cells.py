@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -119,6 +119,31 @@ def read_csv_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequenc
             problem, source=input_file.label, line=start_line, code="invalid-syntax"
         ) from None
     return numbered_rows
+
+
+def number_rows(reader: csv.Reader) -> Iterator[tuple[int, Sequence[str]]]:
+    """The remaining rows of a CSV reader, each with the line on which it begins."""
+    line = reader.line_num + 1
+    for cells in reader:
+        yield line, cells
+        line = reader.line_num + 1
+
+
+def require_width(
+    numbered_rows: Iterable[tuple[int, Sequence[str]]], width: int, label: str
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows that are not empty.
+
+    Raises:
+        InputError: a row that is longer or shorter than the header.
+    """
+    for line, cells in numbered_rows:
+        if not any(map(str.strip, cells)):
+            continue
+        if len(cells) != width:
+            problem = f"{count_noun(len(cells), 'field')}, expected {width} as in the first line."
+            raise InputError(problem, source=label, line=line, code="wrong-field-count")
+        yield line, cells
 
 
 def read_xlsx_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequence[Cell]]]:

@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE, SYSTEM
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -271,14 +271,8 @@ GRADES = Columns(
     "One row per system, rank and grade; the best grade first.",
     SYSTEM,
     Column("rank", pl.Int64, "the rank, from 1"),
-    Column(
-        "grade",
-        pl.Float64,
-        "the grade; null: unjudged; where there are many grades, 1 for all above 0 "
-        "and 0 for the others",
-        "grade",
-    ),
-    Column("label", pl.String, "the name of the grade"),
+    SHOWN_GRADE,
+    GRADE_LABEL,
     Column("count", pl.Int64, "documents at the rank with the grade", unit="documents"),
     Column("share", pl.Float64, "their share of the documents at the rank"),
 )

@@ -14,6 +14,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import parse_json
+from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
 from rankgate.decisions.comparison.query_groups import GroupedRun, read_grouped_runs, runs_of_scores
 from rankgate.measurement.evaluation.scores import Scores
@@ -225,17 +226,7 @@ def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
         raise InputError(problem, source=label, line=1, code="unknown-format")
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     header = [heading.strip() for heading in next(reader)]
-    rows = []
-    line_number = reader.line_num + 1
-    for row in reader:
-        if any(map(str.strip, row)):
-            if len(row) != len(header):
-                problem = (
-                    f"{count_noun(len(row), 'field')}, expected {len(header)} as in the first line."
-                )
-                raise InputError(problem, source=label, line=line_number, code="wrong-field-count")
-            rows.append((line_number, row))
-        line_number = reader.line_num + 1
+    rows = list(require_width(number_rows(reader), len(header), label))
     return _table_cells(header, rows, label, names)
 
 

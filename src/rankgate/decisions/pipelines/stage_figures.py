@@ -15,6 +15,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.comparison.comparison_tables import MOST_GRADES
 
@@ -187,14 +188,8 @@ MOVES = Columns(
 MIX = Columns(
     "One row per stage and grade: the grades of the first k documents, the best first.",
     Column("stage", pl.String, "the name of the stage"),
-    Column(
-        "grade",
-        pl.Float64,
-        "the grade; null: unjudged; where there are many grades, 1 for all above 0 "
-        "and 0 for the others",
-        "grade",
-    ),
-    Column("label", pl.String, "the name of the grade"),
+    SHOWN_GRADE,
+    GRADE_LABEL,
     Column("count", pl.Int64, "documents with the grade", unit="documents"),
     Column("share", pl.Float64, "their share of the documents shown", ".0%"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -109,6 +110,18 @@ def curves(result: ClickJudgments) -> Picture:
     )
 
 
+def _interval_marks(
+    rows: Sequence[Mapping[str, Any]], x: Any, y: Any, colour: Any, tooltip: Sequence[str]
+) -> tuple[Any, Any]:
+    """Intervals from low to high, and a point at the value, which the tooltip has second."""
+    chart = load_altair().Chart(inline_data(rows))
+    intervals = chart.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
+    points = chart.mark_point(filled=True, size=70).encode(
+        x=tooltip[1], y=y, color=colour, tooltip=list(tooltip)
+    )
+    return intervals, points
+
+
 _WIDTH = 420
 _ESTIMATE_ROW = 30  # points an estimator
 
@@ -120,23 +133,13 @@ def estimates(result: OffPolicyEstimate) -> Picture:
         raise UsageError("the log allows no estimate.", code="nothing-to-draw")
     rows = with_interval.select("estimator", "value", "low", "high").to_dicts()
     alt = load_altair()
-    data = inline_data(rows)
     y = alt.Y("estimator:N", sort=None, title=None)
     colour = alt.condition(
         alt.datum.estimator == result.estimator, alt.value(BLUE), alt.value(GREY)
     )
     x = alt.X("low:Q", title="reward", scale=alt.Scale(zero=False))
-    intervals = alt.Chart(data).mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
-    points = (
-        alt.Chart(data)
-        .mark_point(filled=True, size=70)
-        .encode(
-            x="value:Q",
-            y=y,
-            color=colour,
-            tooltip=["estimator:N", "value:Q", "low:Q", "high:Q"],
-        )
-    )
+    tooltip = ["estimator:N", "value:Q", "low:Q", "high:Q"]
+    intervals, points = _interval_marks(rows, x, y, colour, tooltip)
     line = alt.Chart(inline_data([{"logged": result.logged}])).mark_rule(
         color=INK, strokeDash=[2, 2]
     )
@@ -173,22 +176,12 @@ def measures(result: CounterfactualReplay) -> Picture:
     if not rows:
         raise UsageError("the log allows no estimate.", code="nothing-to-draw")
     alt = load_altair()
-    data = inline_data(rows)
     y = alt.Y("measure:N", sort=None, title=None)
     clear = (alt.datum.low > 0) | (alt.datum.high < 0)
     colour = alt.condition(clear, alt.value(BLUE), alt.value(GREY))
     x = alt.X("low:Q", title="candidate less logged", axis=alt.Axis(format="+.0%"))
-    intervals = alt.Chart(data).mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
-    points = (
-        alt.Chart(data)
-        .mark_point(filled=True, size=70)
-        .encode(
-            x="delta:Q",
-            y=y,
-            color=colour,
-            tooltip=["measure:N", "delta:Q", "low:Q", "high:Q"],
-        )
-    )
+    tooltip = ["measure:N", "delta:Q", "low:Q", "high:Q"]
+    intervals, points = _interval_marks(rows, x, y, colour, tooltip)
     zero = (
         alt.Chart(inline_data([{"x": 0}])).mark_rule(color=INK, strokeDash=[2, 2]).encode(x="x:Q")
     )
@@ -228,22 +221,12 @@ def preferences(result: Preference) -> Picture:
         for row in with_interval.iter_rows(named=True)
     ]
     alt = load_altair()
-    data = inline_data(rows)
     y = alt.Y("pair:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
     colour = alt.condition(alt.datum.preferred == "none", alt.value(GREY), alt.value(BLUE))
     axis = alt.Axis(format="+.0%") if signs else alt.Axis()
     x = alt.X("low:Q", title="preference" if signs else "difference of credits", axis=axis)
-    intervals = alt.Chart(data).mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
-    points = (
-        alt.Chart(data)
-        .mark_point(filled=True, size=70)
-        .encode(
-            x="value:Q",
-            y=y,
-            color=colour,
-            tooltip=["pair:N", "value:Q", "low:Q", "high:Q", "preferred:N"],
-        )
-    )
+    tooltip = ["pair:N", "value:Q", "low:Q", "high:Q", "preferred:N"]
+    intervals, points = _interval_marks(rows, x, y, colour, tooltip)
     return Picture(
         "preference",
         "Which system users prefer",

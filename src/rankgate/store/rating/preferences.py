@@ -12,7 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.ratings import WITHDRAWN
-from rankgate.store.rating.task_state import settle
+from rankgate.store.rating.task_state import require_answered, settle
 from rankgate.store.rows import insert, now, unknown_error, value_of
 from rankgate.store.tables.model_tables import runs
 from rankgate.store.tables.rating_tables import (
@@ -172,13 +172,7 @@ def withdraw(connection: Connection, task: int, rater: int, *, preference_id: st
     Raises:
         UsageError: they have not answered it; the id was used for another preference.
     """
-    is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
-    is_answered = (
-        connection.scalar(sa.select(assignments.c.state).where(is_assignment)) == "answered"
-    )
-    is_same_id = preferences.c.preference_id == preference_id
-    if not is_answered and connection.scalar(sa.select(preferences.c.id).where(is_same_id)) is None:
-        raise UsageError("there is no rating to take back.", code="nothing-to-undo")
+    require_answered(connection, task, rater, preferences.c.preference_id == preference_id)
     _, new = prefer(
         connection, task, rater, preference_id=preference_id, choice="none", reason=WITHDRAWN
     )

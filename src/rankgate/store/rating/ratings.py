@@ -18,7 +18,7 @@ from rankgate.data.qrels import Ratings
 from rankgate.data.table_rows import RowLocation
 from rankgate.store.material import projects
 from rankgate.store.rating.next_task import LEASE
-from rankgate.store.rating.task_state import LockedTask, lock_task, settle
+from rankgate.store.rating.task_state import LockedTask, lock_task, require_answered, settle
 from rankgate.store.rows import (
     MOMENT,
     columns_of,
@@ -204,13 +204,7 @@ def withdraw(connection: Connection, task: int, rater: int, *, rating_id: str) -
     Raises:
         UsageError: they have not rated it; the id was used for another rating.
     """
-    is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
-    is_answered = (
-        connection.scalar(sa.select(assignments.c.state).where(is_assignment)) == "answered"
-    )
-    existing = connection.scalar(sa.select(ratings.c.id).where(ratings.c.rating_id == rating_id))
-    if not is_answered and existing is None:
-        raise UsageError("there is no rating to take back.", code="nothing-to-undo")
+    require_answered(connection, task, rater, ratings.c.rating_id == rating_id)
     return rate(connection, task, rater, rating_id=rating_id, grade=None, reason=WITHDRAWN)
 
 

@@ -223,6 +223,20 @@ def with_models(
     return "disputed" if far else state
 
 
+def require_answered(
+    connection: Connection, task: int, rater: int, is_same_answer: sa.ColumnElement[bool]
+) -> None:
+    """Check that a rater has an answer to a task that can be withdrawn.
+
+    Raises:
+        UsageError: there is none, and none of the same id that was withdrawn before.
+    """
+    is_assignment = sa.and_(assignments.c.task == task, assignments.c.rater == rater)
+    state = connection.scalar(sa.select(assignments.c.state).where(is_assignment))
+    if state != "answered" and not connection.scalar(sa.select(sa.exists().where(is_same_answer))):
+        raise UsageError("there is no rating to take back.", code="nothing-to-undo")
+
+
 def state_of(grades: Sequence[float | str], answers: int, strategy: str, max_answers: int) -> str:
     """The state of a task by people's answers.
 

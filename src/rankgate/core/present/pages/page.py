@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.charts.chart_style import dark_css
-from rankgate.core.present.document_forms import draw_chart, query_lists_grid
+from rankgate.core.present.document_forms import draw_chart, query_tables
 from rankgate.core.present.document_model import (
     SIGNS,
     Bars,
@@ -88,10 +88,8 @@ def anchored_tables(document: Document) -> Iterator[tuple[str, Table]]:
         if isinstance(block, Table) and block.grid.rows:
             yield anchor, block
         elif isinstance(block, QueryLists):
-            for query in block.queries:
-                if query.ranks:
-                    heading = f"query {query.query_id}, {query.change}"
-                    yield query.anchor, Table(heading, query_lists_grid(query))
+            for query, table in query_tables(block):
+                yield query.anchor, table
 
 
 def anchored_charts(document: Document) -> Iterator[tuple[str, Chart]]:

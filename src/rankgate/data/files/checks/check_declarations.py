@@ -5,7 +5,7 @@ The input has the raw rows of a file, and facts that several checks need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.table_rows import RowLocation
 
 if TYPE_CHECKING:
@@ -85,6 +86,18 @@ def check(
 ) -> Callable[[Callable[[Any], Iterable[Found]]], Check]:
     """Return a decorator that makes a check of the function that finds; fields as of `Check`."""
     return lambda find: Check(name, severity, needs, title, find)
+
+
+def find_without_id(is_without: pl.Series) -> Iterator[Found]:
+    """Find the rows that are true, which lack the id of a query or document."""
+    rows = is_without.arg_true()
+    if len(rows):
+        yield Found(
+            f"{count_noun(len(rows), 'row')} without the id of a query or document",
+            len(rows),
+            "write the ids, or remove the rows",
+            row=int(rows[0]),
+        )
 
 
 def first_few(rows: Iterable[object], max_count: int = 5) -> str:

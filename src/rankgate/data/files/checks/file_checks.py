@@ -16,7 +16,7 @@ from rankgate.data.text.text_values import BOM
 if TYPE_CHECKING:
     from rankgate.core.errors import InputError
     from rankgate.data.file_contents import FileContents, Note
-    from rankgate.data.files.checks.check_declarations import FileStart
+    from rankgate.data.files.checks.check_declarations import FileStart, Severity
 
 
 _MAX_SHOWN_LENGTH = 40
@@ -109,6 +109,16 @@ def _count_guarded_cells(file_start: FileStart, kind: str) -> tuple[int, str, in
     return len(cells), text.decode(errors="replace"), line
 
 
+def _find_guarded(
+    file_start: FileStart, kind: str, problem: str, remedy: str, severity: Severity | None = None
+) -> Iterator[Found]:
+    """Find the cells of a table that match a kind of guard."""
+    count, example, line = _count_guarded_cells(file_start, kind)
+    if count:
+        text = f"{count_noun(count, 'cell')} {problem}"
+        yield Found(text, count, remedy, example, line=line, severity=severity)
+
+
 @check(
     "apostrophe-guard",
     "warning",
@@ -116,56 +126,38 @@ def _count_guarded_cells(file_start: FileStart, kind: str) -> tuple[int, str, in
     "Cells of a table have an apostrophe that guards against formulas.",
 )
 def _find_apostrophes(file_start: FileStart) -> Iterator[Found]:
-    count, example, line = _count_guarded_cells(file_start, "apostrophe")
-    if count:
-        yield Found(
-            f"{count_noun(count, 'cell')} with an apostrophe before a sign that begins a formula",
-            count,
-            "remove the apostrophe: it is read as a part of the id or text, which then matches "
-            "nothing",
-            example,
-            line=line,
-        )
+    yield from _find_guarded(
+        file_start,
+        "apostrophe",
+        "with an apostrophe before a sign that begins a formula",
+        "remove the apostrophe: it is read as a part of the id or text, which then matches nothing",
+    )
 
 
 @check(
     "blank-guard", "warning", "bytes", "Cells of a table have a blank that guards against formulas."
 )
 def _find_blanks(file_start: FileStart) -> Iterator[Found]:
-    count, example, line = _count_guarded_cells(file_start, "blank")
-    if count and file_start.guarded:
-        yield Found(
-            f"{count_noun(count, 'cell')} with a blank before a sign that begins a formula, as "
-            "Quepid guards them; the blank is removed when the file is read",
-            count,
-            "nothing needs to be done here",
-            example,
-            line=line,
-            severity="note",
-        )
-    elif count:
-        yield Found(
-            f"{count_noun(count, 'cell')} with a blank before a sign that begins a formula, a "
-            "guard that stays a part of the id or text",
-            count,
-            "remove the blank, or read the file as --from quepid-csv if it is from Quepid",
-            example,
-            line=line,
-        )
+    problem = "with a blank before a sign that begins a formula, "
+    if file_start.guarded:
+        problem += "as Quepid guards them; the blank is removed when the file is read"
+        remedy = "nothing needs to be done here"
+        yield from _find_guarded(file_start, "blank", problem, remedy, "note")
+    else:
+        problem += "a guard that stays a part of the id or text"
+        remedy = "remove the blank, or read the file as --from quepid-csv if it is from Quepid"
+        yield from _find_guarded(file_start, "blank", problem, remedy)
 
 
 @check("formula", "note", "bytes", "Cells of a table begin like a formula.")
 def _find_formulas(file_start: FileStart) -> Iterator[Found]:
-    count, example, line = _count_guarded_cells(file_start, "formula")
-    if count:
-        yield Found(
-            f"{count_noun(count, 'cell')} that a spreadsheet would run as a formula",
-            count,
-            "do not open the file in a spreadsheet; convert it to a format of Quepid's, which "
-            "guards such cells",
-            example,
-            line=line,
-        )
+    yield from _find_guarded(
+        file_start,
+        "formula",
+        "that a spreadsheet would run as a formula",
+        "do not open the file in a spreadsheet; convert it to a format of Quepid's, which guards "
+        "such cells",
+    )
 
 
 _RATED_ONLY = "rated only"

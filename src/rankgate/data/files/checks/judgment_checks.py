@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.files.checks.check_declarations import PAIR, Found, check, first_few
+from rankgate.data.files.checks.check_declarations import (
+    PAIR,
+    Found,
+    check,
+    find_without_id,
+    first_few,
+)
 from rankgate.data.qrels import on_scale
 from rankgate.data.query_tags import CLUSTER, find_near_copies
 from rankgate.data.table_rows import in_row_order
@@ -28,14 +34,7 @@ def _find_empty_ids(qrels: RawQrels) -> Iterator[Found]:
     """Missing ids; a row with a query alone means that the query has no judgments."""
     lacks_query = pl.col("query_id").fill_null("") == ""
     lacks_doc = (pl.col("doc_id").fill_null("") == "") & pl.col("grade").is_not_null()
-    rows = qrels.table.select(lacks_query | lacks_doc).to_series().arg_true()
-    if len(rows):
-        yield Found(
-            f"{count_noun(len(rows), 'row')} without the id of a query or document",
-            len(rows),
-            "write the ids, or remove the rows",
-            row=int(rows[0]),
-        )
+    yield from find_without_id(qrels.table.select(lacks_query | lacks_doc).to_series())
 
 
 @check("judged-twice", "error", "qrels", "A document is judged twice for one query.")

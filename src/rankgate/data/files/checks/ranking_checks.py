@@ -12,7 +12,13 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.files.checks.check_declarations import PAIR, Found, check, first_few
+from rankgate.data.files.checks.check_declarations import (
+    PAIR,
+    Found,
+    check,
+    find_without_id,
+    first_few,
+)
 from rankgate.data.table_rows import hash_pairs
 
 if TYPE_CHECKING:
@@ -25,14 +31,7 @@ if TYPE_CHECKING:
 def _find_empty_ids(run: RawRun) -> Iterator[Found]:
     columns = [run.table[name] for name in PAIR]
     is_empty = (columns[0].fill_null("") == "") | (columns[1].fill_null("") == "")
-    rows = is_empty.arg_true()
-    if len(rows):
-        yield Found(
-            f"{count_noun(len(rows), 'row')} without the id of a query or document",
-            len(rows),
-            "write the ids, or remove the rows",
-            row=int(rows[0]),
-        )
+    yield from find_without_id(is_empty)
 
 
 @check("ranked-twice", "error", "run", "A document is ranked twice for one query.")

@@ -170,7 +170,7 @@ _SEARCHTWEAK_CSV_COLUMNS = {"grade": "grade", "keyword": "query_id", "doc": "doc
 
 def sniff_searchtweak_csv(first_bytes: bytes, name: str) -> str | None:
     """The columns grade, keyword and doc."""
-    if {*_SEARCHTWEAK_CSV_COLUMNS} <= set(delimited_records.read_column_names(first_bytes)):
+    if delimited_records.names_columns(first_bytes, *_SEARCHTWEAK_CSV_COLUMNS):
         return "the first line names grade, keyword and doc, as SearchTweak does"
     return None
 

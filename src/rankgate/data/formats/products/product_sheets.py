@@ -230,9 +230,7 @@ _GOVUK_COLUMNS = {
 
 def sniff_govuk(first_bytes: bytes, name: str) -> str | None:
     """Its long names of columns."""
-    if {name.lower() for name in _GOVUK_COLUMNS} <= set(
-        delimited_records.read_column_names(first_bytes)
-    ):
+    if delimited_records.names_columns(first_bytes, *map(str.lower, _GOVUK_COLUMNS)):
         return "the first line names queryEntry.query, .targets.score and .targets.uri"
     return None
 

@@ -54,8 +54,8 @@ _PAIR = ["query_id", "doc_id"]
 
 def sniff_detail(first_bytes: bytes, name: str) -> str | None:
     """The columns of a case, and the columns of its documents with a rating."""
-    names = set(delimited_records.read_column_names(first_bytes))
-    if {"case name", "query text", "doc id", "doc position", "rating"} <= names:
+    columns = ("case name", "query text", "doc id", "doc position", "rating")
+    if delimited_records.names_columns(first_bytes, *columns):
         return "the first line names Case Name, Query Text, Doc ID, Doc Position and Rating"
     return None
 
@@ -245,9 +245,8 @@ _GENERAL_COLUMNS = {
 
 def sniff_general(first_bytes: bytes, name: str) -> str | None:
     """The columns of a case's queries."""
-    if {"case name", "query text", "score", "date last scored"} <= set(
-        delimited_records.read_column_names(first_bytes)
-    ):
+    columns = ("case name", "query text", "score", "date last scored")
+    if delimited_records.names_columns(first_bytes, *columns):
         return "the first line names Case Name, Query Text, Score and Date Last Scored"
     return None
 

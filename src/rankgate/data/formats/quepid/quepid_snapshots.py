@@ -279,9 +279,8 @@ _SNAPSHOT_CSV_COLUMNS = {
 
 def sniff_snapshot_csv(first_bytes: bytes, name: str) -> str | None:
     """The columns of a snapshot."""
-    if {"snapshot name", "query text", "doc id", "doc position"} <= set(
-        delimited_records.read_column_names(first_bytes)
-    ):
+    columns = ("snapshot name", "query text", "doc id", "doc position")
+    if delimited_records.names_columns(first_bytes, *columns):
         return "the first line names Snapshot Name, Query Text, Doc ID and Doc Position"
     return None
 

@@ -60,6 +60,22 @@ def repeat_option(name: str, values: Iterable[object]) -> list[str]:
     return [f"--{name}={value}" for value in values]
 
 
+def set_options(**values: object) -> list[str]:
+    """The options that have a value, as ``--name=value``."""
+    return [
+        f"--{name.replace('_', '-')}={value}"
+        for name, value in values.items()
+        if value is not None and value != ""
+    ]
+
+
+def _project_command(
+    verb: str, project: str, options: Iterable[str], *operands: str
+) -> list[list[str]]:
+    """One command of names in the project; what follows ``--`` cannot be an option."""
+    return [[verb, f"--project={project}", *options, "--", *operands]]
+
+
 METRICS_PARAMETER = Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",))
 SYSTEM_PARAMETER = Parameter(
     "system", "text", "the name of the system in the history; left out: the name of the run"
@@ -106,17 +122,8 @@ SNAPSHOT_JOB = JobKind(
 
 def evaluate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate eval`` of names in the project, recorded."""
-    return [
-        [
-            "eval",
-            f"--project={project}",
-            "--record",
-            *repeat_option("metric", values["metrics"]),
-            "--",
-            values["judgments"],
-            *values["runs"],
-        ]
-    ]
+    options = ["--record", *repeat_option("metric", values["metrics"])]
+    return _project_command("eval", project, options, values["judgments"], *values["runs"])
 
 
 EVALUATE_JOB = JobKind(
@@ -140,18 +147,9 @@ EVALUATE_JOB = JobKind(
 
 def gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate gate`` of names in the project, recorded."""
-    return [
-        [
-            "gate",
-            f"--project={project}",
-            "--record",
-            *repeat_option("policy", [values["policy"]] if values["policy"] else []),
-            "--",
-            values["judgments"],
-            values["baseline"],
-            values["candidate"],
-        ]
-    ]
+    options = ["--record", *set_options(policy=values["policy"])]
+    names = (values["judgments"], values["baseline"], values["candidate"])
+    return _project_command("gate", project, options, *names)
 
 
 GATE_JOB = JobKind(
@@ -173,7 +171,7 @@ GATE_JOB = JobKind(
 
 def kpi_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:  # noqa: ARG001
     """``rankgate online kpi``, recorded."""
-    mapping = repeat_option("mapping", [values["mapping"]] if values["mapping"] else [])
+    mapping = set_options(mapping=values["mapping"])
     kpis = repeat_option("kpi", values["kpis"])
     return [["online", "kpi", "--record", *kpis, *mapping, "--", values["events"]]]
 
@@ -212,20 +210,8 @@ def engine_commands(project: str, values: JsonObject) -> list[list[str]]:
 
 def _ask_engine(project: str, values: Mapping[str, Any], run: str) -> list[list[str]]:
     """The commands that make a run, and evaluate it if there are judgments."""
-    settings = [
-        f"--{name}={values[name]}" for name in ("depth", "rate") if values[name] is not None
-    ]
-    command_lines = [
-        [
-            "snapshot",
-            f"--project={project}",
-            f"--save-as={run}",
-            *settings,
-            "--",
-            values["engine"],
-            "queries",
-        ]
-    ]
+    options = set_options(save_as=run, depth=values["depth"], rate=values["rate"])
+    command_lines = _project_command("snapshot", project, options, values["engine"], "queries")
     if values["judgments"]:
         command_lines += evaluate_commands(project, {**values, "runs": [run]})
     return command_lines
@@ -272,18 +258,13 @@ ENGINE_GATE_JOB = JobKind(
 
 def pool_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate pool`` of runs of the project, kept as a batch."""
-    return [
-        [
-            "pool",
-            f"--project={project}",
-            f"--save-as={values['batch']}",
-            f"--depth={values['depth']}",
-            f"--strategy={values['strategy']}",
-            *repeat_option("qrels", [values["judgments"]] if values["judgments"] else []),
-            "--",
-            *values["runs"],
-        ]
-    ]
+    options = set_options(
+        save_as=values["batch"],
+        depth=values["depth"],
+        strategy=values["strategy"],
+        qrels=values["judgments"],
+    )
+    return _project_command("pool", project, options, *values["runs"])
 
 
 POOL_JOB = JobKind(
@@ -302,16 +283,8 @@ POOL_JOB = JobKind(
 
 def judgment_commands(project: str, values: JsonObject) -> list[list[str]]:
     """``rankgate resolve`` of all ratings of the project."""
-    return [
-        [
-            "resolve",
-            f"--project={project}",
-            f"--save-as={values['judgments']}",
-            *repeat_option("rule", [values["rule"]] if values["rule"] else []),
-            "--",
-            "all",
-        ]
-    ]
+    options = set_options(save_as=values["judgments"], rule=values["rule"])
+    return _project_command("resolve", project, options, "all")
 
 
 JUDGMENTS_JOB = JobKind(
@@ -327,18 +300,9 @@ JUDGMENTS_JOB = JobKind(
 
 def compare_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate compare`` of two runs of the project, recorded."""
-    return [
-        [
-            "compare",
-            f"--project={project}",
-            "--record",
-            *repeat_option("metric", values["metrics"]),
-            "--",
-            values["judgments"],
-            values["baseline"],
-            values["candidate"],
-        ]
-    ]
+    options = ["--record", *repeat_option("metric", values["metrics"])]
+    names = (values["judgments"], values["baseline"], values["candidate"])
+    return _project_command("compare", project, options, *names)
 
 
 COMPARE_JOB = JobKind(
