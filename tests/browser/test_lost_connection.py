@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import batches, ratings
+from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from rankgate.store.tables.people_tables import sessions
 from support.serving import Visitor, started
+from support.stored_answers import list_ratings
 from support.waiting import free_port
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,7 @@ def place(tmp_path_factory):
 
 def kept(file):
     with Store.open(str(file)) as store, store.read() as connection:
-        return list(ratings.list_ratings(connection, 1))
+        return list_ratings(connection, 1)
 
 
 def opened(chromium, address, secret):

@@ -10,6 +10,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, preferences, rating_answers, ratings, tasks
+from support.stored_answers import list_ratings
 from support.wording import raises
 
 
@@ -153,7 +154,7 @@ def test_pairs_by_filter_and_asked_again(shop):
             name: number for name, number in raters_by_name.items() if number == second_rater
         }
         assert tasks.get_task(connection, 2).answers == 0
-        assert len(list(ratings.list_ratings(connection, shop.project))) == 5
+        assert len(list_ratings(connection, shop.project)) == 5
 
 
 def test_documents_of_a_query(shop):

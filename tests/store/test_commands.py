@@ -12,6 +12,7 @@ from rankgate.store.people import audit, sign_in, users
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store import Store
 from support.command import assert_refused
+from support.stored_answers import list_ratings
 from support.wording import raises
 
 RATED = ["query_id", "doc_id", "rater", "grade", "reason", "comment"]
@@ -125,7 +126,7 @@ def test_files_come_in_and_go_out(command, tmp_path, url):
         3,
     )
     with Store.open(url) as store, store.read() as connection:
-        assert len(list(ratings.list_ratings(connection, 1))) == 3
+        assert len(list_ratings(connection, 1)) == 3
 
 
 def test_the_real_book_of_quepid(store, shared, tmp_path):

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from rankgate.store.rating import batches, ratings
+from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from rankgate.store.store_integrity import check
+from support.stored_answers import list_ratings
 
 from .conftest import Shop
 
@@ -41,7 +42,7 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path):
                 if count == limit:
                     process.send_signal(signal.SIGKILL)
     with Store.open(url) as store, store.read() as connection:
-        stored_ids = [rating.rating_id for rating in ratings.list_ratings(connection, shop.project)]
+        stored_ids = [rating.rating_id for rating in list_ratings(connection, shop.project)]
     assert acknowledged <= set(stored_ids)
     assert len(stored_ids) == len(set(stored_ids)) >= sum(KILLS)
     # at most what each of the eight threads had written and not yet acknowledged when it was killed

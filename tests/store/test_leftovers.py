@@ -14,6 +14,7 @@ from rankgate.store.blobs import blob_folders, stored_runs
 from rankgate.store.people import users
 from rankgate.store.rating import batches, import_ratings, next_task, preferences, ratings, tasks
 from rankgate.store.store_integrity import check, delete_unused_blobs, unused_blobs
+from support.stored_answers import list_preferences, list_ratings
 from support.stores import address_of
 
 from .conftest import Shop
@@ -91,7 +92,7 @@ def test_ids_of_imported_ratings_are_hashes_of_their_content(store):
     ids = ["import-" + hashlib.sha256(text.encode()).hexdigest() for text in texts]
     with store.write() as connection:
         import_ratings.add_ratings(connection, shop.project, rated(*rows), source="a.csv")
-        stored = list(ratings.list_ratings(connection, shop.project))
+        stored = list_ratings(connection, shop.project)
     assert [rating.rating_id for rating in stored] == ids
     assert [rating.corrects for rating in stored] == [None, None, *ids[1:3], None]
     assert [rating.reason for rating in stored] == [None] * 4 + ["no grade"]
@@ -207,7 +208,7 @@ def test_a_preference_of_two_lists_is_kept_by_the_runs(shop):
         assert tasks.get_task(connection, task).state == "done"
         better = [
             (preference.right if preference.choice == "right" else preference.left)
-            for preference in preferences.list_preferences(connection, shop.project)
+            for preference in list_preferences(connection, shop.project)
         ]
     assert better == [f"r{numbers[1]}"] * 2
     assert check(store) == ()

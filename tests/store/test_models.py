@@ -38,6 +38,7 @@ from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.store_integrity import check
 from rankgate.store.stored_project import StoredProject
 from support.model_server import model_server
+from support.stored_answers import list_ratings
 from support.stores import address_of
 from support.waiting import PATIENCE, until
 from support.wording import raises
@@ -104,9 +105,7 @@ def test_every_rating_has_its_model_prompt_and_explanation(stored, server, monke
         (rater,) = (
             rater_row for rater_row in users.list_raters(connection) if rater_row.kind == "model"
         )
-        facts = {
-            rating.document: rating for rating in ratings.list_ratings(connection, stored.number)
-        }
+        facts = {rating.document: rating for rating in list_ratings(connection, stored.number)}
         rows = {
             answer.doc_id: answer
             for answer in model_answers_by_request.answers_of_rater(connection, 1, rater.id)
@@ -218,7 +217,7 @@ def test_a_failing_endpoint_ends_the_job_and_says_why(stored, server):
         rate_batch(stored, "first", judge(server)).run()
     with stored.store.read() as connection:
         (job,) = model_jobs_table.list_jobs(connection, stored.number)
-        assert list(ratings.list_ratings(connection, stored.number)) == []
+        assert list_ratings(connection, stored.number) == []
     assert job.state == "failed"
     assert job.problem
     server.plan.clear()
@@ -244,7 +243,7 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
             answer.task: answer.request
             for answer in model_answers_by_request.answers_by_request(connection, job).values()
         }
-        rated = {rating.task for rating in ratings.list_ratings(connection, stored.number)}
+        rated = {rating.task for rating in list_ratings(connection, stored.number)}
     assert job.state == "running"
     assert model_jobs_table.is_free(job)
     assert requests_by_task.keys() == rated
@@ -254,7 +253,7 @@ def test_a_killed_process_loses_nothing_and_nothing_is_asked_twice(stored, serve
         assert process.wait(PATIENCE) == 0
     assert sum(server.asked.values()) - requests_before == DOCS - len(requests_by_task)
     with stored.store.read() as connection:
-        rows = list(ratings.list_ratings(connection, stored.number))
+        rows = list_ratings(connection, stored.number)
         assert model_jobs_table.get(connection, job.id).state == "done"
     assert len(rows) == len({row.task for row in rows}) == DOCS
     assert check(stored.store) == ()

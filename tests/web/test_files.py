@@ -16,6 +16,7 @@ import zstandard
 from rankgate.store.material import queries_documents
 from rankgate.store.rating import ratings
 from support.serving import Visitor, served
+from support.stored_answers import list_ratings
 
 SHEET = (
     "term,sku,title,agent_1_rating,agent_2_rating,final_rating\n"
@@ -50,7 +51,7 @@ def test_a_check_changes_nothing_and_shows_the_columns(team, fresh, manager):
     assert "5 ratings" in page.data.decode()
     assert "title" in page.data.decode()
     with team.store.read() as connection:
-        assert list(ratings.list_ratings(connection, fresh.id)) == []
+        assert list_ratings(connection, fresh.id) == []
 
 
 def test_a_sheet_comes_in_once(team, fresh, manager):

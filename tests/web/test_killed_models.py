@@ -6,11 +6,12 @@ import pytest
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import batches, ratings
+from rankgate.store.rating import batches
 from rankgate.store.store import Store
 from rankgate.store.store_integrity import check
 from support.model_server import model_server
 from support.serving import Visitor, started
+from support.stored_answers import list_ratings
 from support.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,7 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         server.settle()
         asked_before = sum(server.asked.values())
         with Store.open(url) as store, store.read() as connection:
-            rated_documents = {rating.document for rating in ratings.list_ratings(connection, 1)}
+            rated_documents = {rating.document for rating in list_ratings(connection, 1)}
         assert len(rated_documents) >= asked_before - 2
         server.delay = 0.0
         with started(url, *option, first=False) as (_, address, _):
@@ -66,5 +67,5 @@ def test_a_job_goes_on_after_a_kill(url, tmp_path):
         assert request_count <= state["requests"] <= request_count + 2
     with Store.open(url) as store:
         with store.read() as connection:
-            assert len(list(ratings.list_ratings(connection, 1))) == DOCS
+            assert len(list_ratings(connection, 1)) == DOCS
         assert check(store) == ()

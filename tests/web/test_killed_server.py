@@ -13,10 +13,11 @@ import urllib3
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.rating import batches, tasks
 from rankgate.store.store import Store
 from rankgate.store.store_integrity import check
 from support.serving import Visitor, started
+from support.stored_answers import list_ratings
 
 pytestmark = pytest.mark.slow
 RATERS = 20
@@ -97,7 +98,7 @@ def test_no_acknowledged_rating_is_lost(url, tmp_path, thorough):
         waiting = [rater.waiting for rater in raters]
     with Store.open(url) as store:
         with store.read() as connection:
-            stored_ratings = list(ratings.list_ratings(connection, project))
+            stored_ratings = list_ratings(connection, project)
             progress = tasks.progress(connection, project)
         assert check(store) == ()
     ids = [rating.rating_id for rating in stored_ratings]

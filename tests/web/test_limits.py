@@ -19,6 +19,7 @@ from rankgate.workspace.records.alerts.alert_channels import Networks
 from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import PASSWORD, Visitor
+from support.stored_answers import list_ratings
 from support.wording import raises
 
 FIFTEEN = timedelta(minutes=15)
@@ -185,7 +186,7 @@ def test_moments_and_seconds_are_possible(team, one):
     ahead = (now() + timedelta(hours=2)).isoformat()
     assert rater.post(f"{path}/ratings", task=task, grade=1, at=ahead, seconds=3).status == 200
     with team.store.read() as connection:
-        (fact,) = ratings.list_ratings(connection, one.id)
+        (fact,) = list_ratings(connection, one.id)
     assert fact.at <= now()
 
 

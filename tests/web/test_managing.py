@@ -11,8 +11,9 @@ from rankgate.data import read_qrels, read_run
 from rankgate.decisions.gating.gate import gate
 from rankgate.store.blobs import stored_results, stored_runs
 from rankgate.store.people import users
-from rankgate.store.rating import batches, preferences, rating_answers, ratings, tasks
+from rankgate.store.rating import batches, preferences, rating_answers, tasks
 from support.serving import PASSWORD, Visitor
+from support.stored_answers import list_ratings
 
 OLD = {"q1": {"d0": 3.0, "d1": 2.0, "d2": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
 NEW = {"q1": {"d0": 3.0, "d3": 2.0, "d1": 1.0}, "q2": {"d0": 2.0, "d3": 1.0}}
@@ -142,7 +143,7 @@ def test_answers_are_taken_back_by_filter(team, fresh):
     answer = manager.post(f"{path}/pairs/reset", rater="rater", batch="first").json()
     assert answer == {"taken_back": 3}
     with team.store.read() as connection:
-        assert len(list(ratings.list_ratings(connection, fresh.id))) == 6  # nothing is removed
+        assert len(list_ratings(connection, fresh.id)) == 6  # nothing is removed
         number = users.raters_of_project(connection, fresh.id)
         assert number == {}
         pairs = rating_answers.list_pairs(connection, fresh.id, rating_answers.TaskFilter())

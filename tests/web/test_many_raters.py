@@ -6,8 +6,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import ratings
 from support.serving import Visitor
+from support.stored_answers import list_ratings
 
 RATERS = 50
 PAIRS = 75
@@ -48,7 +48,7 @@ def test_fifty_raters_at_once_lose_nothing(team):
     with ThreadPoolExecutor(RATERS) as pool:
         sent = [identity for identities in pool.map(rate_all, visitors) for identity in identities]
     with team.store.read() as connection:
-        kept = list(ratings.list_ratings(connection, project.id))
+        kept = list_ratings(connection, project.id)
     assert sorted(rating.rating_id for rating in kept) == sorted(sent)
     assert set(Counter(rating.task for rating in kept).values()) == {2}
     assert len({(rating.task, rating.rater) for rating in kept}) == 2 * PAIRS

@@ -12,10 +12,11 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_admissions, model_jobs_table
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import batches, ratings, tasks
+from rankgate.store.rating import batches, tasks
 from rankgate.store.store import Store
 from support.model_server import model_server
 from support.serving import PASSWORD, Visitor, served
+from support.stored_answers import list_ratings
 from support.waiting import until
 from support.wording import raises
 
@@ -156,7 +157,7 @@ def test_a_job_is_cancelled_and_resumed(place):
     with store.read() as connection:
         facts = [
             rating
-            for rating in ratings.list_ratings(connection, 1)
+            for rating in list_ratings(connection, 1)
             if rating.rater == model_jobs_table.get(connection, number).rater
         ]
     assert len(facts) == 6

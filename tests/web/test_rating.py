@@ -13,10 +13,11 @@ from rankgate.core.errors import UsageError
 from rankgate.data.qrels import parse_scale
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import batches, ratings
+from rankgate.store.rating import batches
 from rankgate.workspace.web.pages import rating_pages
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
+from support.stored_answers import list_preferences, list_ratings
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_a_retry_counts_once(team, fresh):
     conflict = rater.post(f"/projects/{fresh.name}/ratings", **{**payload, "grade": 1})
     assert (conflict.status, conflict.json()["error"]["code"]) == (409, "rating-conflict")
     with team.store.read() as connection:
-        assert len(list(ratings.list_ratings(connection, fresh.id))) == 1
+        assert len(list_ratings(connection, fresh.id)) == 1
 
 
 def test_many_ratings_in_one_request(team, fresh):
@@ -59,7 +60,7 @@ def test_many_ratings_in_one_request(team, fresh):
                 client.rate_many(wrong)
             assert refused.value.code == "invalid-value"
     with team.store.read() as connection:
-        assert [rating.grade for rating in ratings.list_ratings(connection, fresh.id)] == [1.0] * 4
+        assert [rating.grade for rating in list_ratings(connection, fresh.id)] == [1.0] * 4
 
 
 def test_without_javascript_a_form_rates(team, fresh):
@@ -80,7 +81,7 @@ def test_without_javascript_a_form_rates(team, fresh):
         assert answer.status == 303
         assert answer.headers["location"].startswith(f"/projects/{fresh.name}/rate")
     with team.store.read() as connection:
-        assert [rating.grade for rating in ratings.list_ratings(connection, fresh.id)] == [3.0]
+        assert [rating.grade for rating in list_ratings(connection, fresh.id)] == [3.0]
 
 
 def test_raters_see_nothing_of_each_other_or_of_systems(team):
@@ -128,7 +129,7 @@ def test_a_training_tells_the_known_grade(team, fresh):
     }
     assert answer["task"]["batch"]["kind"] == "rating"
     with team.store.read() as connection:
-        assert [rating.training for rating in ratings.list_ratings(connection, fresh.id)] == [True]
+        assert [rating.training for rating in list_ratings(connection, fresh.id)] == [True]
 
 
 def test_cannot_tell_later_and_undo(team, fresh):
@@ -166,10 +167,9 @@ def test_which_of_two_documents_is_better(team, fresh):
     answer = rater.post(f"{path}/ratings", task=task["id"], choice="left")
     assert answer.json()["new"] is True
     from rankgate.store.material import queries_documents
-    from rankgate.store.rating import preferences
 
     with team.store.read() as connection:
-        choices = preferences.list_preferences(connection, fresh.id)
+        choices = list_preferences(connection, fresh.id)
         assert [preference.choice for preference in choices] == ["left"]
         number = int(choices[0].left.removeprefix("d"))
         assert queries_documents.document_by_number(connection, number).doc_id == left_doc

@@ -9,10 +9,10 @@ from rankgate.measurement.store_options import is_server
 from rankgate.store.blobs import stored_results
 from rankgate.store.material import projects
 from rankgate.store.people import sign_in, users
-from rankgate.store.rating import ratings
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
 from support.serving import PASSWORD, served
+from support.stored_answers import list_ratings
 
 OLD = "q1 Q0 a 1 3 o\nq1 Q0 b 2 2 o\nq2 Q0 c 1 1 o\n"
 NEW = "q1 Q0 b 1 3 n\nq1 Q0 a 2 2 n\nq2 Q0 d 1 1 n\n"
@@ -61,7 +61,7 @@ def test_from_runs_to_a_verdict_on_a_server(shop):
         assert judgments.scale == project.ratings().scale
         assert judgments.made_by["rule"] == "mean"
     with store.read() as connection:
-        facts = [rating.reason for rating in ratings.list_ratings(connection, 1)]
+        facts = [rating.reason for rating in list_ratings(connection, 1)]
         results = stored_results.list_results(connection, 1)
     assert "withdrawn" in facts
     assert [result.kind for result in results] == ["verdict", "evaluation"]

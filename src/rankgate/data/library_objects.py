@@ -324,7 +324,9 @@ def read_table(value: Any, label: str = "a table") -> Any:
     if kind is not None:
         return value if kind.rankings else read_table(_read_object(kind, value, "qrels"), label)
     if _is_cursor(value):
-        return _make_table(_cursor_rows(value, label), label, _cursor_names(value))
+        return _make_table(
+            _cursor_rows(value, label), label, [str(column[0]) for column in value.description]
+        )
     if is_rows(value) or is_read_once(value):
         return _make_table(iter(value), label)
     return _reset_index(value) if _has_index(value) else value
@@ -365,10 +367,6 @@ def _cursor_rows(cursor: Any, label: str) -> Iterator[Any]:
         problem = "a cursor without rows; execute a SELECT with it first."
         raise InputError(problem, source=label, code="no-rows")
     return iter(cursor.fetchall())
-
-
-def _cursor_names(cursor: Any) -> list[str]:
-    return [str(column[0]) for column in cursor.description]
 
 
 def is_rows(value: object) -> bool:

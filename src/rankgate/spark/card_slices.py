@@ -213,7 +213,9 @@ class PairSlice:
 
     def cut(self, judged: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[PartCell]:
         """The pairs of each part; a list is empty if its user has judged pairs only."""
-        is_judged_repeat, *is_ranked_repeat = (self._find_pairs(rows) for rows in (judged, *runs))
+        is_judged_repeat, *is_ranked_repeat = (
+            pl.Series(self.met.has(rows["query_id"], rows["doc_id"])) for rows in (judged, *runs)
+        )
         for repeat in (True, False):
             table = judged.filter(is_judged_repeat == repeat)
             users = table["query_id"].unique()
@@ -229,9 +231,6 @@ class PairSlice:
     def size(self, index: int, counted: int) -> int:  # noqa: ARG002 - of other slices sizes are known
         """The judged pairs of a part, which executors counted."""
         return counted
-
-    def _find_pairs(self, rows: pl.DataFrame) -> pl.Series:
-        return pl.Series(self.met.has(rows["query_id"], rows["doc_id"]))
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ def problems(result: Validation) -> Grid:
         (
             problem.severity,
             problem.check,
-            _location_label(problem),
+            f"{problem.file}:{problem.line}" if problem.line else problem.file,
             problem.what,
             problem.example,
             problem.mend,
@@ -269,7 +269,3 @@ def _entry(problem: Problem) -> Entry:
     lines += [f"example: {problem.example}"] if problem.example else []
     lines += [f"mend: {problem.mend}"] if problem.mend else []
     return Entry(problem.severity, tuple(lines))
-
-
-def _location_label(problem: Problem) -> str:
-    return f"{problem.file}:{problem.line}" if problem.line else problem.file

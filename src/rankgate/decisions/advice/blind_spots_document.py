@@ -46,7 +46,7 @@ def grids(result: BlindSpots) -> list[tuple[str, Grid]]:
             f"first {count_noun(result.depth, 'document')} changed for {result.changed} of "
             f"{count_noun(result.queries, 'query')}"
         )
-        tables.append((heading, _seen_grid(result)))
+        tables.append((heading, SEEN.grid(result.seen)))
     profile = (
         f"if {make_printable(result.baseline)} changed so (k = {result.k}): share of the lists "
         "with other grades at their ranks for which the metric does not move"
@@ -68,10 +68,6 @@ def sentences(result: BlindSpots) -> list[str]:
     if result.unseen:
         sentences_found.append(f"not detected by any tried metric: {', '.join(result.unseen)}")
     return sentences_found
-
-
-def _seen_grid(result: BlindSpots) -> Grid:
-    return SEEN.grid(result.seen)
 
 
 def _profile_grid(result: BlindSpots, figure: str) -> Grid:

@@ -174,7 +174,10 @@ def compare_many(runs: Sequence[ScoredRun], test: Test) -> ManySystems:
         resamples,
         test.seed,
         _frame(
-            [_friedman_row(metric, result) for metric, result in friedman_by_metric.items()],
+            [
+                {"metric": metric, **{name: getattr(result, name) for name in list(FRIEDMAN)[1:]}}
+                for metric, result in friedman_by_metric.items()
+            ],
             FRIEDMAN,
         ),
     )
@@ -227,10 +230,6 @@ def _anova_row(metric: str, table: NDArray[np.float64]) -> dict[str, Json]:
 
     result = asdict(anova(table))
     return {"metric": metric, **{name: result[name] for name in ANOVA if name != "metric"}}
-
-
-def _friedman_row(metric: str, result: Friedman) -> dict[str, Json]:
-    return {"metric": metric, **{name: getattr(result, name) for name in list(FRIEDMAN)[1:]}}
 
 
 def _pairs(

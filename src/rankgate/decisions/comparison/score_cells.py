@@ -179,7 +179,7 @@ def _nested_cells(document: Mapping[Any, Any], label: str, names: MetricNames) -
     if all(isinstance(value, Mapping) for inner in inner_mappings for value in inner.values()):
         for system, values_of_system in document.items():
             yield from (
-                _with_system(cell, str(system))
+                Cell(str(system), cell.query, cell.metric, cell.value, cell.line)
                 for cell in _nested_cells(values_of_system, label, names)
             )
         return
@@ -199,10 +199,6 @@ def _nested_cells(document: Mapping[Any, Any], label: str, names: MetricNames) -
                 else (outer_name, inner_name)
             )
             yield Cell(None, str(query), str(metric), _json_number(value, label), None)
-
-
-def _with_system(cell: Cell, system: str) -> Cell:
-    return Cell(system, cell.query, cell.metric, cell.value, cell.line)
 
 
 def _json_number(value: object, label: str) -> float | None:

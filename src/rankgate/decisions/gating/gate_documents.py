@@ -237,7 +237,7 @@ def gate_check_document(result: GateCheck) -> Document:
         f"self-check of the gate: {count_noun(len(result.runs), 'snapshot')} of one system, "
         f"{count_noun(len(result.verdicts), 'pair')}: {verdict_counts}",
         Table("pairs with", _rates(result)),
-        Table("noise", _noise(result)),
+        Table("noise", METRICS.grid(result.metrics)),
         *_disagreeing_tables(result, pairs_by_verdict.most_common(1)[0][0]),
         Warnings.from_notices(result.notices),
         f"Each snapshot is gated against every other. Intervals ({result.level:.0%}, Wilson) "
@@ -260,10 +260,6 @@ def _rates(result: GateCheck) -> Grid:
         for row in result.rates.iter_rows(named=True)
     )
     return Grid(("", "pairs", "share", f"{result.level:.0%} interval"), rows)
-
-
-def _noise(result: GateCheck) -> Grid:
-    return METRICS.grid(result.metrics)
 
 
 def _disagreeing_tables(result: GateCheck, usual_verdict: str) -> tuple[Table, ...]:

@@ -273,20 +273,17 @@ def audit_document(result: TableAudit) -> Document:
                 for row in reasons.iter_rows(named=True)
             )
         ),
-        f"{count_noun(result.cells.height, 'cell')}: {_count(result, 'possible')} possible, "
-        f"{impossible.height} impossible, {unknown_cells.height} unknown, {unread.height} not "
-        "read. A printed number can be any mean that rounds to it; one that was cut off, or that "
-        "is over several runs of a system, can look impossible. Needed is the smallest difference "
-        f"that is significant at {1 - result.level:.2g} if per-query differences have a standard "
-        f"deviation of {result.sd:g}; usual ones are larger.",
+        f"{count_noun(result.cells.height, 'cell')}: "
+        f"{result.cells.filter(status='possible').height} possible, {impossible.height} "
+        f"impossible, {unknown_cells.height} unknown, {unread.height} not read. A printed number "
+        "can be any mean that rounds to it; one that was cut off, or that is over several runs "
+        "of a system, can look impossible. Needed is the smallest difference that is significant "
+        f"at {1 - result.level:.2g} if per-query differences have a standard deviation of "
+        f"{result.sd:g}; usual ones are larger.",
         lead=(_LEAD[result.verdict],),
         status=_STATUS.get(result.verdict, "inconclusive"),
         rows=PlainRows(tuple(result.cells.columns), list(result.cells.iter_rows())),
     )
-
-
-def _count(result: TableAudit, status: str) -> int:
-    return result.cells.filter(status=status).height
 
 
 def _reason_grid(cells: pl.DataFrame) -> Grid:

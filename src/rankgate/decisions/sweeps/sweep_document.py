@@ -43,7 +43,11 @@ def sweep_document(result: Sweep) -> Document:
         Table(
             f"front of {result.metric} against {result.quantile}: no setting is at least as good "
             "and known to be faster",
-            _points(result, _front_indices(result), timed=(result.quantile,)),
+            _points(
+                result,
+                list(result.front) if len(result.front) > 1 else [],
+                timed=(result.quantile,),
+            ),
         ),
         Table("importance of dials", _importance(result)),
     ]
@@ -146,10 +150,6 @@ def _best_indices(result: Sweep) -> list[int]:
     )
     best_indices = measured_indices[:_MAX_POINTS]
     return [*best_indices, *([0] if 0 in measured_indices and 0 not in best_indices else [])]
-
-
-def _front_indices(result: Sweep) -> list[int]:
-    return list(result.front) if len(result.front) > 1 else []
 
 
 def _points(result: Sweep, places: list[int], timed: tuple[str, ...] = ("p50", "p95")) -> Grid:

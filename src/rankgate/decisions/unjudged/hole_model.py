@@ -223,16 +223,14 @@ class HoleModel:
         relevant = rng.random(odds.shape) < 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
         grades_drawn = np.zeros(odds.shape)
         for level in (False, True):
-            grades, level_shares = self.grades[(self.grades > 0) == level], self._shares(level)
+            is_level = (self.grades > 0) == level
+            grades, level_shares = self.grades[is_level], self.shares[:, is_level]
             if grades.size == 1:
                 grades_drawn[relevant == level] = grades[0]
             elif grades.size:
                 grade_index = _draw_grade_indices(level_shares, draws, rng)
                 grades_drawn = np.where(relevant == level, grades[grade_index], grades_drawn)
         return grades_drawn, is_pooled
-
-    def _shares(self, relevant: bool) -> Floats:  # noqa: FBT001 - which of the two
-        return self.shares[:, (self.grades > 0) == relevant]
 
 
 def model_holes(baseline: ScoredRun, candidate: ScoredRun) -> HoleModel:

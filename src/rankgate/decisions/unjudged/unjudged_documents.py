@@ -85,7 +85,7 @@ def holes_document(result: HoleAnalysis, count: int = 10) -> Document:
         ),
         *(
             Table(f"{tag}: figures of each value", _slice_grid(result, tag))
-            for tag in _slice_tags(result)
+            for tag in result.slices["tag"].unique(maintain_order=True).to_list()
         ),
         Table(
             f"judge next (the first {shown_count} of {len(result.judge_next)})",
@@ -205,10 +205,6 @@ def _metric_grid(result: HoleAnalysis) -> Grid:
         "flip",
     )
     return Grid(header, rows)
-
-
-def _slice_tags(result: HoleAnalysis) -> list[str]:
-    return result.slices["tag"].unique(maintain_order=True).to_list()
 
 
 def _slice_grid(result: HoleAnalysis, tag: str) -> Grid:

@@ -65,7 +65,7 @@ class RunTarget:
         """
         if force:
             Path(f"{self.path}{PARTIAL}").unlink(missing_ok=True)
-        elif self.path.exists() and not self._unfinished():
+        elif self.path.exists() and not Path(f"{self.path}{PARTIAL}").exists():
             raise UsageError(
                 f"{self.path}: exists already; name another output, or add --force to replace it.",
                 code="output-exists",
@@ -120,9 +120,6 @@ class RunTarget:
         with replace_file(f"{self.path}{RESULT}") as stream:
             stream.write(json.dumps(result.to_dict(), indent=1).encode() + b"\n")
         return result
-
-    def _unfinished(self) -> bool:
-        return Path(f"{self.path}{PARTIAL}").exists()
 
 
 def _can_hold(format_: Format, query_id: str, doc_ids: Sequence[str]) -> bool:

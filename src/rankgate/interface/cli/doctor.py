@@ -98,7 +98,9 @@ def doctor_document(result: DoctorReport) -> Document:
             (
                 _STATUS_LABELS[finding.status],
                 make_printable(finding.name),
-                make_printable(_finding_text(finding)),
+                make_printable(
+                    f"{finding.words}; to fix it: {finding.mend}" if finding.mend else finding.words
+                ),
             )
             for finding in result.findings
             if finding.area == area
@@ -112,11 +114,6 @@ def doctor_document(result: DoctorReport) -> Document:
     rows_of_all = [(e.area, e.name, e.status, e.words, e.mend) for e in result.findings]
     columns = ("area", "name", "status", "found", "to fix it")
     return Made(title, sections=tuple(sections), rows=PlainRows(columns, rows_of_all))
-
-
-def _finding_text(finding: DoctorFinding) -> str:
-    """The finding with its fix."""
-    return f"{finding.words}; to fix it: {finding.mend}" if finding.mend else finding.words
 
 
 _PURPOSES = {

@@ -90,7 +90,7 @@ def grids(result: JudgeAdmission) -> list[tuple[str, Grid]]:
         ("systems by these pairs alone", _systems(result)),
         ("the order of systems", _orders(result)),
         ("systems of the judge's family", _families(result)),
-        ("variance of the judge's grades", _components(result)),
+        ("variance of the judge's grades", COMPONENTS.grid(result.components)),
         ("documents changed in ways that must not change their grade", _attacks(result)),
     ]
     return [(heading, grid) for heading, grid in tables if grid.rows]
@@ -190,10 +190,6 @@ def _families(result: JudgeAdmission) -> Grid:
         f"queries to\nfind {result.asked.family:g}",
     )
     return Grid(header, rows, frozenset({0, 1}))
-
-
-def _components(result: JudgeAdmission) -> Grid:
-    return COMPONENTS.grid(result.components)
 
 
 def _attacks(result: JudgeAdmission) -> Grid:

@@ -117,7 +117,10 @@ def order_systems(
         return OrderedSystems(pl.DataFrame(schema=SYSTEMS), (), None)
     scorers = {
         name: Scorer.from_metrics(
-            _grades_of_rater(common_pairs, name), metrics, convention, depth=1
+            Qrels(common_pairs.select("query_id", "doc_id", pl.col(name).alias("grade")), name),
+            metrics,
+            convention,
+            depth=1,
         )
         for name in (PEOPLE, JUDGE)
     }
@@ -152,10 +155,6 @@ def order_systems(
         values_by_metric,
         tuple(cautions),
     )
-
-
-def _grades_of_rater(pairs: pl.DataFrame, rater: str) -> Qrels:
-    return Qrels(pairs.select("query_id", "doc_id", pl.col(rater).alias("grade")), rater)
 
 
 def _values_by_metric(scores: pl.DataFrame) -> dict[str, Floats]:

@@ -157,7 +157,8 @@ def alarms_against_others(checks: Sequence[RaterCheck]) -> list[Alarm]:
             if check.others != check.others
             else (f", the others {check.others:.2f} among each other")
         )
-        alarms.append(Alarm(kind, check.rater, f"{_rater_sentence(check)}{others_text}: {message}"))
+        agreement = f"{check.rater} agrees with the others with kappa {_kappa_text(check)}"
+        alarms.append(Alarm(kind, check.rater, f"{agreement}{others_text}: {message}"))
     return alarms
 
 
@@ -174,10 +175,6 @@ def _pair_alarms(names: list[str], checks: Sequence[RaterCheck], level: float) -
         message = "no better than chance; at least one of them grades at random."
         return [Alarm("random", names_text, f"{figures}: {message}")]
     return []
-
-
-def _rater_sentence(check: RaterCheck) -> str:
-    return f"{check.rater} agrees with the others with kappa {_kappa_text(check)}"
 
 
 def _kappa_text(check: RaterCheck) -> str:

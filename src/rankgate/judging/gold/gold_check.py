@@ -401,11 +401,11 @@ def _tables(result: GoldCheck) -> list[tuple[str, Grid]]:
         result.labels.filter(status=status) for status in (WRONG, AMBIGUOUS)
     )
     return [
-        ("labels", _shares_grid(result)),
+        ("labels", SHARES.grid(result.shares, "status", "pairs", "share", ("low", "high"))),
         (_heading("wrong labels", wrong_labels), _labels_grid(wrong_labels)),
         (_heading("ambiguous labels", ambiguous_labels), _labels_grid(ambiguous_labels)),
-        ("by gold grade", _grades_grid(result)),
-        ("systems with the wrong labels replaced", _systems_grid(result)),
+        ("by gold grade", GRADES.grid(result.grades)),
+        ("systems with the wrong labels replaced", SYSTEMS.grid(result.systems, keys=2)),
     ]
 
 
@@ -415,10 +415,6 @@ def _heading(heading: str, labels: pl.DataFrame) -> str:
         if len(labels) <= _MAX_ROWS
         else f"{heading}, the first {_MAX_ROWS} of {len(labels)}"
     )
-
-
-def _shares_grid(result: GoldCheck) -> Grid:
-    return SHARES.grid(result.shares, "status", "pairs", "share", ("low", "high"))
 
 
 def _labels_grid(labels: pl.DataFrame) -> Grid:
@@ -433,14 +429,6 @@ def _labels_grid(labels: pl.DataFrame) -> Grid:
         for row in labels.head(_MAX_ROWS).iter_rows(named=True)
     )
     return Grid(("query", "document", "gold", "raters", "agree"), rows, frozenset({0, 1}))
-
-
-def _grades_grid(result: GoldCheck) -> Grid:
-    return GRADES.grid(result.grades)
-
-
-def _systems_grid(result: GoldCheck) -> Grid:
-    return SYSTEMS.grid(result.systems, keys=2)
 
 
 def _chance_sentence(result: GoldCheck) -> str:

@@ -244,7 +244,9 @@ def _read_searches(path: Path) -> Iterator[str]:
     try:
         table = _read_log(path)
         columns = {
-            name: table[name].cast(pl.String) for name in table.columns if _is_text_column(name)
+            name: table[name].cast(pl.String)
+            for name in table.columns
+            if _column_name(name) in _ALIASES["text"]
         }
     except (pl.exceptions.PolarsError, OSError, ValueError):
         problem = "it cannot be read as a table; send CSV, TSV, JSONL or Parquet."
@@ -262,10 +264,6 @@ def _read_searches(path: Path) -> Iterator[str]:
         search = text.strip()
         if search and len(search) <= _LONGEST and any(sign.isalnum() for sign in search):
             yield search
-
-
-def _is_text_column(name: str) -> bool:
-    return _column_name(name) in _ALIASES["text"]
 
 
 def _read_log(path: Path) -> pl.DataFrame:

@@ -98,7 +98,10 @@ def _rows_of_run(
 ) -> Iterator[tuple[str | float | None, ...]]:
     bound_scores = (run.low, run.high) if bounds else ()
     if per_query:
-        ends = [_per_query(bound, metric) for bound in bound_scores]
+        ends = [
+            {} if bound is None or metric not in bound.values else bound.per_query(metric)
+            for bound in bound_scores
+        ]
         for query, value in run.per_query(metric).items():
             yield run.run, metric, query, value, *(end.get(query) for end in ends)
     yield (
@@ -108,10 +111,6 @@ def _rows_of_run(
         run.means[metric],
         *(_bound_mean(bound, metric) for bound in bound_scores),
     )
-
-
-def _per_query(scores: RunScores | None, metric: str) -> dict[str, float | None]:
-    return {} if scores is None or metric not in scores.values else scores.per_query(metric)
 
 
 def means(result: Scores) -> Grid:

@@ -86,15 +86,12 @@ def _parameters(metric: MetricDetails) -> Grid:
         (
             parameter.name,
             "required" if parameter.required else f"{parameter.default}",
-            permitted_values(parameter) + _at_text(parameter, metric.at),
+            permitted_values(parameter)
+            + (f", written @{parameter.name}" if parameter.name == metric.at else ""),
         )
         for parameter in metric.parameters
     )
     return Grid(("parameter", "default", "may be"), rows, _METRIC_TEXT_COLUMNS)
-
-
-def _at_text(facts: ParameterDetails, at_parameter: str | None) -> str:
-    return f", written @{facts.name}" if facts.name == at_parameter else ""
 
 
 def permitted_values(facts: ParameterDetails) -> str:

@@ -133,7 +133,7 @@ class _Path:
         candidates = [
             (key, scores)
             for key, scores in zip(remaining_keys, tried, strict=True)
-            if _is_scored(scores)
+            if isinstance(scores, RunScores)
         ]
         if not candidates:
             return tuple(remaining_keys), arrived
@@ -199,10 +199,6 @@ _ALIGNMENT_AXES = frozenset(axis_field.name for axis_field in fields(Alignment))
 def effective_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The steps that change the number."""
     return tuple(step for step in steps if step.moves)
-
-
-def _is_scored(scores: RunScores | RankgateError) -> bool:
-    return isinstance(scores, RunScores)
 
 
 def _query_change(

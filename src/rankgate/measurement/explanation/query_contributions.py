@@ -32,8 +32,6 @@ from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
 from rankgate.measurement.scoring.alignment.kernel_inputs import blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rankgate.core.value_types import JsonObject
     from rankgate.measurement.metrics.judged_block import Steps
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -182,7 +180,9 @@ def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributi
     ideal = _ideal(steps)
     return Contributions(
         marks,
-        summed=Sum(steps.summed, _terms(terms), float(running[-1])),
+        summed=Sum(
+            steps.summed, tuple(float(term) for term in terms if term != 0), float(running[-1])
+        ),
         norm=Sum(steps.divisor, tuple(m.contribution or 0.0 for m in ideal), float(steps.norm[0])),
         weighed=steps.weighed,
         ideal=ideal,
@@ -200,10 +200,6 @@ def _ideal(steps: Steps) -> tuple[Mark, ...]:
         for g, w, r in zip(gain, weight, running, strict=True)
         if g > 0
     )
-
-
-def _terms(terms: NDArray[np.float64]) -> tuple[float, ...]:
-    return tuple(float(term) for term in terms if term != 0)
 
 
 def _from_prefixes(

@@ -226,7 +226,10 @@ def fuse(
         ]
     return Fusion(
         method=fusion_method.name,
-        parameters={**_defaults(fusion_method), **setting.parameters},
+        parameters={
+            **{name: parameter.default for name, parameter in fusion_method.parameters.items()},
+            **setting.parameters,
+        },
         weights=setting.weights,
         normalisation=normalisation.name if fusion_method.uses == "scores" else None,
         depth=depth,
@@ -309,10 +312,6 @@ def _parameters(method: Method, values: JsonObject | Sequence[str]) -> dict[str,
             raise UsageError(f"{word!r} is not NAME=VALUE.", code="invalid-parameter")
         parameters[name.strip()] = method.read(name.strip(), value.strip(), words=True)
     return parameters
-
-
-def _defaults(method: Method) -> dict[str, Json]:
-    return {name: parameter.default for name, parameter in method.parameters.items()}
 
 
 def _weights(

@@ -179,13 +179,13 @@ def rows_at(codes: NDArray[Any], row: Codes) -> Codes:
     """
     if np.array_equal(row, np.arange(len(codes))):
         return codes
-    selected_rows = codes.take(row, axis=0, mode="wrap") if len(codes) else _empty(len(row), codes)
+    selected_rows = (
+        codes.take(row, axis=0, mode="wrap")
+        if len(codes)
+        else np.full((len(row), codes.shape[1]), NONE, codes.dtype)
+    )
     selected_rows[row == NONE] = NONE
     return selected_rows
-
-
-def _empty(rows: int, codes: NDArray[Any]) -> NDArray[Any]:
-    return np.full((rows, codes.shape[1]), NONE, codes.dtype)
 
 
 def _stack(matrices: list[Codes]) -> Codes | None:

@@ -73,7 +73,7 @@ def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
     is_constant = (error == 0) & (n > 1) & ~np.isnan(df)
     if is_constant.any():
         p = np.where(is_constant, np.where(mean == 0, 1.0, sign_test(table).p_value), p)
-    return PairedTest(t, p, _counts(table, n))
+    return PairedTest(t, p, np.full(table.shape[1], n, dtype=np.int64))
 
 
 def standard_error(delta: Floats) -> Floats:
@@ -109,10 +109,6 @@ def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
         ]
     )
     return PairedTest(wins.astype(np.float64), np.minimum(1.0, 2 * tail), total.astype(np.int64))
-
-
-def _counts(table: Floats, n: int) -> NDArray[np.int64]:
-    return np.full(table.shape[1], n, dtype=np.int64)
 
 
 def hedges_g(baseline: Floats, candidate: Floats) -> Floats:

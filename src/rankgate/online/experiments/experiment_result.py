@@ -317,7 +317,7 @@ def _metrics(result: Experiment) -> Grid:
         "control",
         "treatment",
         "relative",
-        f"{_format_level(result)} interval",
+        f"{result.settings['level']:.0%} interval",
         "p",
         f"p\n({result.settings['correction']})",
         "detectable",
@@ -349,10 +349,6 @@ def _format_mde(row: Mapping[str, Any]) -> str:
     if row["mde"] is None or not row["control"]:
         return UNDEFINED
     return f"{row['mde'] / abs(row['control']):.1%}"
-
-
-def _format_level(result: Experiment) -> str:
-    return f"{result.settings['level']:.0%}"
 
 
 def _describe_method(result: Experiment) -> str:

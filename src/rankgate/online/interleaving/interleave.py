@@ -40,7 +40,11 @@ def interleave(
     >>> len(made.docs), made == interleave([["a", "b", "c"], ["b", "d", "a"]], "r1", length=3)
     (3, False)
     """
-    lists_by_name = lists if isinstance(lists, Mapping) else _number_lists(lists)
+    lists_by_name = (
+        lists
+        if isinstance(lists, Mapping)
+        else {str(number): documents for number, documents in enumerate(lists, 1)}
+    )
     ranked = list(lists_by_name.values())
     interleaving = METHODS.find(method)
     refuse_lists(ranked, interleaving.most, method)
@@ -59,7 +63,3 @@ def interleave(
         seed,
         query,
     )
-
-
-def _number_lists(lists: Sequence[Sequence[str]]) -> dict[str, Sequence[str]]:
-    return {str(number): documents for number, documents in enumerate(lists, 1)}

@@ -194,7 +194,7 @@ def replay_document(result: CounterfactualReplay) -> Document:
         Table("against what was shown", _measures(result)),
         *charts,
         Table("what the log allows", checks_grid(result.checks)),
-        Table("ranks", _ranks(result)),
+        Table("ranks", RANKS_OF_LISTS.grid(result.by_rank)),
         Table("queries with the most searches", _queries(result), find=True),
         Warnings.from_notices(result.notices),
         _closing_note(result),
@@ -236,10 +236,6 @@ def _measures(result: CounterfactualReplay) -> Grid:
     )
     header = ("measure", "logged", "candidate", "interval", "delta", "interval ", "at\nmost")
     return Grid(header, rows)
-
-
-def _ranks(result: CounterfactualReplay) -> Grid:
-    return RANKS_OF_LISTS.grid(result.by_rank)
 
 
 def _queries(result: CounterfactualReplay) -> Grid:

@@ -94,7 +94,10 @@ def personalization(result: PersonalizationImpact) -> Document:
         Table("all users", _lifts(result.lifts.filter(pl.col("group") == ALL), "variant")),
         Table("by group of users", _lifts(result.lifts.filter(pl.col("group") != ALL), "group")),
         Table("whether groups differ", _interactions(result)),
-        Table(f"lists: first {count_noun(result.depth, 'document')} that differ", _lists(result)),
+        Table(
+            f"lists: first {count_noun(result.depth, 'document')} that differ",
+            LISTS.grid(result.lists),
+        ),
         Warnings.from_notices(result.notices),
         "Intervals are 95 %, with users as units (delta method). p-values of groups are corrected "
         "by Benjamini and Hochberg; whether groups differ is Cochran's Q: without it a group that "
@@ -154,10 +157,6 @@ def _interactions(result: PersonalizationImpact) -> Grid:
         for row in result.interactions.iter_rows(named=True)
     )
     return Grid(("KPI", "variant", "groups", "Q", "p"), rows, frozenset({0, 1}))
-
-
-def _lists(result: PersonalizationImpact) -> Grid:
-    return LISTS.grid(result.lists)
 
 
 def weeks(result: Satisfaction) -> Document:

@@ -275,10 +275,3 @@ _TABLE: Schema = {
     "seconds": pl.Float64,
     "at": pl.Datetime("us", "UTC"),
 }
-
-
-def list_preferences(connection: Connection, project: int, *, after: int = 0) -> list[Preference]:
-    """Every preference of a project after a number, in the order in which it was recorded."""
-    condition = sa.and_(preferences.c.project == project, preferences.c.id > after)
-    statement = sa.select(preferences).where(condition).order_by(preferences.c.id)
-    return [value_of(Preference, row) for row in connection.execute(statement)]

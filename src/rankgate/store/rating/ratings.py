@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import datetime
 from functools import cache
@@ -456,13 +456,6 @@ def has_grades(connection: Connection, project: int) -> bool:
         ratings.c.project == project, ratings.c.training.is_(False), ratings.c.grade.is_not(None)
     )
     return bool(connection.scalar(sa.select(has_grade)))
-
-
-def list_ratings(connection: Connection, project: int, *, after: int = 0) -> Iterator[Rating]:
-    """Every rating of a project after a number, as it is in the store."""
-    statement = sa.select(ratings).where(ratings.c.project == project, ratings.c.id > after)
-    for row in connection.execute(statement.order_by(ratings.c.id)):
-        yield value_of(Rating, row)
 
 
 def new_rating_id() -> str:

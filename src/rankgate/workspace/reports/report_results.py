@@ -223,7 +223,7 @@ def gather_results(
                     raise
     remarks = (
         []
-        if _has_holes(parts) or len(runs) > MAX_CANDIDATES
+        if any(result.kind == "holes" for result in parts) or len(runs) > MAX_CANDIDATES
         else [_NO_HOLES_REMARK.format(depth=depth)]
     )
     if verdict is not None and len(runs) > 1:
@@ -238,10 +238,6 @@ def _ranking_metrics(
     """The metrics that are not of lists as a whole, nor of tasks."""
     labelled_metrics = find_metrics(metrics, chosen_convention(convention))
     return [label for label, metric in labelled_metrics if metric.view == RANKING]
-
-
-def _has_holes(parts: Sequence[Result]) -> bool:
-    return any(result.kind == "holes" for result in parts)
 
 
 _NO_HOLES_REMARK = (

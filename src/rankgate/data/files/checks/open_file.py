@@ -165,7 +165,7 @@ def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Su
         )
     if isinstance(source, Run):
         return Subject(source.name, "memory", "", _EMPTY_START, ranked=(_make_raw_run(source),))
-    frame = _frame(source)
+    frame = polars_frame(source) if is_frame(source) else None
     if as_ is None and (frame is None or PAIR_VALUE in frame.columns):
         raise UsageError(
             "it could be judgments or a run; set as_='qrels' or as_='run'.",
@@ -193,7 +193,3 @@ def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Su
     return Subject(
         "run", "memory", "", _EMPTY_START, ranked=(RawRun("run", rows, RowLocation("run")),)
     )
-
-
-def _frame(table: object) -> pl.DataFrame | None:
-    return polars_frame(table) if is_frame(table) else None

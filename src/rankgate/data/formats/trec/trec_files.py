@@ -122,7 +122,7 @@ def read_run_lines(source: InputFile, *, loose: bool = False) -> Run:
             expectation += "; these are judgments, which come before the run"
         line = line_of(source, 0)
         raise InputError(
-            f"{_format_field_count(first_row)}, {expectation}.",
+            f"{count_noun(len(first_row), 'field')}, {expectation}.",
             source=source.label,
             line=line,
             code="wrong-field-count",
@@ -152,10 +152,6 @@ def counts_ranks(source: InputFile, min_rank: int) -> bool:
         ranks[fields[0]] = ranks.get(fields[0], 0) + 1
     counting_queries = sum(rank >= _MIN_RUN_RANKS for rank in ranks.values())
     return counting_queries >= _MIN_RUN_RANKS or max(ranks.values(), default=0) >= min_rank
-
-
-def _format_field_count(fields: list[str]) -> str:
-    return "1 field" if len(fields) == 1 else f"{len(fields)} fields"
 
 
 def _read_ranks(source: InputFile) -> Iterator[pl.DataFrame]:

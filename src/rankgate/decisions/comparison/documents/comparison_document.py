@@ -161,15 +161,22 @@ def grids(
         ("", figure_grid(result, two_sided=two_sided)),
         (of_sample.heading(result), of_sample.represented_grid(result)),
         ("", power_grid(result)),
-        (_relative_heading(result), relative_grid(result)),
+        (
+            f"as a share of {make_printable(result.baseline.name)}'s mean (Fieller's intervals)",
+            relative_grid(result),
+        ),
         (_equivalence_heading(result), equivalence_grid(result)),
         ("", _judged_grid(result)),
     ]
     tables += [
-        (f"{tag}: figures of each value", _slice_grid(result, tag)) for tag in _slice_tags(result)
+        (f"{tag}: figures of each value", _slice_grid(result, tag))
+        for tag in result.slices["tag"].unique(maintain_order=True).to_list()
     ]
     for metric in result.names:
-        worst_queries, count = _worst_grid(result, metric, worst), _losses(result, metric)
+        worst_queries, count = (
+            _worst_grid(result, metric, worst),
+            int((result.deltas(metric)["gain"] < 0).sum()),
+        )
         if worst_queries.rows:
             tables.append(
                 (
@@ -252,10 +259,6 @@ def relative_grid(result: Comparison) -> Grid:
     """Differences as shares of the baseline's mean."""
     headers = {"low": f"{result.level:.0%} interval"}
     return RELATIVE.grid(result.relative, "metric", "relative", ("low", "high"), headers=headers)
-
-
-def _relative_heading(result: Comparison) -> str:
-    return f"as a share of {make_printable(result.baseline.name)}'s mean (Fieller's intervals)"
 
 
 def equivalence_grid(result: Comparison) -> Grid:
@@ -388,14 +391,6 @@ def _worst_grid(result: Comparison, metric: str, worst: int) -> Grid:
     )
     whole = Grid(header, tuple(rows))
     return whole if result.depth else whole.columns(0, 4)  # without lists
-
-
-def _losses(result: Comparison, metric: str) -> int:
-    return int((result.deltas(metric)["gain"] < 0).sum())
-
-
-def _slice_tags(result: Comparison) -> list[str]:
-    return result.slices["tag"].unique(maintain_order=True).to_list()
 
 
 def _slice_grid(result: Comparison, tag: str) -> Grid:

@@ -129,7 +129,12 @@ def make_changes(result: Comparison, position: str, options: ReportOptions) -> C
     )
     grids = comparison_document.grids(result, worst=0, two_sided=options.two_sided)
     tables = [
-        Table(heading, grid, spans=_interval_spans(result), clear=is_significant)
+        Table(
+            heading,
+            grid,
+            spans=tuple(result.metrics.select("low", "delta", "high").iter_rows()),
+            clear=is_significant,
+        )
         if i == 0
         else Table(heading, grid)
         for i, (heading, grid) in enumerate(grids)
@@ -327,12 +332,6 @@ def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
     ]
 
 
-def _interval_spans(
-    result: Comparison,
-) -> tuple[tuple[float | None, float | None, float | None], ...]:
-    return tuple(result.metrics.select("low", "delta", "high").iter_rows())
-
-
 _FOREST = "rankgate.decisions.comparison.charts.system_charts:draw_forest"
 
 
@@ -348,13 +347,12 @@ def comparison_report_document(result: Comparisons, options: ReportOptions) -> D
     sections = _many_sections(result, options) if count > 1 else _single_sections(result, options)
     return Document(
         f"{names} against {first_comparison.baseline.name}",
-        lead=(_headline(result), source_sentence(first_comparison)),
+        lead=(
+            sentence(result.only) if len(result.comparisons) == 1 else overall_sentence(result),
+            source_sentence(first_comparison),
+        ),
         sections=tuple(sections),
     )
-
-
-def _headline(result: Comparisons) -> str:
-    return sentence(result.only) if len(result.comparisons) == 1 else overall_sentence(result)
 
 
 def _single_sections(result: Comparisons, options: ReportOptions) -> list[Section]:

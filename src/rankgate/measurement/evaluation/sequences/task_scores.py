@@ -91,7 +91,13 @@ def score_tasks(
     ranking_metrics = [*plain, *((f" {name}", _ranking(name)) for name in sorted(inner))]
     ranked = run if passages is None else passages.ranked(run, how.duplicates)
     base = score(tasks.index, ranked, ranking_metrics, how)
-    values = {name: _with_nan(base.per_query(f" {name}")) for name in sorted(inner)}
+    values = {
+        name: {
+            query: np.nan if value is None else value
+            for query, value in base.per_query(f" {name}").items()
+        }
+        for name in sorted(inner)
+    }
     depth = _depth(sequence_metrics)
 
     @cache
@@ -178,10 +184,6 @@ def _ranking(name: str) -> Metric:
     if metric.missing:
         raise UsageError(metric.incomplete(), code="incomplete-metric")
     return metric
-
-
-def _with_nan(values: dict[str, float | None]) -> dict[str, float]:
-    return {query: np.nan if value is None else value for query, value in values.items()}
 
 
 def _depth(metrics: dict[str, SequenceMetric]) -> int | None:

@@ -281,7 +281,7 @@ def queries_page(request: WebRequest) -> PageReply:
     search_text = (fields["words"] or "").lower()
     with request.store.read() as connection:
         latest = next(iter(_records_with_values(connection, request)), None)
-        counts = _comment_counts(connection, request)
+        counts = stored.count_comments(connection, request.project.id, "query")
         text_of_query = {
             query.query_id: query.text
             for query in queries_documents.list_queries(connection, request.project.id)
@@ -330,10 +330,6 @@ def queries_page(request: WebRequest) -> PageReply:
 
 _PAGE_SIZE = 100
 """Queries on a page of the list."""
-
-
-def _comment_counts(connection: Connection, request: WebRequest) -> dict[str, int]:
-    return stored.count_comments(connection, request.project.id, "query")
 
 
 @dataclass(frozen=True)

@@ -343,15 +343,12 @@ def _make_document(
     if isinstance(result, Verdict):
         first.append(evidence_section(result))
     values = read_query_values(request, record)
-    if values is not None and not _has_queries(document):
+    if values is not None and not any(
+        (table.grid.flat.head[0] in page.QUERY_COLUMNS for _, table in document.tables)
+    ):
         tables = tuple(_value_tables(values.table, texts))
         first.append(Section("values", "Values by query", tables, "Queries"))
     return replace(document, sections=(*first, last))
-
-
-def _has_queries(document: Document) -> bool:
-    """True if a table of the document has a row for each query."""
-    return any(table.grid.flat.head[0] in page.QUERY_COLUMNS for _, table in document.tables)
 
 
 def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTable]:

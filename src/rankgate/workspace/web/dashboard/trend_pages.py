@@ -424,7 +424,9 @@ def read_history(request: WebRequest, points: list[Point]) -> History:
 
 def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
     """The drawing with links from points to records, and the other parts of the document."""
-    drawing = trend_chart.draw_trend(history, lambda sha256: _record_address(request, sha256))
+    drawing = trend_chart.draw_trend(
+        history, lambda sha256: f"{request.config.base}{request.project_path('records', sha256)}"
+    )
     document = history.document()
     sections = tuple(
         replace(section, blocks=tuple(block for block in section.blocks if not _is_on_page(block)))
@@ -467,10 +469,6 @@ def _is_on_page(block: Block) -> bool:
     return isinstance(block, Chart) or (
         isinstance(block, Entries | Table) and block.heading.startswith(page_headings)
     )
-
-
-def _record_address(request: WebRequest, sha256: str) -> str:
-    return f"{request.config.base}{request.project_path('records', sha256)}"
 
 
 def _requested_history(request: WebRequest) -> History:

@@ -422,10 +422,6 @@ def _refuse_unknown(request: WebRequest, *names: str) -> None:
             raise invalid_value(field, f"there is no {noun} {value!r}")
 
 
-def _split(text: str | None) -> list[str]:
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
-
-
 def _metrics(request: WebRequest) -> dict[str, list[str] | None]:
     return {"metrics": request.values["metrics"] or None}
 
@@ -448,7 +444,7 @@ def start_snapshot(request: WebRequest) -> ActionReply:
 
 def start_batch(request: WebRequest) -> ActionReply:
     """Make a batch of the first documents of runs."""
-    run_names = _split(request.values["runs"])
+    run_names = [word.strip() for word in (request.values["runs"] or "").split(",") if word.strip()]
     known_names = list_run_names(request)
     for name in run_names:
         if name not in known_names:

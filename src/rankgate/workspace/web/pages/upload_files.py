@@ -61,16 +61,12 @@ def _expanded_size(path: Path, content: bytes, size_limit: float) -> int:
     columnar: list[bytes] = []
     with file.open() as stream:
         while size <= size_limit and (chunk := file.read(stream, _CHUNK_BYTES)):
-            if columnar or (not size and _is_columnar(chunk)):
+            if columnar or (not size and chunk.startswith((_PARQUET, _ARROW, _LZ4))):
                 columnar.append(chunk)
             size += len(chunk)
     if size <= size_limit and columnar:
         return max(size, _columnar_size(b"".join(columnar), size_limit, path.name))
     return size
-
-
-def _is_columnar(start: bytes) -> bool:
-    return start.startswith((_PARQUET, _ARROW, _LZ4))
 
 
 def _columnar_size(content: bytes, size_limit: float, label: str) -> int:
