@@ -149,9 +149,6 @@ class Scorecard(Result):
         pairs = tuple((pair["system"], pair["by"]) for pair in values["dominated"])
         return cls(**decode(cls, {**values, "dominated": pairs}))
 
-    def _table(self) -> pl.DataFrame:
-        return self.figures
-
 
 def scorecard(
     collection: Collection | QrelsLike,

@@ -10,6 +10,7 @@ A result class is a frozen dataclass that inherits `Result` and declares:
   default;
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
   result and `ReportOptions`; ``order``, its place among the parts of a report;
+- ``SCHEMAS``: the columns of its tables by field, the main table first;
 - ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.charts.picture import Picture
+    from rankgate.core.present.columns import Columns
     from rankgate.core.present.document_model import Document
 
 
@@ -90,6 +92,7 @@ class Result(ByContent):
     document_from: ClassVar[str]
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, str]] = {}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
     order: ClassVar[int] = 50
 
     @property
@@ -221,8 +224,11 @@ class Result(ByContent):
         return self.to_dict()
 
     def _table(self) -> pl.DataFrame:
-        """The main table; kinds that have one override it."""
-        raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
+        """The main table: the first of `SCHEMAS`; kinds with another one override it."""
+        if not self.SCHEMAS:
+            raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
+        table: pl.DataFrame = getattr(self, next(iter(self.SCHEMAS)))
+        return table
 
     def plot(self, kind: str = "", **options: Any) -> Picture:
         """A picture of the result, which shows itself in a notebook and can be saved.

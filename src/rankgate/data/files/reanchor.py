@@ -168,9 +168,6 @@ class Reanchored(Result):
             messages.append(Notice("negative-grades", message))
         return tuple(messages)
 
-    def _table(self) -> pl.DataFrame:
-        return self.decisions
-
 
 _WORD_PATTERN = r"\p{L}{2}[^\s\p{L}]*\s[^\s\p{L}]*\p{L}{2}|[^\x00-\u{24F}\s\p{P}]"
 """Two words in a row, or a letter outside Latin, in a script that may have no spaces."""

@@ -317,9 +317,6 @@ class GradesByRank(Result):
         """The judgments."""
         return ((self.qrels, "judgments", self.qrels_sha256),)
 
-    def _table(self) -> pl.DataFrame:
-        return self.judged
-
 
 def ranks(
     collection: Collection | QrelsLike,

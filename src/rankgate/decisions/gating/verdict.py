@@ -402,6 +402,3 @@ class GateCheck(Result):
                 )
             )
         return tuple(notices)
-
-    def _table(self) -> pl.DataFrame:
-        return self.verdicts

@@ -205,6 +205,3 @@ class Pipeline(Result):
         """The sentence on the present bottleneck."""
         text: str = load_name("rankgate.decisions.pipelines.pipeline_document:sentence")(self)
         return text
-
-    def _table(self) -> pl.DataFrame:
-        return self.means

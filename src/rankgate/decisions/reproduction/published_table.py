@@ -306,6 +306,3 @@ class TableAudit(Result):
             )
             for row in self.cells.filter(pl.col("status").is_in(list(codes))).iter_rows(named=True)
         )
-
-    def _table(self) -> pl.DataFrame:
-        return self.cells

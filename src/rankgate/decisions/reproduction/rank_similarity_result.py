@@ -133,9 +133,6 @@ class RankSimilarity(Result):
         )
         return (*self.input_notices, *missing_notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.measures
-
 
 @dataclass(frozen=True)
 class RankSimilarities(Result):
@@ -211,6 +208,3 @@ class RankSimilarities(Result):
             if measure not in DIRECTED:
                 cells[j, i] = mean
         return cells
-
-    def _table(self) -> pl.DataFrame:
-        return self.pairs

@@ -200,9 +200,6 @@ class Calibration(Result):
         """The title of its part in a report."""
         return "Do estimates about unjudged documents come true?"
 
-    def _table(self) -> pl.DataFrame:
-        return self.relevance
-
 
 def calibration(
     collection: Collection | QrelsLike,

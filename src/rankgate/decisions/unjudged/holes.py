@@ -134,9 +134,6 @@ class HoleAnalysis(Result):
         """The title of its part in a report."""
         return "What unjudged documents could change"
 
-    def _table(self) -> pl.DataFrame:
-        return self.metrics
-
 
 def holes(
     collection: Collection | QrelsLike,

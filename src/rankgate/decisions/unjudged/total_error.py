@@ -152,9 +152,6 @@ class TotalError(Result):
             notices.append(Notice("holes-not-counted", text))
         return (*self.input_notices, *notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.metrics
-
 
 QUERIES, SNAPSHOTS, HOLES = "queries", "snapshots", "unjudged documents"
 DRAWS = 100

@@ -250,10 +250,6 @@ def _judge_next_grid(result: HoleAnalysis, count: int) -> Grid:
     return JUDGE_NEXT.grid(result.judge_next.head(count), *names, headers=headers, keys=2)
 
 
-def _rank(rank: int | None) -> str:
-    return UNDEFINED if rank is None else str(rank)
-
-
 def _cell(text: str) -> str:
     """A cell that a spreadsheet does not evaluate: a space is put before signs of formulas."""
     return f" {text}" if text.startswith(_FORMULA) else text

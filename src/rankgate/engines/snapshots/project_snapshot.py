@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
 
 
-_QUERY_COLUMNS = frozenset({"query_id", "text", "frequency", "information_need"})
-
-
 def list_project_queries(stored_project: StoredProject) -> list[Query]:
     """The queries of a project that have a text and are not archived, with their tags as values.
 

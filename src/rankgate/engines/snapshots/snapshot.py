@@ -180,9 +180,6 @@ class Snapshot(Result):
         values = {field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-1]}
         return {**self.head(), **values, CAUTIONS_KEY: self.cautions}
 
-    def _table(self) -> pl.DataFrame:
-        return self.queries
-
 
 def _notices(result: Snapshot) -> list[Notice]:
     states, lists, notices = result.states, result.lists, []

@@ -153,9 +153,6 @@ class GoldCheck(Result):
         """Warnings to read before changing labels."""
         return tuple(Notice("gold-check", text, self.gold[0]) for text in self.cautions)
 
-    def _table(self) -> pl.DataFrame:
-        return self.labels
-
 
 def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataFrame:
     """Draw pairs of gold labels for raters; each pair has the same chance.

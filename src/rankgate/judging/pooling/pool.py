@@ -259,9 +259,6 @@ class Pool(Result):
     table: pl.DataFrame
     rest: pl.DataFrame
 
-    def _table(self) -> pl.DataFrame:
-        return self.table
-
 
 def order_facts() -> tuple[tuple[str, str], ...]:
     """Each order with the documents that come first."""

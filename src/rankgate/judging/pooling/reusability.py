@@ -111,9 +111,6 @@ class Reusability(Result):
     means: pl.DataFrame
     notices: tuple[Notice, ...] = ()
 
-    def _table(self) -> pl.DataFrame:
-        return self.table
-
 
 def reusability(
     collection: Collection | QrelsLike,

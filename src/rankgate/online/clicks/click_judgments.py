@@ -207,9 +207,6 @@ class ClickJudgments(Result):
             )
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.judged
-
 
 _RANKS = (1, 2, 3, 5, 10)
 _MAX_ROWS = 20

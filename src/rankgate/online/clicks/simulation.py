@@ -108,9 +108,6 @@ class Simulation(Result):
             ),
         )
 
-    def _table(self) -> pl.DataFrame:
-        return self.variants
-
 
 _RANKS = 10
 

@@ -104,9 +104,6 @@ class EventLog(Result):
         ]
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.files
-
 
 def event_log_document(result: EventLog) -> Document:
     """Files, events by kind, ranks, and what could not be read."""

@@ -176,9 +176,6 @@ class OnlineAgreement(Result):
         ]
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.pairs
-
 
 _DASH = "–"
 

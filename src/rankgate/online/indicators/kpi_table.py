@@ -118,9 +118,6 @@ class KpiTable(Result):
             )
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.values
-
 
 def _sentence(finding: LogFinding) -> str:
     sentence = f"{finding.code}: {finding.count:,} of {finding.total:,} {finding.words}"

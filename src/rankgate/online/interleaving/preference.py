@@ -182,9 +182,6 @@ class Preference(Result):
                 )
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.pairs
-
 
 TESTS = Columns(
     "One row per test.",
@@ -247,9 +244,6 @@ class Sensitivity(Result):
             for (name,), rows in with_better.group_by("better", maintain_order=True)
         ]
         return (Notice("tests-disagree", "; ".join(parts)),)
-
-    def _table(self) -> pl.DataFrame:
-        return self.tests
 
 
 _DASH = "–"

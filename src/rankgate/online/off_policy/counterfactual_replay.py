@@ -173,11 +173,7 @@ class CounterfactualReplay(Result):
             notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or ranks"))
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.measures
 
-
-_DASH = "–"
 _MAX_ROWS = 20
 _MEASURE_LABELS = {"clicks": "clicks a search", "first": "click at rank 1", "dcg": "DCG"}
 

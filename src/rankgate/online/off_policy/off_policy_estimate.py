@@ -192,9 +192,6 @@ class OffPolicyEstimate(Result):
             notices.append(Notice("assumption-rejected", text, row["estimator"]))
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.estimates
-
 
 _DASH = "–"
 

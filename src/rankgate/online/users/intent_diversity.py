@@ -93,9 +93,6 @@ class IntentDiversity(Result):
             )
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.queries
-
 
 _CLICKS = (
     'WITH texts AS (SELECT query_event_id, max(query) AS query, max(coalesce("user", session)) '

@@ -145,9 +145,6 @@ class PersonalizationImpact(Result):
             )
         return tuple(notices)
 
-    def _table(self) -> pl.DataFrame:
-        return self.lifts
-
 
 KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")
 """The KPIs with a lift by default."""

@@ -132,9 +132,6 @@ class Satisfaction(Result):
             return ()
         return (spoiled_notice("spoiled-users", self.faults, "users or times"),)
 
-    def _table(self) -> pl.DataFrame:
-        return self.weeks
-
 
 _MIN_PAIRS = 4  # pairs that an interval needs
 _SHOWN_LISTS = (

@@ -98,9 +98,6 @@ class Attribution(Result):
         """Warnings about what is not known."""
         return tuple(Notice("attribution", text) for text in self.warnings)
 
-    def _table(self) -> pl.DataFrame:
-        return self.parts
-
 
 CAUSES = ("system", "ids", "corpus", "judge", "judgments", "queries", "convention")
 

@@ -203,9 +203,6 @@ class History(Result):
         )
         return Notice("correlated-evaluations", text, system)
 
-    def _table(self) -> pl.DataFrame:
-        return self.series
-
 
 FALSE_ALARM_RATE = 0.001
 """False alarms for each evaluation of a series of independent days, at most."""

@@ -82,9 +82,6 @@ class Recorded(Result):
         """Warnings about what later readers will not see."""
         return tuple(Notice("record", text) for text in self.warnings)
 
-    def _table(self) -> pl.DataFrame:
-        return self.records
-
 
 def record(
     results: Result | Mapping[str, Any] | str | Path | Sequence[Result | str | Path],
