@@ -186,7 +186,7 @@ def test_describe_shows_the_tables_of_a_collection_and_what_is_missing(shop):
 
 def test_tags_of_other_queries_are_an_error(shop):
     (shop / "queries.csv").write_text("query_id,intent\nbowl,kitchen\n")
-    problem = r"queries\.csv: none of its 1 queries \(bowl, …\) is among the 2 judged ones"
+    problem = r"queries\.csv: none of its 1 query \(bowl, …\) is among the 2 judged ones"
     with pytest.raises(InputError, match=problem):
         rankgate.evaluate(shop, OLD, ["nDCG@10"], slices=["intent"])
     with pytest.raises(InputError, match=problem):

@@ -289,7 +289,7 @@ def test_one_grade_outside_the_scale_changes_nothing():
     moved = agreements(ratings_of(wrong)).coefficients[name].value
     assert moved > right.coefficients[name].value + 0.1
     (alarm,) = alarms_of(ratings_of(wrong))
-    assert (alarm.kind, "grade 10 was given 1 times" in alarm.what) == ("stray", True)
+    assert (alarm.kind, "grade 10 was given 1 time" in alarm.what) == ("stray", True)
 
 
 @pytest.mark.parametrize("grades", [[0, 1, 10, 100], [0, 1, 2, 3], [-2, 0, 1, 2], [1, 2, 5]])
