@@ -101,6 +101,7 @@ def help_of(command):
 
 def test_hooks_of_pre_commit_are_commands_and_match_their_files():
     hooks = {entry["id"]: entry for entry in loaded(ROOT / ".pre-commit-hooks.yaml")}
+    assert len(hooks) > 1
     for hook in hooks.values():
         assert "Usage" in help_of(hook["entry"].split()[1:])
     files = re.compile(hooks["rankgate-validate"]["files"])

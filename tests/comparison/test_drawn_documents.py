@@ -67,6 +67,7 @@ def test_the_mean_over_all_samples_is_what_people_would_find():
 def test_each_document_weighs_by_the_inverse_of_its_chance():
     estimates = compared(metrics=["DCG@3"]).only.queries.sort("query_id")
     model = compare(_table(MODEL), *RUNS, ["DCG@3"]).only.queries.sort("query_id")
+    assert len(estimates) == QUERIES
     for row, plain in zip(
         estimates.iter_rows(named=True), model.iter_rows(named=True), strict=True
     ):

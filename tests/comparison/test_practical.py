@@ -55,6 +55,7 @@ def test_equivalence_is_tost_corrected_over_metrics_and_candidates():
 
 def test_a_margin_relative_to_the_baseline_knows_that_it_is_an_estimate():
     result = compared(margin=0.1, relative=True)["b"]
+    assert result.equivalence["metric"].to_list() == result.metrics["metric"].to_list() != []
     for row, share in zip(
         result.equivalence.iter_rows(named=True), result.relative.iter_rows(named=True), strict=True
     ):
@@ -80,6 +81,7 @@ def test_where_less_is_better_a_rise_is_worse():
 def test_simultaneous_intervals_are_wider_than_single_and_narrower_than_bonferronis():
     simultaneous = compared(interval="simultaneous", resamples=4000)
     single, strict = compared(), compared(level=1 - 0.05 / 6)
+    assert sum(len(joint.metrics) for joint in simultaneous.comparisons) == 6
     for joint, plain, corrected in zip(
         simultaneous.comparisons, single.comparisons, strict.comparisons, strict=True
     ):

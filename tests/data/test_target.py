@@ -40,7 +40,6 @@ def test_of_six_saves_at_once_one_says_that_it_succeeded(tmp_path, force):
     saved_name = json.loads(file.read_text())["run"]["name"]
     won = [name for name, (_, status) in zip("abcdef", outcomes, strict=True) if status == 0]
     assert saved_name == won[-1] if not force else saved_name in won
-    assert not force or len(won) <= len("abcdef")
     if not force:
         assert won == [saved_name]
         result = [err.decode() for (_, err), status in outcomes if status == 2]

@@ -52,10 +52,11 @@ def test_the_wide_page_is_used(pages):
 
 
 def test_colour_changes_nothing_but_colour(pages):
-    for path, text in pages.items():
-        if path.suffix == ".ansi":
-            assert ESCAPE.sub("", text) == pages[path.with_suffix(".txt")]
-            assert text != ESCAPE.sub("", text)
+    coloured = {path: text for path, text in pages.items() if path.suffix == ".ansi"}
+    assert coloured
+    for path, text in coloured.items():
+        assert ESCAPE.sub("", text) == pages[path.with_suffix(".txt")]
+        assert text != ESCAPE.sub("", text)
 
 
 def test_a_title_and_labels_are_painted():

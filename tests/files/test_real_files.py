@@ -120,7 +120,9 @@ def test_no_real_judgments_have_an_error(shared, file):
 def test_runs_are_what_the_index_says(shared, folder):
     """Queries and depth by the index; the rows are the lines of the file."""
     queries, depth = RUNS[folder]
-    for file in sorted((shared / folder).iterdir()):
+    files = sorted((shared / folder).iterdir())
+    assert files
+    for file in files:
         (result,) = describe(file).files
         (run,) = result.runs
         lines = gzip.decompress(file.read_bytes()).decode().split("\n")
@@ -138,7 +140,9 @@ def test_runs_of_trec_covid_know_most_of_their_tops(shared):
     column = lines[0].split(",").index("Judged@10")
     printed = {line.split(",")[0]: float(line.split(",")[column]) for line in lines[1:]}
     runs = sorted((folder / "runs").iterdir())[:4]
-    for hole in describe([folder / "qrels.covid-round1.txt", *runs]).holes:
+    holes = describe([folder / "qrels.covid-round1.txt", *runs]).holes
+    assert len(holes) == len(runs) == 4
+    for hole in holes:
         assert hole.judged == pytest.approx(printed[hole.run], abs=1e-9)
 
 

@@ -195,7 +195,8 @@ def test_each_name_of_a_tool_is_a_metric_with_all_that_it_needs(name, theirs):
 def test_what_is_chosen_for_single_metrics_exists(name):
     convention = CONVENTIONS[name]
     for metric, settings in convention.parameters.items():
-        assert metric == "*" or by_name[metric](**settings)
+        if metric != "*":
+            assert dict(by_name[metric](**settings).given).keys() == settings.keys(), metric
     for metric, settings in convention.special.items():
         assert parse(metric.removesuffix("@"), FACET_METRICS)
         assert settings.keys() <= convention.axes.keys()

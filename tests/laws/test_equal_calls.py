@@ -36,6 +36,7 @@ def results(tmp_path_factory):
 
 
 def test_every_call_is_compared(results):
+    assert len(results) == 2
     for folder in results:
         assert {path.stem for path in folder.glob("*.result")} == set(CALLS)
 

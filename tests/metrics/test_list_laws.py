@@ -140,6 +140,7 @@ def test_a_whole_that_stands_twice_is_as_even_as_once(table):
 def test_more_places_show_no_item_less(table):
     lists = result(table)
     growing = {"Coverage", "ItemsShown", "ListLength", "ACLT", "IPSHits", "EED"}
+    assert growing <= {metric.name for metric in LIST_METRICS}
     for metric in LIST_METRICS:
         if metric.name in growing:
             values = [(metric @ k).value(lists) for k in (1, 2, 3, 4)]

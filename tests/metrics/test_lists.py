@@ -209,10 +209,11 @@ def test_what_is_missing_is_named():
 def test_nothing_shown():
     empty_lists = full(np.full((2, 1), NONE))
     assert (coverage(empty_lists.sums()), list_coverage(empty_lists).mean()) == (0, 0)
+    values = {metric.name: metric.value(empty_lists) for metric in LIST_METRICS}
     zero = {"Coverage", "ItemsShown", "ListCoverage", "FullLists", "ListLength"}
-    for metric in LIST_METRICS:
-        value = metric.value(empty_lists)
-        assert value == 0 if metric.name in zero else np.isnan(value) or value == 0, metric.name
+    zero |= {"IPSHits", "Stability"}
+    assert {name for name, value in values.items() if value == 0} == zero
+    assert {name for name, value in values.items() if np.isnan(value)} == values.keys() - zero
     assert np.isnan(personalization(Listed(np.array([[0, 1]]), 2).sums()))
 
 
@@ -252,6 +253,12 @@ def test_personalization_is_that_of_a_loop_over_pairs(lists):
         assert result == pytest.approx(1 - sum(pairs) / len(pairs), abs=1e-12)
 
 
+def test_every_value_is_defined_for_long_lists():
+    result = full(np.array([[0, 1, 2, 3], [1, 2, 3, 4]]))
+    undefined = {metric.name for metric in LIST_METRICS if np.isnan(metric.value(result))}
+    assert undefined == {"rND", "rKL", "rRD"}  # they look at prefixes of ten items
+
+
 @given(rows)
 def test_every_value_is_within_its_bounds(lists):
     result = full(np.array(lists))
@@ -265,6 +272,7 @@ def test_every_value_is_within_its_bounds(lists):
 def test_membership_is_that_of_sets(lists, others):
     size = min(len(lists), len(others))
     result = is_in_row(np.array(lists[:size]), np.array(others[:size]))
+    assert len(result) == size
     for row, other_row, membership in zip(lists, others, result, strict=False):
         assert membership.tolist() == [item != NONE and item in other_row for item in row]
 

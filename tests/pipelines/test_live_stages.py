@@ -287,6 +287,7 @@ def test_latency_adds_up_along_the_path_and_branches_take_the_slowest(shop):
         latencies["hybrid"][query] += max(latencies["words"][query], latencies["vectors"][query])
         latencies["rerank"][query] += latencies["hybrid"][query]
     rows = {row["stage"]: row for row in result.latency.to_dicts()}
+    assert latencies.keys() == rows.keys() >= {"words", "vectors", "hybrid", "rerank"}
     for name, totals in latencies.items():
         assert rows[name]["total"] == pytest.approx(sum(totals.values()) / 3)
         assert rows[name]["waits"] + rows[name]["mean"] == pytest.approx(rows[name]["total"])

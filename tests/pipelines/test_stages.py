@@ -163,6 +163,7 @@ def test_means_are_those_of_evaluate():
     qrels, runs = systems(3)
     result = rankgate.stages(qrels, runs, ["RR@10", "nDCG@5", "P@3"])
     means = rankgate.evaluate(qrels, runs, ["RR@10", "nDCG@5", "P@3"]).means
+    assert len(means) == 3
     for name, *values in means.rows():
         stage_means = result.means.filter(pl.col("stage") == name)
         assert stage_means["mean"].to_list() == pytest.approx(values)

@@ -79,6 +79,7 @@ def test_the_notebook_is_kept_without_outputs():
 
     notebook = nbformat.read(HERE / "recommend.ipynb", 4)
     nbformat.validate(notebook)
+    assert notebook.cells
     for cell in notebook.cells:
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None

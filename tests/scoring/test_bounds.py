@@ -213,6 +213,7 @@ def completions(grades, ranked, cutoff, rng):
 def test_no_completion_leaves_the_bounds(name, seed):
     """Exact bounds are attained; safe ones enclose. Each completion is a query."""
     rng = np.random.default_rng(seed)
+    defined_metrics = set()
     for _ in range(6):
         grades, ranked = some_collection(rng)
         run = {doc: 9.0 - i for i, doc in enumerate(ranked)}
@@ -230,13 +231,17 @@ def test_no_completion_leaves_the_bounds(name, seed):
                 low, high = (e.values[str(metric)][0] for e in (scores.low, scores.high))
                 assert np.nanmin(values, initial=np.inf) >= low - 1e-12 or np.isnan(low), metric
                 assert np.nanmax(values, initial=-np.inf) <= high + 1e-12 or np.isnan(high), metric
+                if np.isfinite([low, high]).all() and not np.isnan(values).all():
+                    defined_metrics.add(str(metric))
                 if metric.bounds == "exact" and not np.isnan(values).any():
                     ends = values.min(), values.max()
                     assert ends == pytest.approx((low, high), abs=1e-12), metric
+    assert len(defined_metrics) > 20
 
 
 def test_values_of_now_lie_within():
     scores = evaluate(QRELS, RUN, ["nDCG@3", "AP", "Accuracy"], bounds=True).runs[0]
     assert "Accuracy" not in scores.low.values  # not known how to bound it
+    assert scores.low.means.keys() == {"nDCG@3", "AP"}
     for label, low in scores.low.means.items():
         assert low <= scores.means[label] <= scores.high.means[label]

@@ -114,6 +114,7 @@ def test_a_scorecard_is_that_of_one_machine(files):
     local_figures = rankgate.scorecard(shop, runs, metrics).figures
     moved = rankgate.Collection(there(qrels), items=rankgate.Items(catalogue=items))
     spark_figures = measured(rankgate.scorecard, moved, runs, metrics).figures
+    assert len(local_figures) == len(metrics) * len(runs)
     for local_row, spark_row in zip(
         local_figures.iter_rows(named=True), spark_figures.iter_rows(named=True), strict=True
     ):

@@ -48,6 +48,7 @@ def test_values_are_those_of_judgments_with_these_grades(convention, seed):
     grades[:, 4] = 0.5
     values = HypotheticalScorer.from_systems(scorer, *systems).values(table, grades)
     queries = table["query_id"].unique(maintain_order=True).to_list()
+    assert queries
     for number, column in enumerate(grades.T):
         full = {query: {d: g for d, g in docs.items() if g >= 0} for query, docs in qrels.items()}
         for query, doc, grade in zip(table["query_id"], table["doc_id"], column, strict=True):
