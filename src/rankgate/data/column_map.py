@@ -30,7 +30,6 @@ from rankgate.data.foreign_frames import (
 from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
-from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8
 
 if TYPE_CHECKING:
@@ -547,6 +546,7 @@ def _melt_raters(
     Raises:
         InputError: as of `map_columns`.
     """
+    from rankgate.data.text.spreadsheet_cells import number_rows, require_width
     from rankgate.data.text.text_values import number_fault
 
     out = io.StringIO()

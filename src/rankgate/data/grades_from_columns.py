@@ -16,7 +16,6 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import match_columns, missing_column_message
 from rankgate.data.formats import registry
-from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import decode_utf8, number_fault
 
 if TYPE_CHECKING:
@@ -113,6 +112,8 @@ class Aspects:
         Raises:
             InputError: a row of another length, a grade that is not a number; with its line.
         """
+        from rankgate.data.text.spreadsheet_cells import number_rows, require_width
+
         single = [name for name in column_indexes if name != "aspects"]
         out = io.StringIO()
         write_row = csv.writer(out, lineterminator="\n").writerow

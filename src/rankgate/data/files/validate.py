@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 _COLUMNS = Columns(
     "One row per problem.",
     Column("check", pl.String, "the name of the check"),
-    Column("severity", pl.String, "error, warning or note"),
+    Column("severity", pl.String, "error, which makes the file invalid, warning or note"),
     Column("file", pl.String, "the file that it is in"),
-    Column("line", pl.Int64, "its first line"),
+    Column("line", pl.Int64, "its first line; null where the data have no lines"),
     Column("what", pl.String, "the problem"),
-    Column("count", pl.Int64, "how often it occurs"),
+    Column("count", pl.Int64, "the number of affected rows, queries or ids"),
     Column("example", pl.String, "an example of it"),
     Column("mend", pl.String, "how to repair it"),
 )

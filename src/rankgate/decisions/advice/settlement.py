@@ -52,7 +52,8 @@ ACTIONS = Columns(
         "count",
         pl.Int64,
         "how many documents people judge, how many queries they judge as the others, "
-        "or how many documents the model judges; null if no number would settle it",
+        "or how many documents the model judges, each alone; in the first batch those of the "
+        "batch; null if no number would settle it",
         ",",
     ),
     Column("price", pl.Float64, "the price of one"),
@@ -60,10 +61,15 @@ ACTIONS = Columns(
     Column(
         "gain",
         pl.Float64,
-        "how much the chance that it is settled grows for each unit of the price; "
-        "null before the first batch",
+        "how much the chance that it is settled grows for each unit of the price; null of "
+        "queries and of the model before people judged",
     ),
-    Column("chosen", pl.Boolean, "true for the action that the next batch is made of"),
+    Column(
+        "chosen",
+        pl.Boolean,
+        "true for the action with the largest gain; in the first batch, and where the model judges "
+        "first, for every action",
+    ),
 )
 
 SAMPLE = Columns(

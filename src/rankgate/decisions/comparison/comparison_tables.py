@@ -16,7 +16,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE, SYSTEM
-from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
@@ -187,7 +186,8 @@ def concurrency_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]
     if not baseline_load or not candidate_load or baseline_load == candidate_load:
         return []
     text = (
-        f"latencies of {baseline.name} were measured with {count_noun(baseline_load, 'query')} "
+        f"latencies of {baseline.name} were measured with {baseline_load} "
+        f"{'query' if baseline_load == '1' else 'queries'} "
         f"at the same time, those of {candidate.name} with {candidate_load}: their difference is "
         "not one of the systems alone."
     )

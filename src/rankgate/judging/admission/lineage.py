@@ -30,7 +30,8 @@ _ROLES = frozenset({JUDGE, QUERIES, CORPUS})
 
 FAMILIES = Columns(
     "One row per metric: the judge's advantage for systems of its family over other systems, "
-    "beyond that of people; empty without a lineage.",
+    "beyond that of people; empty without a lineage, and where all systems or none "
+    "are of the family.",
     METRIC,
     Column("family", pl.String, "the family of the judge"),
     Column("systems", pl.Int64, "systems of this family", unit="systems"),
@@ -39,16 +40,27 @@ FAMILIES = Columns(
     Column(
         "advantage",
         pl.Float64,
-        "the mean of the judge's less people's advantage of the family",
+        "the mean advantage of the family by the judge, less that of people on the judge's "
+        "scale; null with a single query",
         "signed",
     ),
-    Column("low", pl.Float64, "the low end of its 95 % interval", "signed"),
-    Column("high", pl.Float64, "the high end of its 95 % interval", "signed"),
+    Column(
+        "low",
+        pl.Float64,
+        "the low end of its 95 % interval; null with fewer than four systems",
+        "signed",
+    ),
+    Column(
+        "high",
+        pl.Float64,
+        "the high end of its 95 % interval; null with fewer than four systems",
+        "signed",
+    ),
     Column(
         "needed",
         pl.Int64,
-        "queries that find the largest acceptable advantage; null where no number "
-        "does with so few systems",
+        "queries that find the largest acceptable advantage with a chance of 80 %; null where "
+        "no number does with so few systems",
         unit="queries",
     ),
 )

@@ -114,9 +114,9 @@ CHANGES_SCHEMA = Columns(
 ANNOTATIONS_SCHEMA = Columns(
     "One row per annotation.",
     Column("at", pl.String, "when the annotated event happened"),
-    Column("kind", pl.String, "its kind, such as release or judgments"),
+    Column("kind", pl.String, "its kind: deploy, judgments, incident or note"),
     Column("text", pl.String, "its text"),
-    Column("revision", pl.String, "the revision of git"),
+    Column("revision", pl.String, "the revision of git; empty where none is known"),
     Column("actor", pl.String, "who wrote it"),
 )
 

@@ -45,23 +45,42 @@ STEPS = Columns(
     "One row per step of the ramp.",
     Column("step", pl.Int64, "the number of the step, from 1"),
     Column("share", pl.Float64, "the share of units that the treatment has", ".0%"),
-    Column("since", pl.String, "the first day; null where it has not begun"),
-    Column("until", pl.String, "the last day; null where it has not ended"),
-    Column("units", pl.Int64, "units of the treatment and the control in the step"),
+    Column(
+        "since",
+        pl.String,
+        "the first day; empty where it is that of the log, null where the step has not begun",
+    ),
+    Column(
+        "until",
+        pl.String,
+        "the last day so far: the one before the next step, or that of the log; null where the "
+        "step has not begun",
+    ),
+    Column("units", pl.Int64, "units of the treatment; null where the step has not begun"),
     Column("alpha", pl.Float64, "the share of the error budget that the step spends"),
-    Column("status", pl.String, "how it ended, or that it has not begun"),
-    Column("why", pl.String, "the reason of the status"),
+    Column("status", pl.String, "pass, fail or inconclusive; null where it has not begun"),
+    Column("why", pl.String, "the reason of the status; null where it has not begun"),
 )
 STAGES = Columns(
     "One row per stage that spends the error budget.",
     Column(
         "stage",
         pl.String,
-        "the stage of the decision: offline, interleaving or a step of the experiment",
+        "the stage of the launch: gate, replay, interleaving or ramp",
     ),
     Column("alpha", pl.Float64, "the share of the error budget that it spends"),
-    Column("status", pl.String, "how it ended; null where it is not known"),
-    Column("source", pl.String, "the file that the status is from"),
+    Column(
+        "status",
+        pl.String,
+        "pass, fail or inconclusive; null where the stage is no part of the launch, or has not "
+        "begun",
+    ),
+    Column(
+        "source",
+        pl.String,
+        "the file of its result with what decides, or the reason why it is inconclusive; empty of "
+        "the ramp, and where the stage is no part of the launch",
+    ),
 )
 
 
