@@ -368,7 +368,7 @@ def test_partial_content_is_a_notice(api, server):
     server.plan = {"red": [(206, {"found": {"docs": listed("red"), "n": 5}})]}
     result = snapshot(api, {"a": "red", "b": "blue"})
     (notice,) = [entry for entry in result.notices if entry.code == "partial-answers"]
-    assert "1 answers" in notice.text
+    assert "1 answer " in notice.text
     assert "206" in notice.text
 
 

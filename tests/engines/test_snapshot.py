@@ -213,7 +213,7 @@ def test_a_function_is_an_engine():
         ([("a", float("nan"))], "failed", "is not a number"),
         ([{"score": 1}], "failed", "no document has a usable id"),
         ([True], "failed", "no document has a usable id"),
-        ([("a", 1.0), {"id": "b"}], "failed", "have a score"),
+        ([("a", 1.0), {"id": "b"}], "failed", "has a score"),
         (3, "failed", "TypeError"),
     ],
 )
