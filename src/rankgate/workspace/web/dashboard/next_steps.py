@@ -77,8 +77,8 @@ def list_attention(
         )
         if share < _ENOUGH_JUDGED:
             text = (
-                f"{1 - share:.0%} of the first {count_noun(depth, 'document')} of the last run "
-                "are unjudged."
+                f"{1 - share:.0%} of the first {count_noun(int(depth), 'document')} of the last "
+                "run are unjudged."
             )
             steps.append(
                 Step("unjudged", text, "See what to judge next", request.project_path("next"))
