@@ -92,7 +92,7 @@ def test_orders_are_of_each_user() -> None:
 def test_pairs_without_a_prediction_are_reported() -> None:
     result = rating_accuracy({"u": {"a": 5, "b": 1}}, {"u": {"a": 4.0, "z": 9.0}})
     assert (result["RMSE"], result.pairs, result.unpredicted) == (1.0, 1, 1)
-    assert "1 of 2 rated pairs have no prediction" in " ".join(str(result).split())
+    assert "1 of 2 rated pairs has no prediction" in " ".join(str(result).split())
 
 
 def test_it_is_a_result() -> None:
