@@ -552,11 +552,9 @@ def _melt_raters(
     out = io.StringIO()
     single = [name for name in column_indexes if name != "grade"]
     out.write(_format_row([*single, "rater", "grade"], ","))
-    reader = csv.reader(
-        io.StringIO(decode_utf8(data, input_file.label), newline=""), delimiter=separator
-    )
-    next(reader)
-    for line, fields in require_width(number_rows(reader), len(names), input_file.label):
+    rows = number_rows(decode_utf8(data, input_file.label), separator)
+    next(rows)
+    for line, fields in require_width(rows, len(names), input_file.label):
         ids = [fields[column_indexes[name][0]] for name in single]
         for name, value in zip(single, ids, strict=True):
             if name in _ID_COLUMNS and not value.strip():

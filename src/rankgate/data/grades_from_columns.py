@@ -118,10 +118,9 @@ class Aspects:
         out = io.StringIO()
         write_row = csv.writer(out, lineterminator="\n").writerow
         write_row([*single, "grade"])
-        text = io.StringIO(decode_utf8(data, input_file.label), newline="")
-        reader = csv.reader(text, delimiter=separator)
-        next(reader)
-        for line, fields in require_width(number_rows(reader), len(names), input_file.label):
+        rows = number_rows(decode_utf8(data, input_file.label), separator)
+        next(rows)
+        for line, fields in require_width(rows, len(names), input_file.label):
             cells = [fields[i].strip() for i in column_indexes["aspects"]]
             for cell, i in zip(cells, column_indexes["aspects"], strict=True):
                 if cell and (fault := number_fault(cell, names[i])):

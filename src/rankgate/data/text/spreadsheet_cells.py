@@ -121,9 +121,10 @@ def read_csv_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequenc
     return numbered_rows
 
 
-def number_rows(reader: csv.Reader) -> Iterator[tuple[int, Sequence[str]]]:
-    """The remaining rows of a CSV reader, each with the line on which it begins."""
-    line = reader.line_num + 1
+def number_rows(text: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows of a CSV, the header too, each with the line on which it begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    line = 1
     for cells in reader:
         yield line, cells
         line = reader.line_num + 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -220,9 +218,9 @@ def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
     if separator not in first_line:
         problem = "neither a table with a header nor lines of query, metric and value."
         raise InputError(problem, source=label, line=1, code="unknown-format")
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    header = [heading.strip() for heading in next(reader)]
-    rows = list(require_width(number_rows(reader), len(header), label))
+    numbered_rows = number_rows(text, separator)
+    header = [heading.strip() for heading in next(numbered_rows)[1]]
+    rows = list(require_width(numbered_rows, len(header), label))
     return _table_cells(header, rows, label, names)
 
 
