@@ -384,9 +384,8 @@ def _cautions(result: Sweep) -> list[Notice]:
         )
     if result.substituted:
         lower = result.metric in result.lower
-        one = result.substituted == 1
-        left_out, count_zero = ("is left out", "counts") if one else ("are left out", "count")
-        treatment = left_out if lower else f"{count_zero} 0 there"
+        verbs = ("is", "counts") if result.substituted == 1 else ("are", "count")
+        treatment = f"{verbs[0]} left out" if lower else f"{verbs[1]} 0 there"
         notices.append(
             Notice(
                 "missing-values",
