@@ -55,7 +55,7 @@ def outside_alarms(pairs: RatedPairs) -> list[Alarm]:
     rows = list(pairs.outside.head(_MAX_EXAMPLES).iter_rows())
     examples = ", ".join(f"{grade:g} by {rater} ({times})" for rater, grade, times in rows)
     more = ", …" if len(pairs.outside) > _MAX_EXAMPLES else ""
-    count = pairs.outside["ratings"].sum()
+    count = int(pairs.outside["ratings"].sum())
     message = (
         f"{count_noun(count, 'rating has', 'ratings have')} a grade outside the scale, left out of "
         f"all figures: {examples}{more}."

@@ -105,7 +105,7 @@ def days(result: Experiment) -> Picture:
 def _picture(
     kind: str, texts: tuple[str, str], result: Experiment, rows: Sequence[JsonObject], chart: object
 ) -> Picture:
-    units = result.variants["units"].sum()
+    units = int(result.variants["units"].sum())
     return Picture(
         kind,
         *texts,

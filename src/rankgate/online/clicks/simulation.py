@@ -114,7 +114,7 @@ _RANKS = 10
 
 def simulation_document(result: Simulation) -> Document:
     """Clicks of each variant with the truth, rates by rank, and the check of the simulator."""
-    searches, clicks = result.variants["searches"].sum(), result.variants["clicks"].sum()
+    searches, clicks = (int(result.variants[name].sum()) for name in ("searches", "clicks"))
     variants = tuple(
         (
             make_printable(row["variant"]),

@@ -107,7 +107,7 @@ class EventLog(Result):
 
 def event_log_document(result: EventLog) -> Document:
     """Files, events by kind, ranks, and what could not be read."""
-    total = result.files["events"].sum()
+    total = int(result.files["events"].sum())
     new = result.files["new"].sum()
     files = [
         (

@@ -167,7 +167,7 @@ def weeks(result: Satisfaction) -> Document:
     if len(result.cohorts):
         charts.append(Chart(f"{_CHARTS}:retention", result))
     count = result.weeks["week"].n_unique()
-    users = result.cohorts.filter(pl.col("age") == 0)["users"].sum()
+    users = int(result.cohorts.filter(pl.col("age") == 0)["users"].sum())
     return made(
         f"{count_noun(count, 'week')}, {count_noun(users, 'user')} with a complete first week",
         *charts,

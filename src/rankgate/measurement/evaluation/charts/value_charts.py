@@ -355,10 +355,8 @@ def _text(rows: list[_HeatCell], metric: str, width: int) -> str:
         grid = replace(grid, head=("query", "spread", *numbers))
         names = ", ".join(map(" ".join, zip(numbers, map(make_printable, systems), strict=True)))
         legend = "\n".join(["", *wrap_line(names, width), ""])
-    count = (
-        f"{len(first_queries)} of {len(value_range):,}"
-        if len(first_queries) < len(value_range)
-        else f"{len(value_range)}"
-    )
-    title = f"{metric}: {count_noun(count, 'query')}, those on which systems differ most first"
+    queries_text = count_noun(len(value_range), "query")
+    if len(first_queries) < len(value_range):
+        queries_text = f"{len(first_queries)} of {queries_text}"
+    title = f"{metric}: {queries_text}, those on which systems differ most first"
     return f"{title}\n\n{fit_table(grid, width)}\n{legend}"
