@@ -158,7 +158,7 @@ def test_single_ratings_are_scored_as_searchtweak_does(shop, tmp_path):
     from_store, from_files = (
         json.loads(result.out)["parts"] for result in (from_store, from_files)
     )
-    assert len(from_store) == 2
+    assert from_store
     for store_part, file_part in zip(from_store, from_files, strict=True):
         assert store_part["runs"] == file_part["runs"]
 
