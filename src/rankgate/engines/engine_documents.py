@@ -170,8 +170,8 @@ def engine_comparison_document(result: EngineComparison) -> Document:
         snapshot.output for snapshot in (result.baseline, result.candidate) if snapshot.output
     ]
     return made(
-        f"{candidate} against {baseline}, queried in turn: {count_noun(len(result.queries), 'query')}"
-        f"{_headline(result)}",
+        f"{candidate} against {baseline}, queried in turn: "
+        f"{count_noun(len(result.queries), 'query')}{_headline(result)}",
         Table("latency in ms", _latency_of_both(result)),
         Table("states", _states(result)),
         Table("engines", _engines(result)),

@@ -24,7 +24,6 @@ from rankgate.measurement.scoring.item_catalogue import group_codes, label_share
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.collection import Collection
     from rankgate.data.logs.item_tables import DescribedTable
     from rankgate.measurement.metrics.lists.list_input import Listed
@@ -193,7 +192,7 @@ def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[st
     return {"items": len(items), "stated": not stated_ids.is_empty(), "outside": outside}
 
 
-def catalogue_notice(facts: JsonObject) -> Iterator[str]:
+def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
     """Warn that a catalogue is guessed, or has more items than the user states."""
     if not facts["stated"]:
         yield (
