@@ -7,6 +7,7 @@ from html import unescape
 
 import pytest
 
+from rankgate.store.material import project_engines, projects
 from rankgate.store.rating import batches, tasks
 from support.regressed import FELL, HARM, regress
 
@@ -138,6 +139,18 @@ def test_characters_are_marked_and_explanations_stand_apart(viewer, address):
     assert "<mark>東京</mark>都<mark>の自転車</mark>店" in html
     assert "weight(title:東京) = 2.5" in html
     assert "Explanation of the engine" in html
+
+
+def test_a_manager_asks_the_engines_for_their_explanations_now(team, viewer, address):
+    label, manager = "own explanations", team.visitor("manager")
+    assert label not in manager.get(query_page(address, "q02")).data.decode()
+    engine = project_engines.ProjectEngine("shop", "http", {})
+    with team.store.write() as connection:
+        project = projects.get_by_name(connection, "fallen")
+        project_engines.save_engine(connection, project.id, engine)
+    page = manager.get(query_page(address, "q02")).data.decode()
+    assert link(page, label).startswith(f"{SHOP}/live?text=red+bike")
+    assert label not in viewer.get(query_page(address, "q02")).data.decode()
 
 
 def test_hostile_texts_are_shown_as_text(viewer, address):

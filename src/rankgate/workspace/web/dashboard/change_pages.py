@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import polars as pl
 
 from rankgate.core.present.document_model import PlainRows
-from rankgate.store.material import projects, queries_documents
+from rankgate.store.material import project_engines, projects, queries_documents
 from rankgate.store.rating import tasks
 from rankgate.store.records import series
 from rankgate.workspace.web.dashboard import comment_pages
@@ -162,6 +163,7 @@ def query_change_page(request: WebRequest) -> PageReply:
         missing = _missing_state(connection, request, pair, [query_id], first_rows)
         fallen = fallen_queries(request, pair)
         comments = comment_pages.list_comments(connection, request, "query", query_id)
+        engines = project_engines.list_engines(connection, request.project.id)
     listed_grades = [g for side in ranked for _, g in side.values() if g is not None]
     top = max([*(grade.grade for grade in grades), *listed_grades], default=0.0)
     text = texts.get(query_id, "")
@@ -187,6 +189,7 @@ def query_change_page(request: WebRequest) -> PageReply:
         "better": ((values["change"] or 0.0) > 0) == higher,
         "lacking": missing_text,
         "explanations": explained,
+        "live_address": _live_address(request, text) if engines else "",
         "pair_address": _pair_page_address(request, pair),
         "query_address": query_address(request, query_id, pair.later, pair.metric),
         "position": fallen.index(query_id) + 1 if query_id in fallen else 0,
@@ -301,6 +304,13 @@ def _query_page_address(request: WebRequest, pair: EvaluationPair, query_id: str
         system=request.values["system"] or "",
         query=query_id,
     )
+
+
+def _live_address(request: WebRequest, text: str) -> str:
+    """The address where a manager sends a query to the engines; empty for others."""
+    if not text or not _can_manage(request):
+        return ""
+    return f"{request.config.base}{request.project_path('live')}?{urlencode({'text': text})}"
 
 
 def _can_manage(request: WebRequest) -> bool:
