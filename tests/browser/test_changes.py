@@ -61,7 +61,7 @@ def test_five_clicks_from_the_overview_to_what_is_judged_next(reader, fallen):
     assert all(record.sha256 in search for record in stored[9:11])
     assert reader.ask("document.querySelectorAll('.ranking').length") == 2
     assert reader.ask("new URLSearchParams(location.search).get('query')") in FELL
-    assert "raters are asked for 2" in reader.ask("document.querySelector('#missing').innerText")
+    assert "2 of them wait for raters" in reader.ask("document.querySelector('#missing').innerText")
 
 
 @pytest.mark.parametrize("name", ["alert", "trend", "changes", "query"])
