@@ -1,6 +1,6 @@
-"""The types of arrays, for annotations: whole modules of numbers name them the same.
+"""Types of arrays for annotations, so that modules with numeric code use the same names.
 
-Import them where types are checked only (``if TYPE_CHECKING``), so that nothing loads this module.
+Import them only under ``if TYPE_CHECKING``, so that this module is never loaded at run time.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@
 Each message is one sentence with the problem, its location and the remedy. The command line prints
 it after ``rankgate:`` and exits with status 2.
 
-Each error carries a `code`, such as ``"unknown-metric"``: programs and tests look at the code,
-and the message is free to be worded better.
+Each error carries a `code`, such as ``"unknown-metric"``. Programs and tests use the code, so the
+wording of the message may change.
 
-The last part names the extra that installs each optional package, and raises the error if
-one is missing.
+The last part maps optional packages to the extras that install them, and raises the error if a
+package is missing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RankgateError(Exception):
     def __init__(
         self, problem: str, *, code: str = "", source: str = "", line: int | None = None
     ) -> None:
-        """Make the message from the problem and its place.
+        """Make the message from the problem and its location.
 
         Args:
             problem: The problem and its remedy.
@@ -89,7 +89,7 @@ def _one_line(text: str) -> str:
 
 
 class DuplicateError(InputError):
-    """A document that is ranked, or judged, twice for one query."""
+    """A document that is ranked or judged twice for one query."""
 
     default_code = "duplicate-document"
 
@@ -101,14 +101,14 @@ class UsageError(RankgateError, ValueError):
 
 
 class FunctionError(UsageError):
-    """A user's own function that failed, or gave no number; names the metric."""
+    """A user's own function that failed or did not return a number; names the metric."""
 
     default_code = "function-failed"
 
     def __init__(self, problem: str, row: int | None = None, *, code: str = "") -> None:
         super().__init__(f"{problem}; fix the function.", code=code)
         self.problem = problem
-        self.row = row  # the query's place in its block; None where the function saw all of it
+        self.row = row  # position of the query in its block; None if the function got all queries
 
 
 class MissingExtraError(RankgateError, ImportError):
@@ -118,7 +118,7 @@ class MissingExtraError(RankgateError, ImportError):
 
 
 def short_repr(value: object, max_length: int = 60) -> str:
-    """A value as errors show it."""
+    """A value in the form for error messages."""
     text = repr(value)
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
@@ -175,17 +175,17 @@ def require(purpose: str, *modules: str) -> None:
 
 
 def is_installed(module: str) -> bool:
-    """True if a module can be imported, or was."""
+    """True if a module can be imported or is already loaded."""
     return sys.modules.get(module) is not None or find_spec(module) is not None
 
 
 def install_command(module: str) -> str:
-    """The command that installs the extra with a module."""
+    """The command that installs the extra for a module."""
     return f"pip install 'rankgate[{EXTRAS[module]}]'"
 
 
 def is_from_module(base: type, module: str) -> bool:
-    """True for a class of a package or of one of its modules."""
+    """True if a class is defined in a package or in one of its modules."""
     return base.__module__ == module or base.__module__.startswith(f"{module}.")
 
 

@@ -41,7 +41,7 @@ else:
 
 
 def _with_shared_methods(cls: Any, **options: bool) -> type:  # noqa: ANN401
-    """A frozen dataclass; methods that it has already stay."""
+    """Make a frozen dataclass; methods that the class defines itself are kept."""
     methods: dict[str, Any] = {"__setattr__": _set, "__delattr__": _delete}
     has_eq = options.get("eq", True)
     if options.get("repr", True):
@@ -80,7 +80,7 @@ def _hash(self: Any) -> int:  # noqa: ANN401
 
 
 class ByContent:
-    """A base of frozen classes: objects are equal if the tables and arrays in them are."""
+    """A base of frozen classes that compares tables and arrays by their contents."""
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -92,7 +92,7 @@ class ByContent:
 
 
 def same_content(first: Any, second: Any) -> bool:  # noqa: ANN401 - anything that a field holds
-    """True if two values hold the same; undefined numbers are the same.
+    """True if two values have equal contents; undefined numbers are equal to each other.
 
     >>> same_content({"a": (float("nan"), [1])}, {"a": (float("nan"), [1])})
     True
@@ -134,14 +134,14 @@ def _same_tables(first: Any, second: Any) -> bool:  # noqa: ANN401
 
 
 def _content_hash(value: Any) -> int:  # noqa: ANN401
-    """A hash that equal contents have in common; of tables only their shape counts."""
+    """A hash that is the same for equal contents; for tables it uses only the shape."""
     if parts := _members(value):
         return hash((parts[0], *map(_content_hash, parts[1])))
     if _is_table(value):
         return hash(value.shape)
     try:
         return hash(value) if value == value else 0  # noqa: PLR0124 - NaN
-    except TypeError:  # a set, or a user's own value
+    except TypeError:  # a set, or an object of a user's class
         return 0
 
 

@@ -1,6 +1,7 @@
 """Write output files: replaced in one step, in the form and compression of the name.
 
-First comes a file that is replaced in one step, compressed if its suffix asks for it. Then comes
+First comes a file that is replaced in one step, compressed if its suffix is that of a compression.
+Then comes
 the output form that a file's suffix names, one rule for every command and for Python. Last comes
 the function that saves an output to a file.
 """
@@ -20,12 +21,12 @@ from rankgate.core.errors import MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
 
 _GZIP, _ZSTD = frozenset({".gz"}), frozenset({".zst", ".zstd"})
-_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
-_LEVEL = 6  # of gzip; 9 takes twice as long for a few per cent
+_BINARY = getattr(os, "O_BINARY", 0)  # exists only on Windows
+_LEVEL = 6  # level of gzip; 9 takes twice as long and saves only a few per cent
 
 
 def suffix_of(path: str | Path) -> str:
-    """The suffix of a file's name in lower case; the suffix of a compression is skipped.
+    """The suffix of a file's name in lower case, without the suffix of a compression.
 
     >>> suffix_of("a/bm25.run.gz")
     '.run'
@@ -37,7 +38,7 @@ def suffix_of(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """The version of a file at one time; all None where there was no file."""
+    """The version of a file at one time; all fields are None if the file did not exist."""
 
     inode: int | None = None
     size: int | None = None
@@ -57,10 +58,9 @@ class FileVersion:
 def replace_file(
     path: str | Path, before: FileVersion | None = None, *, mode: int | None = None
 ) -> Iterator[BinaryIO]:
-    """Write to a stream that replaces the file at its end; after an error the old file stays.
+    """Write to a stream that replaces the file at the end; after an error the old file stays.
 
-    A device or a pipe is written as it goes. Partial files of a killed process are
-    removed.
+    Output to a device or a pipe is written directly. Partial files of killed processes are removed.
 
     Args:
         path: the file.
@@ -68,8 +68,8 @@ def replace_file(
         mode: the permissions of the file; by default those of the old file, or the usual ones.
 
     Raises:
-        UsageError: a folder, or a place where nothing can be written; another version, which
-            another process wrote meanwhile.
+        UsageError: the path is a folder or cannot be written, or another process wrote another
+            version meanwhile.
     """
     target = Path(path)
     if target.is_dir():
@@ -110,7 +110,7 @@ def replace_file(
 
 
 def _open_new_file(path: Path, mode: int | None) -> int:
-    """A new file with these permissions."""
+    """Create a file with these permissions."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, mode or 0o666)
 
 
@@ -124,12 +124,13 @@ def _check_version(path: Path, expected_version: FileVersion | None) -> None:
 
 
 def _remove_leftovers(final: Path) -> None:
-    """Remove the unfinished files of processes that were killed while they wrote this one."""
+    """Remove partial files of processes that were killed while they wrote this file."""
     for leftover in final.parent.glob(f".{glob.escape(final.name)}.*"):
         owner = leftover.suffix.removeprefix(".")
         if not owner.isdecimal() or _is_running(int(owner)):
             continue
-        # another computer's process may have that number on a shared disk, but then it holds a lock
+        # on a shared disk this number may belong to a process of another computer; that process has
+        # a lock
         with suppress(OSError), leftover.open("rb") as stream, _locked(stream.fileno(), wait=False):
             leftover.unlink()
 
@@ -146,10 +147,10 @@ def _is_running(process: int) -> bool:
 
 @contextmanager
 def _folder_locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time look at a file of the folder and replace it."""
+    """Let only one process at a time inspect and replace a file of the folder."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
+    except OSError:  # Windows cannot open folders
         yield
         return
     try:
@@ -164,7 +165,7 @@ def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
     """Hold an open file's lock until it is closed, where the system has such locks.
 
     Raises:
-        OSError: without waiting, another process holds it.
+        OSError: another process has the lock, and `wait` is false.
     """
     try:
         import fcntl
@@ -172,7 +173,7 @@ def _locked(handle: int, *, wait: bool = True) -> Iterator[None]:
         yield
         return
     if wait:
-        with suppress(OSError):  # a disk without locks
+        with suppress(OSError):  # the disk has no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
     else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

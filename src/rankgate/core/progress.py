@@ -7,7 +7,7 @@
 scoring bm25
 >>> step("scoring bm25")
 
-A verb that calls another one and reports for it calls it inside ``progress(None)``.
+A verb that calls another verb and reports for it makes the call inside ``progress(None)``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ProgressLine:
 
 
 def _notebook_display() -> Any:  # noqa: ANN401 - a handle of IPython
-    """An output of a notebook's cell that can be replaced; None outside of notebooks."""
+    """An output of a notebook's cell that can be replaced; None outside notebooks."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):

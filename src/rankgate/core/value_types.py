@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 
     JsonObject: TypeAlias = Mapping[str, Json]
     """An object of JSON."""
-else:  # fields of results are read by their types, and cannot be by a type that names itself
+else:  # fields of results are read by their types, which cannot refer to themselves
     Schema = JsonObject = Mapping[str, Any]
     Json = Any

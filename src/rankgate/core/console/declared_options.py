@@ -62,14 +62,14 @@ _LABELLED = re.compile(r"\s*(?P<label>[^=]+?)\s*=\s*(?P<number>[^,=]+?)\s*(?:,|$
 
 
 def parse_labelled_numbers(texts: Sequence[str], option: str) -> dict[str, float]:
-    """The numbers of labels, in texts that may hold several with commas between.
+    """The labels and their numbers, from texts that may hold several pairs separated by commas.
 
     Args:
-        texts: as they were written.
+        texts: the texts, as the user wrote them.
         option: the name of the option in errors.
 
     Raises:
-        UsageError: as `parse_pairs`.
+        UsageError: see `parse_pairs`.
 
     >>> parse_labelled_numbers(["Exact=3,Yes, but late=1", "No=0"], "--grades")
     {'Exact': 3.0, 'Yes, but late': 1.0, 'No': 0.0}
@@ -133,7 +133,7 @@ def option(
 ) -> Decorator:
     """Return the option that a parameter declares, in a section of the help.
 
-    An alias stands for one of its choices.
+    An alias stands for one of the parameter's choices.
     """
     name = declared.name
     long_flag, is_flag = _flag_name(name), declared.kind == "bool"
@@ -215,7 +215,7 @@ def verb_options(
 
 
 def _with_pairs(function: Command, name: str, read_value: Callable[[str], Any]) -> Command:
-    """The command, called with the texts ``NAME=VALUE`` of an option as a mapping."""
+    """The command, which receives the texts ``NAME=VALUE`` of an option as a mapping."""
 
     @functools.wraps(function)
     def mapped(*args: Any, **options: Any) -> object:

@@ -29,7 +29,7 @@ class NameType(click.types.StringParamType):
 
     Args:
         kind: the names that a shell offers, a key of the table ``completed_names`` of `ABOVE`.
-        files: True where the value may be a file too.
+        files: True if the value may also be a file.
     """
 
     def __init__(self, kind: str, *, files: bool = False) -> None:
@@ -39,7 +39,7 @@ class NameType(click.types.StringParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names that begin so, in any case, then files."""
+        """The names with this beginning, in upper or lower case, then files."""
         return [
             *([CompletionItem(incomplete, type="file")] if self.files else []),
             *_completions(self.kind, ctx, param, incomplete),
@@ -50,7 +50,7 @@ class NameOrPathType(click.Path):
     """A path, or a name defined by the command, such as that of a saved baseline.
 
     Args:
-        kind: as of `NameType`.
+        kind: see `NameType`.
     """
 
     def __init__(self, kind: str) -> None:
@@ -60,7 +60,7 @@ class NameOrPathType(click.Path):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Files, then the names that begin so."""
+        """Files, then the names with this beginning."""
         files = super().shell_complete(ctx, param, incomplete)
         return [*files, *_completions(self.kind, ctx, param, incomplete)]
 
@@ -80,7 +80,7 @@ class AliasedChoice(click.Choice):  # type: ignore[type-arg]  # generic since cl
 def _completions(
     kind: str, ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """The names of a kind that begin with a text and are not on the command line already."""
+    """The names of a kind that begin with a text and are not yet on the command line."""
     current_value = ctx.params.get(param.name or "")
     was_typed = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     excluded_names = current_value if was_typed and isinstance(current_value, tuple) else ()
@@ -183,7 +183,7 @@ class DefiningCommand(SectionedCommand):
         definitions: Mapping[str, Iterable[tuple[str, str]]],
         **options: Any,
     ) -> None:
-        """Take what click takes, and the lists."""
+        """Accept what click's group accepts, and the definition lists."""
         super().__init__(*args, **options)
         self.definitions = {
             heading: tuple((name, meaning) for name, meaning in rows)

@@ -146,7 +146,7 @@ run = click.argument("run", type=click.Path())
 
 
 def parameters(help_text: str) -> Decorator:
-    """``--parameter NAME=VALUE`` of what a command chose by name."""
+    """``--parameter NAME=VALUE`` for the object that a command chose by name."""
     return click.option(
         "--parameter",
         "parameters",
@@ -188,14 +188,14 @@ from_option = click.option(
 def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
     """``--from FORMAT`` of the files that a command reads.
 
-    A format that holds runs alone is that of the runs, one that holds judgments alone that of the
-    judgments. Files whose format is named, as in ``FORMAT:PATH``, keep theirs.
+    A format that holds only runs applies to the runs, and a format that holds only judgments
+    applies to the judgments. Files with an explicit format, as in ``FORMAT:PATH``, keep it.
 
     Args:
         inputs: the contents of files, and the arguments that name such files, as in ``"runs old
             new"``; judgments, runs, ratings, queries, documents, or tables, logs, pools and sheets,
             which are in any format of tables.
-        flag: the option, where ``--from`` is another one of the command.
+        flag: the name of the option, if the command does not call it ``--from``.
     """
     arguments: dict[str, list[str]] = {}
     for spec in inputs:
@@ -229,7 +229,7 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
 
 
 def table_columns(function: Command) -> Command:
-    """``--columns`` and ``--grades`` of files that are tables, as a collection states them."""
+    """``--columns`` and ``--grades`` for files that are tables, as in a collection file."""
 
     @functools.wraps(function)
     def read(*args: Any, grades: tuple[str, ...], **options: Any) -> object:
@@ -289,7 +289,7 @@ def output(function: Command) -> Command:
 def form(*forms: str) -> Decorator:
     """``--format`` with the forms of a command, the default first.
 
-    Without it the suffix of the output's name decides.
+    Without the option, the suffix of the output's name decides.
     """
 
     def decorated(function: Command) -> Command:

@@ -43,7 +43,7 @@ def uses_colours() -> bool:
 
 
 def _is_set(name: str) -> bool:
-    """A flag of the program; false where a command is called by itself."""
+    """The value of a flag of the program; false if a command is called without the program."""
     context = click.get_current_context(silent=True)
     return bool(context and context.find_root().params.get(name))
 
@@ -83,7 +83,7 @@ def style_output(text: str, form: str, output: str | None = None) -> str:
 
 
 def remove_server_commands(text: str) -> str:
-    r"""The same text, in which a build server finds no command that came from an id or a query.
+    r"""The same text without build-server commands that an id or a query could contain.
 
     >>> remove_server_commands("a::b\n::error::c\n##[error]d\n")
     'a::b\n�:error::c\n#�[error]d\n'
@@ -92,7 +92,7 @@ def remove_server_commands(text: str) -> str:
 
 
 def colour_text(text: str) -> str:
-    r"""The same text with its title bold, its labels and bars coloured; nothing moves.
+    r"""The same text with a bold title and coloured labels and bars; the layout is unchanged.
 
     >>> colour_text("trec\nsource  a page\n")
     '\x1b[1mtrec\x1b[0m\n\x1b[36msource\x1b[0m  a page\n'
@@ -111,7 +111,7 @@ def _colour_line(line: str) -> str:
 
 
 _CLEAR = "\r\x1b[K"
-_FIRST_ESTIMATE = 5.0  # seconds: of less no estimate is of use
+_FIRST_ESTIMATE = 5.0  # seconds: an estimate of less time is not useful
 _MINUTE = 60
 
 
@@ -135,7 +135,7 @@ class TerminalProgress:
     def __init__(self, total: int) -> None:
         self.total = total
         self.done = 0
-        dumb = os.environ.get("TERM") == "dumb"  # such a terminal shows escapes as they are
+        dumb = os.environ.get("TERM") == "dumb"  # such a terminal prints escape sequences as text
         self.watched = total > 1 and sys.stderr.isatty() and not dumb and not is_quiet()
         self.logged = total > 1 and not self.watched and PROGRESS_VARIABLE in os.environ
         self._began = self._logged_at = time.monotonic()
@@ -209,7 +209,7 @@ def record_if_requested(result: Result) -> None:
 
 
 def record_now(result: Result) -> None:
-    """Record the result of the running command, and print the place."""
+    """Record the result of the running command, and print its location."""
     record = find_hook("record")(result, click.get_current_context().params)
     if record is not None:
         for line in str(record).splitlines()[:1]:

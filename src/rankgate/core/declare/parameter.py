@@ -44,7 +44,7 @@ A ``number`` keeps its type as it was written, a ``float`` becomes one; a ``gain
 choices or a map from grade to gain; a ``map`` has a number, or none, for each of the choices.
 """
 
-_EXACT = 2**53  # beyond it a float is whole by lack of digits, not by meaning
+_EXACT = 2**53  # larger floats have no fraction digits, so a whole value means nothing
 _KIND_DESCRIPTIONS: Mapping[str, str] = {
     "bool": "true or false",
     "float": "a number",
@@ -93,7 +93,7 @@ class Range:
     exclusive: bool = False
 
     def __str__(self) -> str:
-        """The range in words that follow the word *number*."""
+        """The range as text, to be put after the word *number*."""
         if math.isinf(self.low) and math.isinf(self.high):
             return ""
         if math.isinf(self.high):
@@ -111,12 +111,12 @@ class Range:
 
 @dataclass(frozen=True, slots=True, init=False)
 class OnlyWith:
-    """A condition on another parameter for this one to have an effect; belongs in an ``Annotated``.
+    """A condition on another parameter that gives this one an effect; used inside ``Annotated``.
 
     Attributes:
         other: the name of the other parameter.
-        values: the values of it under which this one has an effect.
-        mapping: True if it has an effect under any map too.
+        values: the values of the other parameter for which this one has an effect.
+        mapping: True if this parameter also has an effect when the other one is a mapping.
     """
 
     other: str
@@ -132,16 +132,16 @@ class OnlyWith:
 
     @property
     def decides(self) -> str | None:
-        """The one value that the other parameter can have; None where there are several."""
+        """The only value that the other parameter can have; None if several are possible."""
         return self.values[0] if len(self.values) == 1 and not self.mapping else None
 
     def __str__(self) -> str:
-        """The values in words."""
+        """The values as text."""
         conditions = [f"{self.other}={value!r}" for value in self.values]
         return " or ".join([*conditions, *([f"a map as {self.other}"] if self.mapping else [])])
 
 
-_GREATEST = (1 << 53) - 1  # whole number, which numbers with a fraction hold exactly, too
+_GREATEST = (1 << 53) - 1  # the largest whole number that a float also holds exactly
 
 Cutoff = Annotated[int, Range(1)]
 """The number of ranks that count."""
@@ -267,7 +267,7 @@ class Parameter:
             return int(value)
         if self.kind == "number":
             return value  # type: ignore[no-any-return]  # as a policy writes it
-        # rel=2 and rel=2.0 are one value, so they are kept, and printed, as one
+        # rel=2 and rel=2.0 are the same value, so both are stored and printed alike
         return as_integer_if_whole(value) if isinstance(self.default, int) else float(value)
 
     def _map(self, value: object) -> dict[str, float | None]:
@@ -278,7 +278,7 @@ class Parameter:
 
 
 def as_integer_if_whole(value: float) -> float:
-    """A number without a fraction as an integer, if exact."""
+    """A number without a fraction as an integer, if the conversion is exact."""
     return int(value) if float(value).is_integer() and abs(value) < _EXACT else float(value)
 
 
@@ -395,8 +395,8 @@ def declared_parameter(verb: Callable[..., object], name: str) -> Parameter:
 def fields_of(kind: type) -> Mapping[str, Parameter]:
     """Return the parameters that the fields of a dataclass declare, by field.
 
-    The help is the text of its docstring under ``Attributes``. A parameter is called as its field,
-    or as ``name`` in the metadata of the field.
+    The help is the text under ``Attributes`` in the docstring. The name of a parameter is the name
+    of the field, or ``name`` in the metadata of the field.
     """
     return _fields_of(kind)
 
@@ -418,15 +418,15 @@ def _fields_of(kind: Any) -> Mapping[str, Parameter]:
 
 
 def check_fields(value: Any, *names: str, code: str = "invalid-parameter") -> None:
-    """Check that fields of a dataclass hold what they declare.
+    """Check that fields of a dataclass hold values of their declared types.
 
     Args:
         value: an object of the class.
-        names: the fields; all by default.
+        names: the fields to check; all by default.
         code: the code of the error.
 
     Raises:
-        UsageError: A field whose value does not fit; the message names it.
+        UsageError: A value does not fit its field; the message names the field.
     """
     declared = fields_of(type(value))
     for name in names or declared:
@@ -461,7 +461,7 @@ def make_parameter(name: str, hint: object, default: object, *, help_: str = "")
 
 
 def _extend_parameter(declared: Parameter, hint: object) -> Parameter:
-    """Extend a parameter by the values that one more annotation allows."""
+    """Add to a parameter the values that one more annotation allows."""
     if get_origin(hint) in (Union, types.UnionType):
         return functools.reduce(_extend_parameter, get_args(hint), declared)
     if hint is type(None):

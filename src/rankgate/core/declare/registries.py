@@ -2,8 +2,8 @@
 
 Extensions are objects that installed packages declare by entry points, and files that users
 name. A package names the version of the extension points that it is written for by an entry
-point in `API_GROUP`, a file by ``RANKGATE_API = 1``. A plug-in that cannot be loaded is left
-out and reported, so that it never stops what others do.
+point in `API_GROUP`, a file by ``RANKGATE_API = 1``. A plug-in that cannot be loaded is skipped and
+reported, so that it does not stop other plug-ins.
 
 After the extensions come the function that runs a Python file that the user names as a
 plug-in, declared objects with parameters, and the registries that find them by name.
@@ -48,7 +48,8 @@ class PluginOrigin:
     """The source of extensions: an entry point of a package, or a file.
 
     Attributes:
-        name: the name of the package, with its version; of the file, as the user wrote it.
+        name: the name of the package with its version, or the name of the file as the user wrote
+            it.
         group: the entry points; empty for a file.
         entry: the entry point, as ``NAME = MODULE:OBJECT``; empty for a file.
         versions: the versions of the extension points that it declares; empty if it declares none.
@@ -61,11 +62,11 @@ class PluginOrigin:
 
     @property
     def compatible(self) -> bool:
-        """True if it declares this version of the extension points, or none."""
+        """True if the source declares this version of the extension points, or no version."""
         return not self.versions or str(API_VERSION) in self.versions
 
     def __str__(self) -> str:
-        """The plug-in in words."""
+        """The source as text."""
         return f"the plug-in {self.name}" + (f" ({self.entry})" if self.entry else "")
 
 
@@ -74,9 +75,9 @@ class LoadedPlugin:
     """The objects of an entry point or a file.
 
     Attributes:
-        origin: the package or file that it comes from.
-        values: the objects in it.
-        problem: why it could not be loaded; empty if it was.
+        origin: the package or file that declares the objects.
+        values: the objects.
+        problem: the reason why loading failed; empty if it succeeded.
     """
 
     origin: PluginOrigin
@@ -90,7 +91,7 @@ class PluginObjects(Generic[T]):
 
     Attributes:
         by_name: the objects.
-        problems: the problems of plug-ins that could not be loaded, a sentence each.
+        problems: the problems of plug-ins that could not be loaded, one sentence for each.
     """
 
     by_name: Mapping[str, T]
@@ -115,7 +116,7 @@ def find_plugin_objects(
         group: the entry points of packages.
         kind: the class.
         reserved: objects by the names that no plug-in may use.
-        plain: converts an object before it is added.
+        plain: a function that converts an object before it is added.
     """
     by_name: dict[str, T] = {}
     problems = []
@@ -147,7 +148,7 @@ def _load_packages(group: str) -> tuple[LoadedPlugin, ...]:
 
 
 def plugin_origins(*groups: str) -> Iterator[tuple[PluginOrigin, EntryPoint]]:
-    """The entry points of some groups, with where they come from; nothing is imported."""
+    """The entry points of some groups, with their sources; nothing is imported."""
     from importlib.metadata import entry_points
 
     versions: dict[str, tuple[str, ...]] = {}
@@ -235,7 +236,7 @@ def run_plugin_file(path: str | Path) -> Mapping[str, object]:
     """Run a Python file and return its global names.
 
     Raises:
-        UsageError: A file that cannot be read, is not Python, or fails; with its line.
+        UsageError: The file cannot be read, is not Python, or fails; the message has the line.
     """
     file_path = Path(path)
     try:
@@ -250,7 +251,7 @@ def run_plugin_file(path: str | Path) -> Mapping[str, object]:
         ) from None
     module = ModuleType(f"rankgate_plugin_{file_path.stem}")
     module.__file__ = str(file_path)
-    sys.modules[module.__name__] = module  # while it runs: a dataclass looks its module up
+    sys.modules[module.__name__] = module  # a dataclass looks its module up while the file runs
     try:
         exec(code, module.__dict__)  # noqa: S102 - what the user asked for, as the help says
     except (Exception, SystemExit) as error:
@@ -265,7 +266,7 @@ def run_plugin_file(path: str | Path) -> Mapping[str, object]:
 
 
 def _error_location(error: BaseException, path: Path) -> str:
-    """The file with the last line of it that the error came by."""
+    """The file, and the last line of it in the traceback of the error."""
     trace = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in trace if frame.filename == str(path)]
     return f"{path}:{lines[-1]}" if lines else str(path)
@@ -273,13 +274,13 @@ def _error_location(error: BaseException, path: Path) -> str:
 
 @dataclass(frozen=True)
 class Declared:
-    """Something with a name and parameters: a metric, a kind of rule.
+    """An object with a name and parameters, such as a metric or a kind of rule.
 
     Attributes:
         name: the one canonical name.
-        title: a description, in a sentence.
+        title: a description in one sentence.
         source: the paper or tool that defines it.
-        aliases: other names it is known by.
+        aliases: other names for it.
     """
 
     name: str
@@ -294,16 +295,16 @@ class Declared:
 
     @property
     def accepted(self) -> Mapping[str, Parameter]:
-        """The parameters that `read` takes."""
+        """The parameters that `read` accepts."""
         return self.parameters
 
     def read(self, name: str, value: object, *, words: bool = False) -> Any:
-        """Return the value of one parameter as it is stored.
+        """Return the value of one parameter in its stored form.
 
         Args:
             name: the parameter.
             value: its value.
-            words: True if the value is a word of the command line or of a file.
+            words: True if the value is text from the command line or a file.
 
         Raises:
             UsageError: There is no such parameter, or it does not take the value.
@@ -341,8 +342,8 @@ class Registry(Mapping[str, D], Generic[D]):
     Args:
         kind: the class of the objects.
         noun: the word for one entry in errors, such as *rule*.
-        declared: the objects, or a function that finds them when they are first needed.
-        group: the entry points under which installed packages declare more.
+        declared: the objects, or a function that returns them when they are first needed.
+        group: the entry points by which installed packages declare more objects.
     """
 
     def __init__(
@@ -399,7 +400,7 @@ class Registry(Mapping[str, D], Generic[D]):
         return len(self._declared_objects)
 
     def find(self, name: str) -> D:
-        """Return the object of a name, or of one of its aliases.
+        """Return the object with a name or an alias.
 
         Raises:
             UsageError: No object has the name; the message gives the nearest.

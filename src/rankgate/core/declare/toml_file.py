@@ -23,14 +23,14 @@ _LONG_TEXT = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 
 @dataclass(frozen=True)
 class TomlFile:
-    """The values of a TOML file, and where they are.
+    """The values of a TOML file, and their lines.
 
     Attributes:
         values: the table that is read, below the prefix.
         source: the file, for errors.
         lines: the line of each key and table by its path, from 1.
         prefix: the path of the table that is read, as ``("tool", "rankgate")``.
-        code: the code of errors in its values.
+        code: the code of errors about its values.
     """
 
     values: Mapping[str, Any]
@@ -41,7 +41,7 @@ class TomlFile:
 
     @classmethod
     def read(cls, path: str | Path, prefix: tuple[str, ...] = (), *, code: str = "") -> TomlFile:
-        """Read a file; the code is of errors in its values.
+        """Read a file; `code` is the code of errors about its values.
 
         Raises:
             InputError: The file cannot be read, or is not TOML.
@@ -88,7 +88,7 @@ class TomlFile:
         """Check that a table has only known keys.
 
         Raises:
-            InputError: It is not a table, or has an unknown key.
+            InputError: The value is not a table, or has an unknown key.
         """
         if not isinstance(values, dict):
             raise self.error(f"[{'.'.join(key)}] is a table.", *key)
@@ -107,10 +107,10 @@ class TomlFile:
         parameters: Iterable[Parameter],
         *key: str,
     ) -> dict[str, Any]:
-        """Return a value for each parameter: the one of a table, checked, or the default.
+        """Return the value of each parameter: the checked value of a table, or the default.
 
         Raises:
-            InputError: An unknown key, a value that does not fit, a required one that is missing.
+            InputError: A key is unknown, a value does not fit, or a required value is missing.
         """
         declared = {parameter.name: parameter for parameter in parameters}
         self.check_keys(values, declared, *key)
@@ -142,7 +142,7 @@ def find_key_lines(text: str) -> dict[tuple[str, ...], int]:
     line_of_key: dict[tuple[str, ...], int] = {}
     counts: dict[str, int] = {}
     prefix: tuple[str, ...] = ()
-    # lines of a long text may look like keys
+    # lines inside a long text may look like keys
     text = _LONG_TEXT.sub(lambda long_text: "\n" * long_text[0].count("\n"), text)
     for number, line in enumerate(text.split("\n"), 1):
         if table := _TABLE.match(line):

@@ -15,8 +15,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
 
-The last part gives the class of the results of a kind; the table of all kinds is filled from
-above.
+The last part returns the class of the results of a kind; packages above this one fill the table of
+all kinds.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Notice:
     subject: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """As plain values."""
+        """The notice as plain values."""
         return {"code": self.code, "text": self.text, "subject": self.subject}
 
 
 def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
-    """The cautions of a run, which have a code each, as notices."""
+    """The cautions of a run as notices, each with a code."""
     return tuple(Notice(code, f"{run}: {text}", run) for code, text in cautions.items())
 
 
@@ -224,7 +224,7 @@ class Result(ByContent):
         return self.to_dict()
 
     def _table(self) -> pl.DataFrame:
-        """The main table: the first of `SCHEMAS`; kinds with another one override it."""
+        """The main table: the first of `SCHEMAS`; classes with another main table override this."""
         if not self.SCHEMAS:
             raise UsageError(f"a result of kind {self.kind} has no table.", code="no-table")
         table: pl.DataFrame = getattr(self, next(iter(self.SCHEMAS)))
@@ -265,7 +265,7 @@ class Result(ByContent):
         return report_path
 
     def __init_subclass__(cls) -> None:
-        """Keep the short repr: that of a dataclass shows every row of every table."""
+        """Keep the short repr; the repr of a dataclass shows every row of every table."""
         super().__init_subclass__()
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
@@ -277,7 +277,7 @@ class Result(ByContent):
         return f"<{type(self).__name__} {status}{title}>"
 
     def __str__(self) -> str:
-        """As text of 80 columns."""
+        """The document as text of 80 columns."""
         text: str = load_name("rankgate.core.present.document_forms:render_text")(self.document())
         return text.rstrip("\n")
 

@@ -1,9 +1,9 @@
 """Frozen results as plain values, and back, by the types of their fields.
 
 Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses and Polars frames
-(a list of rows). A frame's columns are declared in the class as ``SCHEMAS[field]`` (`Columns`); a
-frame without one keeps the types that its values have. A field that has another name in JSON is in
-the class as ``KEYS[field]``.
+(a list of rows). A class declares the columns of a frame as ``SCHEMAS[field]`` (`Columns`); without
+a declaration the values keep their types. If a field has another name in JSON, the class declares
+it as ``KEYS[field]``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _encode_column(column: pl.Series) -> list[Any]:
 def encode_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain values, by their keys in JSON.
 
-    A field with ``stored`` False in its metadata is of this process only.
+    A field with ``stored`` False in its metadata is left out: it is only for this process.
     """
     keys = getattr(value, "KEYS", {})
     return {
@@ -87,15 +87,15 @@ def encode_fields(value: Any) -> dict[str, Any]:
 
 
 def _is_frame(value: object) -> bool:
-    """True for a Polars frame; a result without frames does not load Polars."""
+    """True for a Polars frame; Polars is not loaded for the check."""
     return "polars" in sys.modules and isinstance(value, sys.modules["polars"].DataFrame)
 
 
 def decode(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a dataclass from plain values; a field that is missing keeps its default.
+    """The fields of a dataclass from plain values; a missing field keeps its default.
 
     Raises:
-        TypeError, ValueError: a value that its field cannot hold.
+        TypeError, ValueError: a value does not fit its field.
     """
     schemas: Mapping[str, Schema] = getattr(cls, "SCHEMAS", {})
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
@@ -168,7 +168,7 @@ def _decode(hint: Any, value: Any) -> Any:
 
 
 def frame(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pl.DataFrame:
-    """A frame of rows, with the columns of the schema first and any others as they are."""
+    """A frame of rows, with the columns of the schema first and all other columns unchanged."""
     import polars as pl
 
     table = pl.DataFrame(list(rows), infer_schema_length=None)

@@ -1,7 +1,7 @@
 """Texts of the values of a column, and rows as JSON, made by column.
 
-The text of a value is made once for all equal values, as most columns of long tables have few
-different ones.
+The text of a value is made once for all equal values, because most columns of long tables have few
+different values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def column_texts(column: pl.Series, text_of: Callable[[Any], str]) -> pl.Series:
 
     Args:
         column: the column of texts, numbers, times, or lists of numbers.
-        text_of: makes the text of a value, and of None.
+        text_of: a function that makes the text of a value, and of None.
 
     >>> column_texts(pl.Series([0.0, -0.0, None, 0.0]), str).to_list()
     ['0.0', '-0.0', 'None', '0.0']
@@ -37,10 +37,10 @@ def column_texts(column: pl.Series, text_of: Callable[[Any], str]) -> pl.Series:
 
 
 def rows_as_json(table: pl.DataFrame, indent: int) -> str:
-    r"""The rows of a table as `to_json` writes a list of them.
+    r"""The rows of a table in the form in which `to_json` writes a list of rows.
 
     Args:
-        table: with columns as of `column_texts`, numbers finite.
+        table: columns as in `column_texts`, with finite numbers.
         indent: blanks before the line of the list.
 
     >>> print(rows_as_json(pl.DataFrame({"id": ["a"], "grades": [[1.0]]}), 0))
@@ -58,7 +58,7 @@ def rows_as_json(table: pl.DataFrame, indent: int) -> str:
     outer, row, cell = ("\n" + " " * (indent + blanks) for blanks in (0, 2, 4))
 
     def text_of(value: object) -> str:
-        # line breaks in texts are escaped: these are all of the form
+        # line breaks inside texts are escaped, so these are all line breaks of the form
         return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", cell)
 
     cells = [

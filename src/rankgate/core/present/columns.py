@@ -47,14 +47,14 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        name: in the frame and in JSON.
+        name: its name in the frame and in JSON.
         type: the Polars type of its values.
         help: the meaning of a value, in a sentence without a full stop.
-        format: of its values in tables for people: a name in `FORMATS`, or a format of Python such
-            as ``.0%``; empty is the usual one of its type.
-        unit: of its values, such as ``s`` or ``queries``.
-        header: in tables for people; empty is its name. A newline is where a narrow medium may
-            break it.
+        format: the format of its values in tables for people: a name in `FORMATS`, or a format of
+            Python such as ``.0%``; if empty, the default of its type.
+        unit: the unit of its values, such as ``s`` or ``queries``.
+        header: its header in tables for people; if empty, its name. A newline marks a possible line
+            break for narrow media.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Column(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """True if the values are texts, which are flush left."""
+        """True if the values are texts, which are left-aligned."""
         import polars as pl
 
         return self.type == pl.String or self.type.is_nested()
@@ -86,7 +86,7 @@ class Column(NamedTuple):
         return {**json_type(self.type), "description": self.description}
 
     def text_of(self, value: object) -> str:
-        """A value as people see it.
+        """A value as text for people.
 
         >>> import polars as pl
         >>> share = Column("share", pl.Float64, "the share of judged documents", ".0%")
@@ -107,7 +107,7 @@ class Column(NamedTuple):
 
 
 class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
-    """The columns of a table in their order: a schema of Polars that also says what they mean.
+    """The columns of a table in order: a Polars schema with the meaning of each column.
 
     Args:
         row_meaning: the meaning of a row.
@@ -159,7 +159,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         return f"Columns({', '.join(self)})"
 
     def drop(self, *names: str) -> Columns:
-        """The same columns but some."""
+        """The same columns except some."""
         remaining = [column for column in self.columns if column.name not in names]
         return Columns(self.row_meaning, *remaining, further_columns=self.further_columns)
 
@@ -178,7 +178,7 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         return {"type": "array", "description": self.row_meaning, "items": row}
 
     def documentation(self) -> str:
-        """What a row is, and a Markdown table of its columns."""
+        """The meaning of a row, and a Markdown table of the columns."""
         rows = [
             (f"`{column.name}`", type_name(column.type), column.description)
             for column in self.columns
@@ -199,14 +199,15 @@ class Columns(Mapping[str, "pl.DataType | type[pl.DataType]"]):
         formats: Mapping[str, str] = MappingProxyType({}),
         keys: int = 1,
     ) -> Grid:
-        """The rows of a table as people see them.
+        """The rows of a table as text for people.
 
         Args:
             table: with these columns.
-            column_names: names of columns, or the two ends of an interval; all by default.
-            headers: by column those that differ from the declaration.
-            formats: by column those that differ from the declaration.
-            keys: how many first columns identify a row; they are flush left, as texts are.
+            column_names: names of columns, or the two ends of an interval; all columns by default.
+            headers: headers by column, where they differ from the declaration.
+            formats: formats by column, where they differ from the declaration.
+            keys: the number of first columns that identify a row; they are left-aligned, as texts
+                are.
 
         >>> import polars as pl
         >>> low, high = (Column(name, pl.Float64, "an end", "signed") for name in ("low", "high"))
@@ -247,7 +248,7 @@ def _interval_text(low: str, high: str) -> str:
 
 
 def type_name(dtype: pl.DataType | DataTypeClass) -> str:
-    """The type of values in words.
+    """The type of values as text.
 
     >>> import polars as pl
     >>> type_name(pl.Int64), type_name(pl.List(pl.String))
@@ -264,7 +265,7 @@ def type_name(dtype: pl.DataType | DataTypeClass) -> str:
 
 
 def json_type(dtype: pl.DataType | DataTypeClass) -> dict[str, Any]:
-    """The JSON types that values of a Polars type become."""
+    """The JSON types for values of a Polars type."""
     import polars as pl
 
     if dtype.is_integer():

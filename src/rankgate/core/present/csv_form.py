@@ -1,7 +1,7 @@
 """Rows as CSV, with cells escaped against spreadsheet formulas.
 
-First come the escape of cells against spreadsheet formulas and its reversal when reading. Then
-come rows as CSV: one fact a line, numbers with every digit, undefined ones empty.
+First come the escape of cells against spreadsheet formulas and its reversal when reading. Then come
+rows as CSV: one fact per line, numbers with all digits, undefined numbers empty.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DANGEROUS, _GUARDED, _NUMBER = (
 
 
 def guard_cell(word: str) -> str:
-    """The word with a blank before it where it begins like a formula and is not a number.
+    """The text, with a blank before it if it begins like a formula and is not a number.
 
     >>> (guard_cell("=1+1"), guard_cell("a=1"), guard_cell(" =1"), guard_cell("-0.5"),
     ...  guard_cell("-x"))
@@ -37,7 +37,7 @@ def guard_cell(word: str) -> str:
 
 
 def unguard_cell(word: str) -> str:
-    """The word as it was before ``guarded``.
+    """The text before ``guarded`` changed it.
 
     >>> [unguard_cell(guard_cell(word)) for word in ("=1", " =1", "a", "-1", " -1")]
     ['=1', ' =1', 'a', '-1', ' -1']
@@ -46,7 +46,7 @@ def unguard_cell(word: str) -> str:
 
 
 def guard_sheet(content: bytes, separator: str) -> bytes:
-    r"""A table as CSV or TSV in which no spreadsheet program takes a cell for a formula.
+    r"""A table as CSV or TSV, with cells escaped so that no spreadsheet program runs a formula.
 
     >>> guard_sheet(b'query_id,text\n=1+1,"a, b"\n-2,@x\n', ",")
     b'query_id,text\n =1+1,"a, b"\n-2, @x\n'
@@ -71,7 +71,7 @@ def guard_sheet(content: bytes, separator: str) -> bytes:
 
 
 def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    r"""A header line and the rows, in which no spreadsheet program takes a text for a formula.
+    r"""A header line and the rows, with texts escaped against spreadsheet formulas.
 
     >>> guarded_csv(("query_id", "value"), [("1", 1 / 3), ("a,b", None), ("=1+1", "-0.5")])
     'query_id,value\n1,0.3333333333333333\n"a,b",\n =1+1,-0.5\n'
@@ -80,7 +80,7 @@ def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | Non
 
 
 def plain_csv(header: Sequence[str], rows: Iterable[Iterable[str | float | None]]) -> str:
-    r"""The same as data: texts as they are, for a file that is to be read again.
+    r"""The same without the escape, for a file that is to be read again.
 
     >>> plain_csv(("query_id",), [("=1+1",)])
     'query_id\n=1+1\n'

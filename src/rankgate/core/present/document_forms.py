@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 _NAMESPACES = re.compile(r' xmlns(:xlink)?="[^"]*"')
-_COLUMNS = 100  # of a paragraph: longer lines are hard to follow with the eye
+_COLUMNS = 100  # width of a paragraph: longer lines are hard to read
 
 
 def render_text(document: Document, width: int = WIDTH) -> str:
@@ -235,7 +235,7 @@ def _all_tables(document: Document) -> Iterator[tuple[Section, Table]]:
 
 
 def query_tables(lists: QueryLists, *, find: bool = False) -> Iterator[tuple[ListPair, Table]]:
-    """Both lists of each query that has ranks, as a table."""
+    """Both lists of each query with ranks, as a table."""
     for query in lists.queries:
         if query.ranks:
             heading = f"query {query.query_id}, {query.change}"
@@ -261,11 +261,11 @@ def _document_cells(document: ListedDocument | None) -> tuple[str, str, str]:
 
 
 def draw_chart(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | None:
-    """A chart with its SVG, which the page around it makes light or dark.
+    """A chart and its SVG; the page around it decides between light and dark.
 
     Args:
         chart: the chart.
-        words: with its title and how to read it in the drawing; a page has them as text.
+        words: True to draw the title and the instructions; a page has them as text.
 
     Returns:
         None where the extra ``plots`` is missing or there are no values to draw.
@@ -278,14 +278,14 @@ def draw_chart(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | Non
         svg = picture.svg("light", words=words)
     except (MissingExtraError, UsageError):
         return None
-    return picture, _NAMESPACES.sub("", svg)  # a page has them, and needs no address
+    return picture, _NAMESPACES.sub("", svg)  # a page declares these namespaces
 
 
 _COLOURS = {"pass": "#0a7d38", "fail": "#b3261e", "inconclusive": "#8a5a00"}
 
 
 def notebook_html(document: Document) -> str:
-    """The document as a piece of HTML; every word is escaped."""
+    """The document as an HTML fragment; all text is escaped."""
     parts = [
         _title_html(document),
         *(markup_tables.html_paragraph(paragraph) for paragraph in document.lead if paragraph),

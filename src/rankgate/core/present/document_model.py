@@ -1,11 +1,11 @@
 """The document of a result: headline, notices, tables, charts and paragraphs.
 
-A `Document` is a result as its readers see it. It is made once by each result
-(`Result.document`). Every form is made from it: text for a terminal, Markdown, LaTeX, CSV, one
-HTML page, a notebook. It holds words and figures that are already rounded for people; files
-for programs are the result's ``to_dict``.
+A `Document` is a result in the form for readers. Each result makes it once (`Result.document`), and
+every form is made from it: text for a terminal, Markdown, LaTeX, CSV, one HTML page, a notebook. It
+holds text and figures that are already rounded for people; files for programs come from the
+result's ``to_dict``.
 
-Before it come the grids: tables of texts, before they become text, Markdown or LaTeX.
+Before it come the grids: tables of texts that become text, Markdown or LaTeX.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Grid:
 
 
 def make_printable(text: str) -> str:
-    r"""A word in one line, with nothing in it that moves a cursor.
+    r"""A text on one line, without characters that move a cursor.
 
     >>> make_printable("a\n\x1b[1mb")
     'a �[1mb'
@@ -91,7 +91,7 @@ class Points:
 
 
 class _Notice(Protocol):
-    """A notice of a result; its class is above this module."""
+    """A notice of a result; a protocol, because its class is in a package above this module."""
 
     @property
     def text(self) -> str: ...
@@ -105,7 +105,7 @@ class Warnings:
 
     @classmethod
     def from_notices(cls, notices: Iterable[_Notice]) -> Self:
-        """The warnings that the notices of a result are."""
+        """The notices of a result as warnings."""
         return cls(tuple(notice.text for notice in notices))
 
 
@@ -160,14 +160,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Code:
-    """Text to be typed as it is."""
+    """Text for the reader to type exactly."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A query's value.
+    """The value of a query.
 
     Attributes:
         name: the query.
@@ -186,7 +186,7 @@ class Bars:
 
     Attributes:
         bars: the queries.
-        words: a description of the bars.
+        words: the description of the bars.
         axis: the label of the values.
         along: the label of the bars.
     """
@@ -212,7 +212,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class ListedDocument:
-    """A document in a list: its grade (None: unjudged), its move in words, its text."""
+    """A document in a list: its grade (None: unjudged), its change of rank as text, its text."""
 
     doc_id: str
     grade: float | None
@@ -225,12 +225,12 @@ class ListPair:
     """One query with the lists of both systems.
 
     Attributes:
-        anchor: the name that links to it use.
+        anchor: the name that links use.
         query_id: the query.
-        text: its words, where they are known.
-        change: its values, in words.
+        text: the text of the query, if it is known.
+        change: its values as text.
         names: the names of both systems.
-        ranks: rank, and what each system has there.
+        ranks: each rank with the document of each system at that rank.
         top: the best grade of the report.
     """
 
@@ -253,7 +253,7 @@ class QueryLists:
 
 @dataclass(frozen=True)
 class FoldedBlock:
-    """A part of a section that a page shows when it is opened, and leaves out on paper.
+    """A part of a section that a page shows only when it is opened, and omits on paper.
 
     Attributes:
         anchor: its name in links.
@@ -274,13 +274,13 @@ Block = str | Points | Warnings | Entries | Table | Code | Bars | Chart | QueryL
 
 @dataclass(frozen=True)
 class Section:
-    """A part with a heading, that links can name.
+    """A part of a document with a heading and an anchor for links.
 
     Attributes:
         anchor: its name in links.
-        title: its heading; empty in a document of one part.
+        title: its heading; empty in a document with a single part.
         blocks: its content.
-        short: its name in the list of contents; without it the heading.
+        short: its name in the table of contents; by default the heading.
     """
 
     anchor: str
@@ -291,7 +291,7 @@ class Section:
 
 @dataclass(frozen=True)
 class PlainRows:
-    """The figures of a result for spreadsheets and programs: one fact a line, every digit.
+    """The figures of a result for spreadsheets and programs: one fact per line, all digits.
 
     Attributes:
         head: the names of the columns.
@@ -339,7 +339,7 @@ def make_document(
     status: str = "",
     rows: PlainRows | None = None,
 ) -> Document:
-    """A document of one part without a heading; tables without rows and empty blocks are left out.
+    """A document with one part and no heading; tables without rows and empty blocks are left out.
 
     >>> make_document("a title", "a paragraph", Points(())).sections[0].blocks
     ('a paragraph',)
@@ -350,7 +350,7 @@ def make_document(
 
 
 def unfold_section(section: Section) -> Iterator[tuple[Section, Block]]:
-    """The blocks of a section, and those of its folded parts as sections of their own."""
+    """The blocks of a section, and those of its folded parts as separate sections."""
     for block in section.blocks:
         if isinstance(block, FoldedBlock):
             yield from unfold_section(Section(block.anchor, block.title, block.blocks))

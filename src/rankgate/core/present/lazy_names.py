@@ -1,6 +1,7 @@
 """Names that are loaded when they are first used: ``module:function``, and public names.
 
-Nothing below imports drawing that way, and a command loads only what it needs.
+Packages below do not import the drawing code in this way, and a command loads only the modules that
+it needs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ON_SPARK: dict[str, str] = {}
 
 
 def load_name(name: str) -> Any:
-    """The function of that name.
+    """The function with that name.
 
     Args:
         name: ``module:function``, a constant of the program, never a user's word.
@@ -34,18 +35,18 @@ def load_name(name: str) -> Any:
 
 
 def load_upper(name: str) -> Any:
-    """The function or table of a package above, by its name in `UPPER_NAMES`."""
+    """The function or table of a package above this one, by its name in `UPPER_NAMES`."""
     return load_name(UPPER_NAMES[name])
 
 
 def lazy_names(
     module: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a module that hands out names of others.
+    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a module that re-exports names.
 
     Args:
         module: its own name, for errors.
-        homes: the names by the module in which they are; ``"a as b"`` hands out its a as b.
+        homes: the names by the module that defines them; ``"a as b"`` exports its ``a`` as ``b``.
 
     >>> get, _, names = lazy_names("here", {"math": ["pi", "tau as full_turn"]})
     >>> names, get("full_turn") / get("pi")

@@ -24,7 +24,7 @@ _SIGN = re.compile(
 
 
 def markdown_table(grid: Grid) -> str:
-    r"""The grid as GitHub and most others read it.
+    r"""The grid as a Markdown table that GitHub and most other renderers read.
 
     >>> print(markdown_table(Grid(("run", "AP"), (("a|b", "0.5"),))))
     | run | AP |
@@ -51,7 +51,7 @@ def escape_markdown(text: str) -> str:
 
 
 def html_table(grid: Grid) -> str:
-    """The grid as a table without its own style, so that the notebook's applies.
+    """The grid as a table without a style of its own, so that the notebook's style applies.
 
     >>> from rankgate.core.present.document_model import Grid
     >>> print(html_table(Grid(("run",), (("<b>",),))))
@@ -91,7 +91,7 @@ _SIGNS = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{sign: f"${sign}$" for sign in "<>|"},  # the font of text has other signs in their places
+    **{sign: f"${sign}$" for sign in "<>|"},  # the text font has other characters at these codes
     "`": r"\textasciigrave{}",
     "–": "--",
     "−": "$-$",
@@ -133,7 +133,7 @@ _SIGNS = {
 
 
 def latex_table(grid: Grid) -> str:
-    r"""A tabular; the caption and the float are the paper's.
+    r"""A LaTeX tabular; the paper supplies the caption and the float.
 
     >>> print(latex_table(Grid(("run", "AP"), (("bm_25", "0.5"),))))
     \begin{tabular}{lr}
@@ -162,7 +162,7 @@ def latex_table(grid: Grid) -> str:
 
 def _latex_row(row: tuple[str, ...]) -> str:
     cells = " & ".join(map(escape_latex, row))
-    # the end of the row above would take [ and *, a build server runs ::error:: in its log
+    # otherwise the end of the row above reads [ and *, and a build server runs ::error:: in its log
     guard = "{}" if cells.startswith(("[", "*", ":")) else ""
     return rf"{guard}{cells} \\"
 

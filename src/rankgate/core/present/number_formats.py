@@ -24,7 +24,7 @@ def finite_or_none(value: float | None) -> float | None:
 
 
 def format_decimal(value: float | None) -> str:
-    """Four decimals.
+    """A number with four decimals.
 
     >>> format_decimal(2 / 3), format_decimal(-0.00001), format_decimal(None)
     ('0.6667', '0.0000', '–')
@@ -35,7 +35,7 @@ def format_decimal(value: float | None) -> str:
 
 
 def format_column(values: Iterable[float | None]) -> list[str]:
-    """Four decimals each, unless all are counts: whole numbers, and not just 0 and 1.
+    """Four decimals each, unless all are counts: whole numbers other than only 0 and 1.
 
     >>> format_column([0.5, 1.0]), format_column([12.0, 1.0])
     (['0.5000', '1.0000'], ['12', '1'])
@@ -75,7 +75,7 @@ def count_noun(count: int, singular: str, plural: str | None = None) -> str:
 
 
 def count_plural(count: int, plural: str) -> str:
-    """A number with a noun that is only known in its plural, such as the name of a table.
+    """A number with a noun given only in the plural, such as the name of a table.
 
     >>> count_plural(1, "rating tasks"), count_plural(1, "queries"), count_plural(2, "batches")
     ('1 rating task', '1 query', '2 batches')
@@ -91,7 +91,7 @@ def _plural(singular: str) -> str:
 
 
 def format_grade(value: float | None) -> str:
-    """A grade as raters write it; a document without one has a dash.
+    """A grade as raters write it; a dash for a document without a grade.
 
     >>> format_grade(3.0), format_grade(0.5), format_grade(None)
     ('3', '0.5', '–')
@@ -126,7 +126,7 @@ def format_signed(value: float | None, digits: int = 4) -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """A p-value, small ones as a bound.
+    """A p-value; a small one as a bound.
 
     >>> format_p_value(0.04567), format_p_value(0.00001), format_p_value(None)
     ('0.046', '<0.001', '–')
@@ -149,7 +149,7 @@ def format_number(value: float | None, digits: int) -> str:
 
 
 def format_milliseconds(value: float | None) -> str:
-    """A time in milliseconds: one decimal, three of a time below 1 ms.
+    """A time in milliseconds: one decimal, or three below 1 ms.
 
     >>> format_milliseconds(12.345), format_milliseconds(0.0123), format_milliseconds(None)
     ('12.3', '0.012', '–')
@@ -158,14 +158,14 @@ def format_milliseconds(value: float | None) -> str:
 
 
 def format_query_count(value: float | None) -> str:
-    """A number of queries, rounded up; only that bound beyond a million."""
+    """A number of queries, rounded up; above a million only a bound."""
     if value is None:
         return UNDEFINED
     return "> 1,000,000" if value > 1e6 else f"{-int(-value // 1):,}"
 
 
 def format_wins(row: Mapping[str, int | None]) -> str:
-    """Queries won, tied and lost; empty for a number over all lists.
+    """The numbers of queries won, tied and lost; empty for a number over all lists.
 
     >>> format_wins({"wins": 3, "ties": 0, "losses": 1}), format_wins({"wins": None})
     ('3/0/1', '')
@@ -174,7 +174,7 @@ def format_wins(row: Mapping[str, int | None]) -> str:
 
 
 def format_setting(value: object) -> str:
-    """A value of a setting as TOML has it, without quotes.
+    """A value of a setting as in TOML, without quotes.
 
     >>> format_setting(1.0), format_setting(True), format_setting("or")
     ('1', 'true', 'or')
@@ -222,7 +222,7 @@ DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 def system_mark(index: int) -> str:
-    """The mark of the system at a place.
+    """The mark of the system at a position.
 
     >>> system_mark(0), system_mark(24), system_mark(25)
     ('ᵃ', 'ᶻ', 'ᵃ²')

@@ -1,4 +1,4 @@
-"""Frames of results, and those of other libraries."""
+"""Convert the frames of results to and from those of other libraries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYSTEMS = frozenset({"system", "run", "candidate"})
 def make_frame(
     rows: Sequence[object] | Mapping[str, object], schema: Schema | Mapping[str, None]
 ) -> pl.DataFrame:
-    """Rows, or columns by name, as a schema has them; an undefined number is null.
+    """Rows, or columns by name, as a frame with a schema; an undefined number is null.
 
     >>> schema = {"query_id": pl.String, "value": pl.Float64}
     >>> make_frame([("t1", 0.5), ("t2", float("nan"))], schema)[
@@ -35,7 +35,7 @@ def make_frame(
 
 
 def pandas_frame(table: pl.DataFrame) -> Any:
-    """A Polars frame as a pandas frame; needs pandas alone.
+    """A Polars frame as a pandas frame; needs only pandas.
 
     Raises:
         MissingExtraError: pandas is not installed.
@@ -87,7 +87,7 @@ def _naming_columns(table: pl.DataFrame, kind: str) -> list[str]:
     """The first columns of texts that distinguish rows, including the metric.
 
     Raises:
-        UsageError: all of them do not.
+        UsageError: all text columns together do not.
     """
     texts = [name for name, dtype in table.schema.items() if dtype == pl.String]
     min_count = texts.index("metric") + 1 if "metric" in texts[:2] else 0
@@ -101,7 +101,7 @@ def _naming_columns(table: pl.DataFrame, kind: str) -> list[str]:
 
 
 def flat_name(text: str) -> str:
-    """A name without characters that trackers of experiments refuse.
+    """A name without characters that experiment trackers reject.
 
     >>> flat_name("nDCG(gain='exp')@10")
     'nDCG_gain_exp_at_10'

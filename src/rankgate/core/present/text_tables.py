@@ -34,7 +34,7 @@ def text_table(grid: Grid) -> str:
 def fit_table(grid: Grid, width: int = WIDTH) -> str:
     """The grid within a width: unchanged, transposed, or in blocks of columns below each other.
 
-    A column that is wider than all there is stays whole.
+    A single column that is wider than the available width is not cut.
     """
     full_text = text_table(grid)
     if _block_width(full_text) <= width:
@@ -68,7 +68,7 @@ def text_width(text: str) -> int:
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """A text within a width; the middle of a longer one is left out.
+    """A text cut to a width; a longer text loses its middle.
 
     >>> shorten_middle("MARCO_00_12345", 9)
     'MARC…2345'
@@ -93,7 +93,7 @@ def _table_line(row: Sequence[str], widths: Sequence[int], left_columns: frozens
 
 _LABEL = 28  # columns of 80 that a label takes
 _MIN_WIDTH = 24  # columns of a paragraph; a table with less room for it becomes a list
-_MAX_WIDTH = 100  # columns of a paragraph: longer lines are hard to follow with the eye
+_MAX_WIDTH = 100  # width of a paragraph: longer lines are hard to read
 
 
 def labelled_paragraphs(
@@ -122,8 +122,8 @@ def labelled_paragraphs(
 def paragraph_table(grid: Grid, width: int = WIDTH) -> str:
     r"""A grid with paragraphs in its last column, which are wrapped within a width.
 
-    Labels that would take too much room have their own line. If paragraphs have less than 24
-    columns, each row is an entry of a list. Without a header there is no first line.
+    Labels that are too long get their own line. If paragraphs have less than 24 columns, each row
+    becomes an entry of a list. Without a header there is no first line.
 
     >>> from rankgate.core.present.document_model import Grid
     >>> paragraph_table(Grid(("", ""), (("ties", "equal scores of documents"),)), 30)
@@ -156,7 +156,7 @@ def paragraph_table(grid: Grid, width: int = WIDTH) -> str:
 
 
 def _paragraph_list(rows: Iterable[Sequence[str]], names: Sequence[str], width: int) -> str:
-    """Rows as entries: the first cell, the others in brackets by name, the paragraph below."""
+    """Rows as list entries: the first cell, middle cells in brackets with names, the paragraph."""
     output_lines = []
     for first, *middle_cells, last in ([*map(make_printable, row)] for row in rows):
         details = "; ".join(
@@ -169,7 +169,7 @@ def _paragraph_list(rows: Iterable[Sequence[str]], names: Sequence[str], width: 
 
 
 def wrap_line(line: str, width: int) -> list[str]:
-    """A paragraph in lines, those after the first indented."""
+    """A paragraph in lines; all lines but the first are indented."""
     return textwrap.wrap(line, width, subsequent_indent=_GAP, break_on_hyphens=False) or [""]
 
 

@@ -46,7 +46,7 @@ FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 
 
 class WritableResult(Protocol):
-    """A result as this module writes it; a protocol, as results themselves import this module."""
+    """A result that this module can write; a protocol, because results import this module."""
 
     def document(self, **options: Any) -> Document:
         """Headline, warnings, tables and paragraphs."""
@@ -57,7 +57,7 @@ class WritableResult(Protocol):
         ...
 
     def values_to_save(self) -> dict[str, Any]:
-        """All values."""
+        """All values to save."""
         ...
 
     def to_polars(self) -> pl.DataFrame:
@@ -77,7 +77,7 @@ def render_result(result: WritableResult, form: str, width: int = WIDTH, **optio
     if form == "json":
         values: dict[str, Json] = result.to_dict(**options)
         return to_json(values)
-    from rankgate.core.present import document_forms as forms  # here only: JSON needs none of it
+    from rankgate.core.present import document_forms as forms  # JSON does not need it
 
     document = result.document(**options)
     if form == "text":
@@ -98,7 +98,7 @@ def save_result(result: WritableResult, path: str | Path) -> Path:
     """Write a result in the form that the file's suffix names; return the path.
 
     Raises:
-        UsageError: another suffix, no table for a table, or a place where nothing can be written.
+        UsageError: the suffix is unknown, the result has no table, or the file cannot be written.
     """
     form = find_form(path, (*FORMS, "parquet"))
     if form == "json":

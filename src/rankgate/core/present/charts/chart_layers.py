@@ -93,8 +93,8 @@ def fine_heat_map(
 ) -> Any:
     """Coloured cells of ``row``, ``column`` and ``value`` without numbers; empty without a value.
 
-    Columns are as narrow as they must be, a whole number of points; names are left out where they
-    could not be read.
+    Columns are as narrow as possible, a whole number of points wide. Names that would be too small
+    to read are left out.
 
     Args:
         rows: the cells.
@@ -195,7 +195,8 @@ def find_label_spots(
 
     Args:
         points: from the left and from the top, in points.
-        names: the names of the first points; others have none, and are not to be covered.
+        names: the names of the first points; the remaining points have no name, but no name covers
+            them.
         size: the size of the panel.
         max_names: the largest number of names.
         outside: the largest distance that names may extend beyond the right edge.
@@ -227,7 +228,7 @@ def spot_layers(
     axes: JsonObject,
     **marks: Any,
 ) -> list[Any]:
-    """A layer for each spot that is taken: the rows' ``shown`` next to their points."""
+    """A layer for each spot that is used: the names ``shown`` next to the points."""
     alt = load_altair()
     layers = []
     for spot_index, (align, right, down) in enumerate(SPOTS):
@@ -248,7 +249,7 @@ def unplaced_layers(
     axes: JsonObject,
     **marks: Any,
 ) -> list[Any]:
-    """Layers that list the names without a free spot on the right, each with a line to its point.
+    """Layers that list names without a free spot on the right, each with a line to its point.
 
     Args:
         rows: with ``shown``, their names.

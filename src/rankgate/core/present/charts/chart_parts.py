@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 def load_altair() -> Any:
-    """Altair.
+    """Import Altair.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: Altair is not installed.
     """
     return _load("altair")
 
 
 def load_converter() -> Any:
-    """vl-convert, which makes images of specifications without a browser.
+    """Import vl-convert, which converts specifications to images without a browser.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: vl-convert is not installed.
     """
     return _load("vl_convert")
 
@@ -52,8 +52,8 @@ def _load(name: str) -> Any:
 
 _LABEL_HEIGHT = 13  # points that a label takes
 _COLOURED_SERIES = len(SYSTEMS) - 1  # coloured series; other series are thin
-_MAX_POINTS = 20  # points a line that still are apart
-_LABEL_DISTANCE = 12  # of the labels from the lines' ends
+_MAX_POINTS = 20  # points that can still be told apart on a line
+_LABEL_DISTANCE = 12  # distance between labels and ends of lines
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class ChartAxis:
     Attributes:
         field: the column.
         title: its title.
-        domain: its ends; None is found from the data.
+        domain: both ends of its range; None takes them from the data.
         ticks: the positions of its marks; empty for the default.
         log: True if it is logarithmic.
         form: the format of its numbers, in d3's syntax.
-        bare: True if it is not drawn.
+        bare: True if the axis is not drawn.
     """
 
     field: str
@@ -80,7 +80,7 @@ class ChartAxis:
 
 
 def inline_data(rows: Rows) -> Any:
-    """Rows as a chart's data, whole and inline."""
+    """The rows as inline data of a chart, complete."""
     return load_altair().Data(values=[dict(row) for row in rows])
 
 
@@ -99,10 +99,10 @@ def labelled_lines(
         rows: ``series`` and the two columns; ordered along each line. The first series get
             colours and thick lines.
         x: the axis along the lines.
-        y: the other; without a domain it is that of the data.
+        y: the other axis; without a domain its range comes from the data.
         size: the size of the panel, in points.
-        title: above it.
-        listed: names are a list in the order of the rows, for lines that end at one point.
+        title: the title above the panel.
+        listed: True if names are a list in the order of the rows, for lines that end at one point.
     """
     alt = load_altair()
     names = list(dict.fromkeys(str(row["series"]) for row in rows))
@@ -148,7 +148,7 @@ def labelled_lines(
 def _line_ends(
     rows: Rows, field: str, domain: tuple[float, float], height: int
 ) -> list[dict[str, Json]]:
-    """The end of each line and the position of its name; at equal ends the higher line is above."""
+    """The end of each line and the position of its name; of equal ends the higher comes first."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(str(row["series"]), []).append(float(row[field]))
@@ -225,14 +225,14 @@ def signed_axis() -> Any:
 def concat_panels(panels: Sequence[object], columns: int = 2, spacing: int = 28) -> Any:
     """Panels next to and below each other, each with its own scales.
 
-    One panel is put in a frame too: the picture's words take the place of its own heading.
+    A single panel also gets a frame: the title of the picture replaces the panel's heading.
     """
     concatenated = load_altair().concat(*panels, columns=columns, spacing=spacing)
     return concatenated.resolve_scale(x="independent", y="independent", color="independent")
 
 
 def hidden_axis() -> Any:
-    """An invisible axis; layers cannot share one that is None."""
+    """An invisible axis; layers cannot share an axis that is None."""
     return load_altair().Axis(labels=False, ticks=False, domain=False, grid=False, title=None)
 
 

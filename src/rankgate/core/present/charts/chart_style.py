@@ -45,12 +45,12 @@ _FONT = "Arial, Helvetica, Liberation Sans, DejaVu Sans, sans-serif"
 
 
 def system_colour(index: int) -> str:
-    """The colour of a system or metric by its index; all later ones have the last colour."""
+    """The colour of a system or metric by its index; large indexes get the last colour."""
     return SYSTEMS[min(index, len(SYSTEMS) - 1)]
 
 
 def grade_colour(grade: float | None, top: float) -> str:
-    """The colour of a grade on a scale from 0 to the top; unjudged has the colour of grids."""
+    """The colour of a grade on a scale from 0 to the top; unjudged has the colour of grid lines."""
     if grade is None:
         return LINE
     share = min(max(grade / top, 0), 1) if top > 0 else 0
@@ -106,7 +106,7 @@ def chart_config() -> dict[str, Any]:
 
 
 def dark_spec(spec: object) -> Any:
-    """A specification with the colours of the dark theme; the data do not change."""
+    """A specification with the colours of the dark theme; the data are unchanged."""
     if isinstance(spec, dict):
         unchanged_keys = ("data", "datasets")
         return {
@@ -119,7 +119,7 @@ def dark_spec(spec: object) -> Any:
 
 
 def dark_css(scope: str) -> str:
-    """CSS that gives an SVG the dark colours where its reader prefers a dark theme."""
+    """CSS that gives an SVG the dark colours if the reader prefers a dark theme."""
     rules = "".join(
         f'{scope}[{attribute}="{light}"]{{{attribute}:{dark}}}'
         for light, dark in DARK.items()
@@ -129,7 +129,7 @@ def dark_css(scope: str) -> str:
 
 
 def shorten_name(text: str, max_length: int = 32) -> str:
-    """A name in one line; a long one without its middle.
+    """A name on one line; a long name is cut in the middle.
 
     >>> shorten_name("covidex.r1.t5.automatic.reranked.with.a.long.name", 20)
     'covidex.r1…long.name'
@@ -142,7 +142,7 @@ def shorten_name(text: str, max_length: int = 32) -> str:
 
 
 def count_queries(*counts: int, users: bool = False) -> str:
-    """The number of queries in words; several counts where metrics or runs differ.
+    """The number of queries as text; several numbers if metrics or runs differ.
 
     >>> (count_queries(1), count_queries(10000), count_queries(30, 29, 30),
     ...  count_queries(7, users=True))
@@ -163,7 +163,7 @@ def no_interval_reason(n: int) -> str:
 
 
 def shorten_names(names: Sequence[str], max_length: int = 32) -> list[str]:
-    """The names cut to fit; equal ones get a number.
+    """The names cut to fit; equal results get a number.
 
     >>> shorten_names(["a-long-name-1", "a-long-name-2", "b"], 8)
     ['a-lo…e-1', 'a-lo…e-2', 'b']
@@ -184,11 +184,11 @@ def shorten_names(names: Sequence[str], max_length: int = 32) -> list[str]:
 def separate_positions(
     positions: Sequence[float], gap: float, low: float, high: float
 ) -> list[float]:
-    """Move positions apart until neighbours keep the gap, and as little as possible.
+    """Move positions apart, as little as possible, until neighbours keep the gap.
 
     Args:
-        positions: those of labels before they are moved.
-        gap: the smallest distance of two.
+        positions: the positions of labels before the move.
+        gap: the smallest distance between two labels.
         low: the smallest position.
         high: the largest position.
 

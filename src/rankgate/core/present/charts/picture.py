@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 PHONE = 350
 """The width of a chart on a phone, in points."""
 
-_MIN_PANEL_WIDTH = 150  # of a panel
+_MIN_PANEL_WIDTH = 150  # smallest width of a panel
 _WIDTH = re.compile(r'<svg[^>]* width="([0-9.]+)"')
 
 
 def narrow_spec(spec: dict[str, Json], *, fluid: bool) -> dict[str, Json]:
-    """The same chart for a phone, with all its data.
+    """The same chart for a phone, with all data.
 
     Args:
         spec: a Vega-Lite specification.
@@ -53,7 +53,7 @@ def narrow_spec(spec: dict[str, Json], *, fluid: bool) -> dict[str, Json]:
 
 
 def _narrow_panels(spec: object, excess: float) -> Any:
-    """Every panel by so much narrower, but not below the least width."""
+    """Make every panel narrower by this amount, but not narrower than the smallest width."""
     if isinstance(spec, list):
         return [_narrow_panels(child, excess) for child in spec]
     if not isinstance(spec, dict):
@@ -70,7 +70,7 @@ def _narrow_panels(spec: object, excess: float) -> Any:
 
 
 def _move_marks(spec: object, width: float, shift: float) -> Any:
-    """Marks at or beyond the right edge of a panel move with it."""
+    """Move the marks at or beyond the right edge of a panel with the edge."""
     if isinstance(spec, list):
         return [_move_marks(child, width, shift) for child in spec]
     if not isinstance(spec, dict):
@@ -111,10 +111,10 @@ class Picture:
         title: its title.
         about: instructions for reading it, in a sentence or two.
         n: the basis of the figures, as in ``30 queries``.
-        convention: the convention's name and hash, or what replaces them.
-        rows: the figures that are drawn, plain values; `hash` is of these.
-        chart: Altair's, without title and style.
-        fluid: True if its panels can be made narrower, as no name in them has a fixed place.
+        convention: the name and hash of the convention, or a text that replaces them.
+        rows: the figures of the chart as plain values; `hash` is computed from them.
+        chart: the chart of Altair, without title and style.
+        fluid: True if the panels can be made narrower because no name in them has a fixed position.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class Picture:
 
     @property
     def hash(self) -> str:
-        """The hash of the figures: pictures with the same hash show the same."""
+        """The hash of the figures: pictures with equal hashes show the same figures."""
         figures_json = json.dumps(self.rows, sort_keys=True, ensure_ascii=False)
         return sha256(figures_json.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
@@ -140,7 +140,7 @@ class Picture:
         return " · ".join(part for part in (self.n, rules, f"data {self.hash}") if part)
 
     def spec(self, theme: str = "light") -> dict[str, Json]:
-        """The Vega-Lite specification, whole: data, words and style."""
+        """The complete Vega-Lite specification: data, text and style."""
         heading = {
             "text": shorten_name(self.title, _COLUMNS),
             "subtitle": [*textwrap.wrap(self.about, _COLUMNS), self.stamp],
@@ -150,9 +150,9 @@ class Picture:
         return spec if theme == THEMES[0] else dict(dark_spec(spec))
 
     def to_altair(self, theme: str = "light") -> Any:
-        """The chart with title and style as one of Altair, to be changed.
+        """The chart with title and style as an Altair chart, for further changes.
 
-        ``chart`` is without both, and can be joined with other charts by ``|`` and ``&``.
+        ``chart`` has no title and no style, and can be joined with other charts by ``|`` and ``&``.
 
         Args:
             theme: light or dark.
@@ -167,11 +167,11 @@ class Picture:
         return json_text + "\n"
 
     def svg(self, theme: str = "auto", *, words: bool = True) -> str:
-        """An SVG; ``auto`` is light or dark as its reader prefers.
+        """The picture as SVG; ``auto`` is light or dark, as the reader prefers.
 
         Args:
             theme: light, dark or auto.
-            words: with the title and how to read it.
+            words: True to add the title and the instructions for reading.
         """
         spec = self.spec("light" if theme == "auto" else theme)
         if not words:
@@ -191,30 +191,30 @@ class Picture:
         return _NOT_XML.sub("�", svg)
 
     def png(self, theme: str = "light", scale: float = 2.0) -> bytes:
-        """A PNG of so many times the size in points."""
+        """The picture as PNG, at this multiple of the size in points."""
         image: bytes = load_converter().vegalite_to_png(self.spec(theme), scale=scale)
         return image
 
     def pdf(self, theme: str = "light") -> bytes:
-        """A page of its size, with its words as words."""
+        """The picture as a PDF page of its own size, with text as text."""
         page: bytes = load_converter().vegalite_to_pdf(self.spec(theme))
         return page
 
     def html(self) -> str:
-        """A page that answers to the pointer and needs no network."""
+        """An interactive HTML page that needs no network."""
         page: str = load_name("rankgate.core.present.pages.picture_page:picture_page")(self)
         return page
 
     def save(self, path: str | Path, theme: str = "", scale: float = 2.0) -> Path:
-        """Write it to a file: SVG, PNG, PDF, HTML or JSON, as the name ends; return the path.
+        """Write the picture as SVG, PNG, PDF, HTML or JSON, by the suffix; return the path.
 
         Args:
             path: the file.
-            theme: light or dark; empty is as the reader prefers where the form can, else light.
+            theme: light or dark; empty follows the reader's setting if the form can, else light.
             scale: the resolution of PNG: pixels per point.
 
         Raises:
-            UsageError: another suffix.
+            UsageError: the suffix is not one of these.
             MissingExtraError: the converter is not installed.
         """
         save_file(path, self.written(find_form(path, FORMS), theme, scale))
@@ -233,7 +233,7 @@ class Picture:
         return self.svg(theme or "auto") + "\n"
 
     def __repr__(self) -> str:
-        """The kind, the title and what it is of, for a prompt; a notebook shows the picture."""
+        """The kind, the title and the subject, for a prompt; a notebook shows the picture."""
         return f"<Picture {self.kind}: {' '.join(self.title.split())} · {self.stamp}>"
 
     def _repr_svg_(self) -> str:
@@ -241,7 +241,7 @@ class Picture:
 
 
 def _without_controls(svg: str) -> str:
-    """An SVG with no control or direction characters in its text, for any data."""
+    """An SVG without control or direction characters in its text, for any data."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in svg)
 
 

@@ -67,9 +67,8 @@ class Links:
         charts: the prefix of each chart's name, before its anchor; the files end in ``.svg`` and
             ``.png``.
         query: the address of a query's own page; may be empty.
-        query_text: the text of a query, which stands with its id; empty where it is not known.
-        document_title: the title of a document, which stands with its id; empty where it is not
-            known.
+        query_text: the text of a query, shown next to its id; empty if it is not known.
+        document_title: the title of a document, shown next to its id; empty if it is not known.
     """
 
     tables: str = ""
@@ -83,7 +82,7 @@ NO_LINKS = Links()
 
 
 def anchored_tables(document: Document) -> Iterator[tuple[str, Table]]:
-    """Every table with its anchor, both lists of a query among them."""
+    """Every table with its anchor, including both lists of a query."""
     for anchor, block in _anchored_blocks(document):
         if isinstance(block, Table) and block.grid.rows:
             yield anchor, block
@@ -112,7 +111,7 @@ def _blocks_inside(anchor: str, blocks: tuple[Block, ...]) -> Iterator[tuple[str
             yield f"{anchor}_{i}", block
 
 
-_HIGH = 100.0  # of the drawing, in its own units
+_HIGH = 100.0  # height of the drawing, in its own units
 _WIDE = 1000.0
 _STEPS = (1, 2, 5, 10)
 _TICKS = 5
@@ -144,7 +143,7 @@ def bars_html(block: Bars, query: Callable[[str], str]) -> str:
             svg_parts.append(
                 _bar_link(bar, address, f'<path class="{kind}" d="{shape}"/>', bar_left, bar_width)
             )
-        else:  # in one path, as a page may have thousands
+        else:  # in one path, because a page may have thousands
             shapes[kind].append(shape)
     svg_parts += [f'<path class="{kind}" d="{"".join(d)}"/>' for kind, d in shapes.items() if d]
     lines = "".join(
@@ -172,7 +171,7 @@ def bars_html(block: Bars, query: Callable[[str], str]) -> str:
 
 
 def _bar_link(bar: Bar, address: str, shape: str, bar_left: str, bar_width: float) -> str:
-    """A bar that opens its query, and answers over its whole height."""
+    """A bar that opens its query when any point of its height is clicked."""
     label = f"{escape_html(bar.name)}: {bar.value:+z.4f}"
     hit_area = f'<rect class="whole" x="{bar_left}" y="0" width="{bar_width:.2f}" height="100"/>'
     return (
@@ -255,7 +254,7 @@ def page_content(document: Document, links: Links = NO_LINKS) -> str:
 
 
 def _section_links(sections: tuple[Section, ...]) -> str:
-    """Links to the sections by short names, or by headings where those are not unique."""
+    """Links to the sections by short names, or by headings if short names are not unique."""
     count = Counter(section.short for section in sections)
     names = [
         section.short if count[section.short] == 1 and section.short else section.title
@@ -301,7 +300,7 @@ def _section_html(section: Section, links: Links) -> str:
         _block_html(block, f"{section.anchor}_{i}", links) for i, block in enumerate(section.blocks)
     ]
     html = "\n".join([*(html_part for html_part in parts if html_part), "</section>"])
-    return html if section.title else html.replace("h3>", "h2>")  # no level is left out
+    return html if section.title else html.replace("h3>", "h2>")  # no heading level is skipped
 
 
 def _block_html(block: Block, anchor: str, links: Links) -> str:
@@ -354,7 +353,7 @@ def _table_html(table: Table, anchor: str, links: Links) -> str:
 
 
 def _identifier_texts(grid: Grid, links: Links) -> dict[int, list[str]]:
-    """The texts of the queries and documents in a grid, by column."""
+    """The texts of the queries and documents of a grid, by column."""
     text_functions = {
         **dict.fromkeys(DOCUMENT_COLUMNS, links.document_title),
         **dict.fromkeys(() if "text" in grid.head else QUERY_COLUMNS, links.query_text),
@@ -383,7 +382,7 @@ def _entries_html(entries: Entries) -> str:
 
 
 def _file_links(name: str, anchor: str, address: str, suffixes: tuple[str, ...]) -> str:
-    """Links to a table's or chart's files, where a server has them."""
+    """Links to the files of a table or chart, if a server has them."""
     if not address:
         return ""
     links = " ".join(
@@ -415,7 +414,7 @@ def _query_html(query: ListPair, links: Links) -> str:
 
 
 def _chart_html(chart: Chart, anchor: str, links: Links) -> str:
-    """A drawing below its title, and how to read it."""
+    """A drawing below its title, with instructions for reading it."""
     drawing = draw_chart(chart, words=False)
     if drawing is None:
         return ""
@@ -429,7 +428,7 @@ def _chart_html(chart: Chart, anchor: str, links: Links) -> str:
 
 
 def _folded_html(fold: FoldedBlock, links: Links) -> str:
-    """A part that stays closed in print, unless its reader opened it."""
+    """A part that is not printed unless the reader opened it."""
     figures = f'<span class="n">{escape_html(fold.words)}</span>' if fold.words else ""
     body = "\n".join(
         _block_html(block, f"{fold.anchor}_{i}", links) for i, block in enumerate(fold.blocks)

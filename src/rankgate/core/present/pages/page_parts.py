@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Spans = Sequence[tuple[float | None, float | None, float | None]]
 
 
-_BLUE, _RED = "#1f77c4", "#d55e00"  # higher and lower, as pictures have them
+_BLUE, _RED = "#1f77c4", "#d55e00"  # higher and lower, the same colours as in pictures
 _SHADE_RULES = "".join(f".g{i}::before{{background:{colour}}}" for i, colour in enumerate(GRADES))
 _DARK_SHADES = "".join(
     f".g{i}::before{{background:{DARK[colour]}}}" for i, colour in enumerate(GRADES)
@@ -233,11 +233,11 @@ def whole_page(title: str, body: str, script: str, style: str, *, loose: bool = 
     """A complete page that loads nothing; its security policy forbids it too.
 
     Args:
-        title: escaped words.
+        title: the title, already escaped.
         body: HTML.
         script: allowed by its hash, so that nothing else runs.
         style: allowed by its hash too.
-        loose: allow any style in the page, as drawings need that are drawn again by scripts.
+        loose: True to allow any style in the page, for drawings that scripts draw again.
     """
     styles = "'unsafe-inline'" if loose else f"'sha256-{_digest(style)}'"
     policy = (
@@ -269,7 +269,7 @@ def paragraph_html(text: str) -> str:
 
 
 def points_html(lines: Iterable[str]) -> str:
-    """A list of sentences; empty without any."""
+    """A list of sentences; empty if there are none."""
     list_html = "".join(f"<li>{escape_html(line)}</li>" for line in lines)
     return f"<ul>{list_html}</ul>" if list_html else ""
 
@@ -299,9 +299,9 @@ def grid_html(
 
     Args:
         grid: its words.
-        anchor: its name in the address; the script keeps the sort order under it.
+        anchor: its name in the address; the script stores the sort order under it.
         label: its description for screen readers.
-        find: True where the script lets readers search it.
+        find: True if the script lets readers search the table.
         spans: low, middle and high of each row, drawn in a column of their own.
         links: the address of the subject of each row.
         notes: texts below the cells of a column, by its number.
@@ -367,7 +367,7 @@ def scroll_frame(content_html: str, label: str, *, tall: bool = False) -> str:
 
 
 def _wide_class(word: str) -> str:
-    """A sentence in a cell gets room on narrow screens."""
+    """Give a sentence in a cell enough width on narrow screens."""
     return ' class="w"' if len(word) > _SENTENCE else ""
 
 
@@ -376,7 +376,7 @@ def _status_class(word: str) -> str:
 
 
 def _interval_cells(intervals: Spans, clear: Sequence[bool]) -> list[str]:
-    """Each interval as a line about its middle, all to one scale with 0 on it."""
+    """Each interval as a line about its middle, all on one scale that includes 0."""
     bounds = [abs(end) for span in intervals for end in span if end is not None]
     scale = max(bounds, default=0) or 1
     strips = []
@@ -397,7 +397,7 @@ def _interval_cells(intervals: Spans, clear: Sequence[bool]) -> list[str]:
 
 
 def lists_html(result: ListPair) -> str:
-    """Both lists of a query, rank by rank; moves are neutral, grades have a scale's colours."""
+    """Both lists of a query by rank; moves are neutral, grades have the colours of a scale."""
     rows = [
         f'<tr><th scope="row" class="n">{rank}</th>'
         f"{_document_cells(first, result.top)}{_document_cells(second, result.top)}</tr>"

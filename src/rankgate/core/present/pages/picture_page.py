@@ -34,13 +34,12 @@ _STYLE = (
 
 
 def picture_page(picture: Picture) -> str:
-    """The whole page: the drawing, the script that makes it interactive, and its figures.
+    """The complete page: the drawing, the script that makes it interactive, and its figures.
 
-    Without scripts the drawing and the figures are there all the same. Everything that is in
-    the data stays text.
+    Without scripts the page still shows the drawing and the figures. All data stay text.
     """
     spec = picture.spec()
-    del spec["title"]  # the page has it as text, which fits every screen
+    del spec["title"]  # the page has the title as text, which fits every screen
     specs = f"[{_spec_json(spec)},{_spec_json(narrow_spec(spec, fluid=picture.fluid))}]"
     script = f"{_vega_scripts()}\n{_DRAW % specs}"
     introduction = (
