@@ -1,6 +1,7 @@
 """The test collection: judgments, and data on queries, documents and users.
 
-Every verb measures against a `Collection`. It stores the sources of its tables and how to read
+Every verb measures against a `Collection`. It stores the sources of its tables and the options to
+read
 them; rows are read when a verb needs them.
 """
 
@@ -71,7 +72,7 @@ _NOT_FILES = frozenset({"random", "none", UNKNOWN, "-"})
 
 
 class _FieldValue(ByContent):
-    """A value that shows the fields that were set."""
+    """A base class whose repr shows only the fields that were set."""
 
     def __repr__(self) -> str:
         field_texts = [f"{name}={_short_text(value)}" for name, value in self.stated().items()]
@@ -86,14 +87,14 @@ class _FieldValue(ByContent):
         }
 
     def filled(self, defaults: Self) -> Self:
-        """The same value with another one's fields in place of its defaults."""
+        """The same value, with unset fields taken from another value."""
         return cast("Self", replace(cast("Any", defaults), **self.stated()))
 
     def located(self, locate: Callable[[str, str], Any]) -> Self:
-        """The same value with its texts replaced by the tables that they name.
+        """The same value, with the names of tables replaced by the tables.
 
         Args:
-            locate: the table, from its kind (one of ``TABLES``) and its name.
+            locate: a function that returns the table of a kind (one of ``TABLES``) and a name.
         """
         tables: dict[str, Any] = {}
         for name, kind in field_kinds(cast("Any", type(self))).items():
@@ -110,7 +111,7 @@ class _FieldValue(ByContent):
 
 
 def _is_default(value: object, field_: dataclasses.Field[Any]) -> bool:
-    """True if a field has its default; frames and arrays never are one."""
+    """True if a field has its default value; always false for frames and arrays."""
     if isinstance(value, _FieldValue):
         return not value.stated()
     return value is field_.default or (isinstance(value, tuple | Mapping) and not value)
@@ -131,10 +132,10 @@ _EXECUTOR_TABLES = ("tags", "users", "sample", "training", "sequences", "candida
 
 
 def _refuse_spark(**tables: object) -> None:
-    """Check that tables are not on Spark; a Spark source has judgments and runs there.
+    """Check that tables are not on Spark; a Spark source has its judgments and runs on Spark.
 
     Raises:
-        UsageError: one is, by its name.
+        UsageError: a table is on Spark; the message names it.
     """
     for name, table in tables.items():
         if is_on_spark(table):
@@ -265,7 +266,7 @@ class Collection(_FieldValue):
     judged_users_only: bool = False
 
     def __post_init__(self) -> None:
-        ColumnMap.read(self.columns)  # a map that cannot be is an error now
+        ColumnMap.read(self.columns)  # an invalid map is an error now, not at the first use
         for label, grade in self.grades.items():
             if isinstance(grade, bool) or not isinstance(grade, int | float):
                 problem = f"grades: {label} is {grade!r}, which is not a number."
@@ -279,7 +280,7 @@ class Collection(_FieldValue):
         if self.predicted is not None and not isinstance(self.predicted, Predicted):
             self.__dict__["predicted"] = Predicted(self.predicted)
         for name, value in self.stated().items():
-            if is_read_once(value):  # verbs read a collection as often as they need to
+            if is_read_once(value):  # verbs read a collection several times
                 self.__dict__[name] = read_table(value, name)
 
     def filled(self, defaults: Self) -> Self:
@@ -350,7 +351,7 @@ class Collection(_FieldValue):
         return self._column("doc_id")
 
     def _column(self, column: str) -> str | None:
-        """The column that the user named for one of ours."""
+        """The column of the user for one of our columns."""
         column_map = ColumnMap.read(self.columns)
         return None if column_map is None else column_map.theirs.get(column)
 
@@ -400,20 +401,20 @@ class Collection(_FieldValue):
 
 
 def collection_file(source: str | Path) -> Path | None:
-    """The TOML file of a collection; None if the path is something else."""
+    """The TOML file of a collection; None if the path is another kind of file."""
     path = Path(source)
     if path.suffix == ".toml":
         return path
-    # unlike `Path.is_file`, this is false for too long a name, which readers report
+    # unlike `Path.is_file`, this is false for a name that is too long, which readers report
     return path / FILE if os.path.isfile(path / FILE) else None  # noqa: PTH113
 
 
 def read_collection(path: str | Path) -> Collection:
-    """The collection of a TOML file, which has the table ``[collection]``.
+    """The collection in the table ``[collection]`` of a TOML file.
 
     Raises:
-        InputError: the file cannot be read, has no such table, or an unknown key or value; with
-            its line.
+        InputError: the file cannot be read, has no such table, or has an unknown key or value; the
+            message has the line.
     """
     file = TomlFile.read(path, code="invalid-collection")
     if _TABLE not in file.values:
@@ -423,10 +424,10 @@ def read_collection(path: str | Path) -> Collection:
 
 
 def read_collection_table(file: TomlFile) -> Collection:
-    """Read the table ``[collection]``; without one the collection is empty.
+    """Read the table ``[collection]``; the collection is empty if the file has no such table.
 
     Raises:
-        InputError: as `read_collection`.
+        InputError: see `read_collection`.
     """
     folder = Path(file.source).parent
     return _parse_collection(file, rows=False).located(lambda _, text: _join_folder(folder, text))
@@ -440,20 +441,20 @@ def parse_collection(values: object, locate: Callable[[str, str], Any]) -> Colle
 
     Args:
         values: the object.
-        locate: the table that a text names, from its kind (one of ``TABLES``) and the text.
+        locate: a function that returns the table for a kind (one of ``TABLES``) and a text.
 
     Raises:
-        InputError: an unknown field, or a value of another type.
+        InputError: a field is unknown, or a value has another type.
     """
     file = TomlFile({_TABLE: values}, "request", {}, code="invalid-collection")
     return _parse_collection(file, rows=True).located(locate)
 
 
 def _parse_collection(file: TomlFile, *, rows: bool) -> Collection:
-    """The collection in a file, with texts that name tables unchanged, or with their rows.
+    """The collection in a file; texts that name tables are unchanged, or replaced by their rows.
 
     Raises:
-        InputError: an unknown key, or a value of another type; with its line.
+        InputError: a key is unknown, or a value has another type; the message has the line.
     """
     values = _parse_fields(file, file.values.get(_TABLE, {}), Collection, (_TABLE,), rows=rows)
     try:
@@ -479,7 +480,7 @@ def _parse_value(
     """One field of a collection.
 
     Raises:
-        InputError: the value is of another type.
+        InputError: the value has another type.
     """
     if kind == "items":
         if isinstance(value, dict):
@@ -503,5 +504,5 @@ def _join_folder(folder: Path, text: str) -> str:
 
 
 def collection_schema() -> JsonObject:
-    """The JSON schema of the object that `parse_collection` takes."""
+    """The JSON schema of the object that `parse_collection` accepts."""
     return json_schema(Collection, {"items": Items, "predicted": Predicted})

@@ -46,7 +46,7 @@ _KIND_OF_TYPE = {
 
 @functools.cache
 def field_kinds(value: type) -> Mapping[str, str]:
-    """The kind of value of each field of a collection, or of a value in it, by field."""
+    """The kind of value of each field of a collection, or of an object in it, by field."""
     return {
         field_.name: next(
             _KIND_OF_TYPE[option]
@@ -67,11 +67,11 @@ def read_field(
         kind: the kind of the field, from `field_kinds`.
         value: the value in the file.
         path: the keys of the value.
-        rows: True if the table itself may be there: an array of rows, or for judgments and runs
+        rows: True if the value may be the table itself: an array of rows, or for judgments and runs
             ``{query: {doc: number}}``.
 
     Raises:
-        InputError: the value is of another kind; with its line.
+        InputError: the value has another kind; the message has the line.
     """
     name = path[-1]
     if kind in TABLE_KINDS:
@@ -87,7 +87,7 @@ def read_field(
 
 
 def _table_shape(kind: str) -> Callable[[Any], bool]:
-    """A test for the name or rows of a table; for judgments and runs also numbers by query."""
+    """A function that tests for the name or rows of a table, or numbers by query."""
 
     def fits(value: object) -> bool:
         if isinstance(value, list):
@@ -104,14 +104,14 @@ def _is_text(value: object) -> bool:
 
 
 def _is_row(value: object) -> bool:
-    """True for cells by column."""
+    """True for a mapping of column names to cells."""
     return isinstance(value, dict) and all(
         cell is None or isinstance(cell, str | int | float) for cell in value.values()
     )
 
 
 def _is_numbers(value: object) -> bool:
-    """True for numbers by name."""
+    """True for a mapping of names to numbers."""
     return isinstance(value, dict) and all(map(_is_number, value.values()))
 
 
@@ -120,7 +120,7 @@ def _is_number(value: object) -> bool:
 
 
 def _make_frame(rows: Sequence[JsonObject]) -> pl.DataFrame:
-    """Rows as a frame; a column with any text, true or false is a column of texts."""
+    """Rows as a frame; a column that contains text, true or false becomes a column of texts."""
     import polars as pl
 
     names = dict.fromkeys(name for row in rows for name in row)
@@ -210,8 +210,8 @@ def json_schema(value: type, parts: Mapping[str, type]) -> JsonObject:
 
     Args:
         value: the class.
-        parts: the classes of values that are objects themselves, by kind; their first field may
-            represent them.
+        parts: the classes of values that are themselves objects, by kind; the first field alone may
+            stand for such an object.
     """
     help_of = parse_docstring_section(value.__doc__ or "", "Attributes")
     properties: dict[str, JsonObject] = {}

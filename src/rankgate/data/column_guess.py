@@ -1,6 +1,6 @@
 """Guess which columns of a table hold queries, documents and grades, if names are unusual.
 
-A guess is never used by itself: it is printed as the option to copy, and for ``rankgate.toml``.
+A guess is never used automatically: it is printed as an option to copy, and for ``rankgate.toml``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ UNKNOWN = "?"
 """The placeholder for a column that nothing fits, for the user to replace."""
 
 _LOG_CODE = "log-not-judgments"
-_MAX_ROWS = 10_000  # rows that are read
+_MAX_ROWS = 10_000  # rows to read
 _MAX_LABELS = 12  # limits: different labels, and characters of a label
 _MAX_LABEL_LENGTH = 40
-_MAX_GRADES = 101  # different grades at most, as of percentages
+_MAX_GRADES = 101  # different grades at most, enough for percentages
 _USUAL_NAME_FIT = 4  # the fit of a usual name; the names of `column_names` fit up to 3
 _SHORT = {"query_id": "query", "doc_id": "doc"}
 _NUMBERS: Mapping[str | None, tuple[str, ...]] = {
@@ -45,12 +45,12 @@ _COLUMN_ERRORS = frozenset({"missing-column", "unknown-format", "not-a-number", 
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """A guess of the columns of a table.
+    """A guess which columns of a table are ours.
 
     Attributes:
-        columns: ours -> the table's; several names of one column have bars between.
+        columns: ours -> the table's; bars separate several names of one column.
         grades: the grade of each label, if grades are labels; None for an unknown label.
-        alternatives: ours -> all columns that fit equally well, if several do.
+        alternatives: ours -> all columns that fit equally well, if there are several.
     """
 
     columns: Mapping[str, str]
@@ -104,7 +104,7 @@ class ColumnGuess:
         return f" --grades {shlex.quote(','.join(pairs))}"
 
     def _choices(self) -> list[Mapping[str, str]]:
-        """The columns with one alternative after another."""
+        """The columns, with each alternative in turn."""
         choices: list[Mapping[str, str]] = [self.columns]
         for column, names in self.alternatives.items():
             choices += [{**self.columns, column: name} for name in names[1:]]
@@ -121,7 +121,7 @@ class ColumnGuess:
         return f"if this guess is right{file_list}, add{hint}:"
 
     def with_stated(self, stated: Mapping[str, str]) -> ColumnGuess:
-        """The same guess with the columns that the user named; the table has our names for them."""
+        """The same guess with the columns that the user named, which already have our names."""
         columns = {
             column: stated.get(table_column, table_column)
             for column, table_column in self.columns.items()
@@ -129,7 +129,7 @@ class ColumnGuess:
         return replace(self, columns={**stated, **columns})
 
     def joined(self, other_guess: ColumnGuess) -> ColumnGuess:
-        """One guess for two tables; a column with different names has both names."""
+        """One guess for two tables; a column with a different name in each has both names."""
         columns = dict(self.columns)
         for column, table_column in other_guess.columns.items():
             names = (
@@ -168,7 +168,7 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
 
     Args:
         rows: the table with its own column names.
-        input_kind: the kind of input to read it as; None for either.
+        input_kind: the kind of input to read the table as; None for either kind.
     """
     sample = rows.head(_MAX_ROWS).collect().select(pl.all().cast(pl.String, strict=False))
     if len(sample.columns) < 2 or sample.is_empty():
@@ -183,7 +183,7 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
     }
     number = max(numbers, key=lambda column: max(fits[column].values()))
     roles = ["query_id", "doc_id", number]
-    # the surest columns first, so that a column with a clear name is not used for another
+    # columns with the clearest names first, so that none of them is used for another purpose
     for column in sorted(roles, key=lambda column: -max(fits[column].values())):
         free_fits = {
             name: fit for name, fit in fits[column].items() if name not in chosen_columns.values()
@@ -198,13 +198,13 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
     labels = (
         _find_labels(rows, chosen_columns["grade"]) if chosen_columns.get("grade") in facts else []
     )
-    if labels:  # numbers in another column would be other grades
+    if labels:  # numbers in another column would be a second grade
         alternatives.pop("grade", None)
     grades = dict(guess_grades(labels)) if labels else {}
     if not grades and all(
         fits[column][chosen_columns[column]] == _USUAL_NAME_FIT for column in guessed_columns
     ):
-        return None  # usual names are read as they are: the fault is somewhere else
+        return None  # the usual names are read without a guess, so the error has another cause
     taken_names = {name for column, name in chosen_columns.items() if column not in alternatives}
     alternatives = {
         column: remaining_names
@@ -220,7 +220,7 @@ def guess_columns(rows: pl.LazyFrame, input_kind: Part | None) -> ColumnGuess | 
 
 
 def _find_labels(rows: pl.LazyFrame, column: str) -> list[str]:
-    """The different labels of a column; none for a column of numbers."""
+    """The different labels of a column; empty for a column of numbers."""
     texts = rows.select(pl.col(column).cast(pl.String).str.strip_chars()).collect()[column]
     different_values = texts.replace("", None).drop_nulls().unique()
     if different_values.cast(pl.Float64, strict=False).is_not_null().any():
@@ -234,15 +234,15 @@ class _ColumnFacts:
 
     Attributes:
         numeric: True if all values are numbers.
-        whole: True if all are whole numbers.
+        whole: True if all values are whole numbers.
         lowest: the lowest number.
         different: the number of different values.
-        rows: the number of values that are not empty.
-        ids: True if no value has a blank, and all are short.
+        rows: the number of cells that are not empty.
+        ids: True if the values are short and have no blanks.
         longest: the length of the longest value.
-        falls: True if numbers never rise for many rows, like scores of a ranking.
-        counts: True if numbers count 1, 2, 3 … and begin again.
-        labels: True if a value is a usual label.
+        falls: True if the numbers do not rise for many rows, like scores of a ranking.
+        counts: True if the numbers count 1, 2, 3 … and start again.
+        labels: True if one of the values is a usual label.
     """
 
     numeric: bool
@@ -285,7 +285,7 @@ class _ColumnFacts:
 
 
 def _column_fit(name: str, column: str, facts: _ColumnFacts, names: Sequence[str]) -> float:
-    """The fit of a column; 0 if its values rule it out."""
+    """The fit of a column; 0 if its values are not possible."""
     if not facts.rows or not _is_possible(column, facts):
         return 0.0
     if match_columns(names, (column,)).get(column) == name:
@@ -309,7 +309,7 @@ def _is_possible(column: str, facts: _ColumnFacts) -> bool:
 
 
 def _fit_of_values(column: str, facts: _ColumnFacts) -> float:
-    """The fit of a column by its values alone, below 1: names count more."""
+    """The fit of a column by its values alone, below 1, because names count more."""
     repeats = facts.different < facts.rows
     if column == "query_id":
         return 0.5 * (repeats and not facts.numeric and facts.different > 1)
@@ -324,15 +324,15 @@ def _fit_of_values(column: str, facts: _ColumnFacts) -> float:
 def guessed_error(
     error: InputError, input_file: InputFile, format_: Format, input_kind: Part | None
 ) -> InputError:
-    """The error of a table with unusual column names, with a guess to copy.
+    """The error for a table with unusual column names, with a guess to copy.
 
-    Any other error stays as it is.
+    Other errors are returned unchanged.
 
     Args:
         error: the reader's error.
         input_file: the file.
         format_: the format of the file.
-        input_kind: the kind of input to read it as.
+        input_kind: the kind of input to read the file as.
     """
     try:
         guess = guess_file_columns(error, input_file, format_, input_kind)
@@ -342,12 +342,12 @@ def guessed_error(
 
 
 def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part) -> InputError:
-    """The error of a table in memory with unusual column names, with lines of Python to copy.
+    """The error for a table in memory with unusual column names, with lines of Python to copy.
 
     Args:
         error: the reader's error.
-        frame: the table with its own column names, or with ours for those that the user named.
-        input_kind: the kind of input to read it as.
+        frame: the table with its own column names, or with ours for the columns the user named.
+        input_kind: the kind of input to read the table as.
     """
     if error.code not in _COLUMN_ERRORS or error.suggestions:
         return error
@@ -375,10 +375,10 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Part
 def guess_file_columns(
     error: InputError, input_file: InputFile, format_: Format, input_kind: Part | None
 ) -> ColumnGuess | None:
-    """The guess for a file that a reader refused; None if columns are not the fault.
+    """The guess for a file that a reader rejected; None if the columns are not the cause.
 
     Raises:
-        InputError: it is a log with clicks.
+        InputError: the file is a log with clicks.
     """
     if error.code not in _COLUMN_ERRORS or format_.table is None or error.suggestions:
         return None
@@ -395,7 +395,7 @@ def guess_file_columns(
 
 
 def error_with_guess(error: InputError, guess: ColumnGuess, *files: str) -> GuessError:
-    """An error with a guess, without the reader's list of expected names.
+    """An error with a guess in place of the reader's list of expected names.
 
     Args:
         error: the reader's error.
@@ -407,7 +407,7 @@ def error_with_guess(error: InputError, guess: ColumnGuess, *files: str) -> Gues
 
 
 class GuessError(InputError):
-    """A table with unusual column names; the error holds the guess."""
+    """The error for a table with unusual column names; it holds the guess."""
 
     def __init__(self, problem: str, error: InputError, guess: ColumnGuess) -> None:
         super().__init__(

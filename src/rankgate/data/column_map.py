@@ -1,9 +1,10 @@
-"""Columns that a user names: the columns of a file, or of a frame, for ours.
+"""Columns that a user names: our columns mapped to those of a file or frame.
 
-``query=search_term,doc=sku,grade=final_rating`` reads a sheet as it is. Several columns of grades
-are the ratings of one rater each: ``grade=ann+bob``, or ``grade=rater_*`` with a pattern; those of
-several qualities are one grade: ``aspects=relevance:0.7+trust:0.3``, ``aspects=relevance&trust``.
-If files name a column differently, bars separate its names: ``query=search_term|q``.
+``query=search_term,doc=sku,grade=final_rating`` reads a sheet without changes to it. Several
+columns of grades hold the ratings of one rater each: ``grade=ann+bob``, or ``grade=rater_*`` with a
+pattern. Several columns of qualities give one grade: ``aspects=relevance:0.7+trust:0.3``,
+``aspects=relevance&trust``. If files name a column differently, bars separate the names:
+``query=search_term|q``.
 """
 
 from __future__ import annotations
@@ -65,16 +66,17 @@ _MAX_SHOWN = 10
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """Ours -> theirs; of grades several columns or patterns, each the ratings of one rater."""
+    """A map from our columns to theirs; for grades also columns or patterns, one for each rater."""
 
     theirs: Mapping[str, str]
 
     @classmethod
     def read(cls, columns: ColumnsLike | None) -> ColumnMap | None:
-        """From ``query=search_term,doc=sku``, from several of these, or from a mapping.
+        """Read ``query=search_term,doc=sku``, several such texts, or a mapping.
 
         Raises:
-            UsageError: no ``name=column``, a name that is not ours, a name or a column twice.
+            UsageError: a text is not ``name=column``, a name is not ours, or a name or column is
+                repeated.
         """
         if not columns:
             return None
@@ -111,7 +113,7 @@ class ColumnMap:
         """The rule by which several columns become one grade, if the map has one."""
         if "aspects" not in self.theirs:
             return None
-        from rankgate.data.grades_from_columns import Aspects  # few sheets have several
+        from rankgate.data.grades_from_columns import Aspects  # few sheets have aspects
 
         return Aspects.read(self.theirs["aspects"])
 
@@ -131,7 +133,7 @@ class ColumnMap:
         ]
 
     def resolved(self, names: Sequence[str]) -> ColumnMap:
-        """The map for one table: of several names of a column, the first that the table has."""
+        """The map for one table: of several names for a column, the first in the table is used."""
         if not any(NAME_SEPARATOR in column for column in self.theirs.values()):
             return self
         lower_names = {name.lower() for name in names}
@@ -150,7 +152,7 @@ class ColumnMap:
 
     @property
     def has_raters(self) -> bool:
-        """True if grades are in one column for each rater."""
+        """True if each rater has a column of grades."""
         return any(sign in self.theirs.get("grade", "") for sign in "+*")
 
     @property
@@ -160,15 +162,15 @@ class ColumnMap:
 
     @property
     def of_frames(self) -> dict[str, str]:
-        """The part of the map for frames of judgments and runs."""
+        """The part of the map that applies to frames of judgments and runs."""
         return {name: column for name, column in self.theirs.items() if name in _FRAME}
 
     def for_kind(self, kind: Kind, names: Sequence[str] = ()) -> dict[str, str]:
-        """The part of the map for a kind of file.
+        """The part of the map that applies to a kind of file.
 
         Args:
             kind: the kind of the file.
-            names: its columns, which decide if a file could be judgments or a run.
+            names: the columns of the file; they decide if it could be judgments or a run.
         """
         kind_columns = {
             "run": _RANKING_COLUMNS,
@@ -182,7 +184,7 @@ class ColumnMap:
         if kind != "any":
             return kind_map
         lower_names = {name.lower() for name in names}
-        missing_groups = [  # a map for two files names the columns of both
+        missing_groups = [  # a map for two files names the columns of both files
             group
             for group in (_JUDGMENT_COLUMNS, _RANKING_COLUMNS)
             if not any(
@@ -196,7 +198,7 @@ class ColumnMap:
         return kind_map
 
     def unused(self, path: str | Path) -> list[str]:
-        """The columns of a file that the map does not name."""
+        """The columns that the map names and a file lacks."""
         input_file = open_source(registry.split_prefix(path)[1])
         names = _read_header(input_file, self.description)[1]
         patterns = [
@@ -213,7 +215,7 @@ def map_columns(
     kind: Kind = "any",
     grades: Mapping[str, float] | None = None,
 ) -> Any:
-    """A path or a frame under our names; several, or by name, each; anything else as it is.
+    """A path or frame with our column names; also in lists and by name; other values unchanged.
 
     A file needs every column that is named for its kind: grades and raters of judgments, scores and
     ranks of runs. If only queries and documents are named, a run without these columns is read
@@ -221,14 +223,14 @@ def map_columns(
 
     Args:
         table: a path, a frame, or several.
-        columns: the columns that are named; None for none.
+        columns: the columns that the user named; None if there are none.
         kind: the kind of the table.
-        grades: the grade of each label, where files hold labels.
+        grades: the grade of each label, if files hold labels.
 
     Raises:
-        InputError: a column that is missing, or occurs twice; a grade that is not a number,
-            an empty id, in a table of several raters; a label without a grade; with file and line.
-        UsageError: an invalid map.
+        InputError: a column is missing or repeated, a grade is not a number, an id in a table of
+            several raters is empty, or a label has no grade; the message has file and line.
+        UsageError: the map is invalid.
     """
     column_map = ColumnMap.read(columns)
     if table is None or (column_map is None and not grades):
@@ -257,13 +259,13 @@ def source_label(source: object) -> str:
 
 
 def column_pairs(columns: ColumnsLike) -> list[tuple[str, str]]:
-    """Our names of columns and those of a table.
+    """Split a text into our names of columns and those of a table.
 
     >>> column_pairs("query=search_term,doc=sku")
     [('query', 'search_term'), ('doc', 'sku')]
 
     Raises:
-        UsageError: a text that is not NAME=COLUMN.
+        UsageError: the text is not NAME=COLUMN.
     """
     if isinstance(columns, Mapping):
         return [(str(name), str(column)) for name, column in columns.items()]
@@ -310,7 +312,7 @@ def _map_file(
 
 
 def _table_format(input_file: InputFile, name: str | None, separator: str) -> Format | None:
-    """The format of a table with nameable columns; None for any other file."""
+    """The format of a table with columns that can be named; None for other files."""
     if name in {None, "csv", "tsv"} and separator:
         return registry.find_format("csv")
     form = registry.find_format(name) if name else _binary_table_format(input_file)
@@ -325,10 +327,10 @@ def _rename_columns(
     header: tuple[str, Sequence[str]],
     kind: Kind,
 ) -> InputFile:
-    """The table with our column names.
+    """The table with our names of columns.
 
     Raises:
-        InputError: a column that is not there, or twice; grades of several raters for judgments.
+        InputError: a column is missing or repeated, or judgments have grades of several raters.
     """
     separator, names = header
     if form.name == "csv":
@@ -368,7 +370,7 @@ def _rename_columns(
         name: _find_columns(column, names, input_file, several=name in {"grade", "field"})
         for name, column in kind_map.items()
     }
-    fields = column_indexes.pop("field", ())  # they keep their names
+    fields = column_indexes.pop("field", ())  # fields keep their names
     if how.has_raters and "grade" in column_indexes:
         if kind == "qrels":
             problem = (
@@ -390,7 +392,7 @@ def _read_kind(
     form: str | None = None,
     grades: Mapping[str, float] | None = None,
 ) -> Any:
-    """The contents of the file if its kind is known; labels become grades."""
+    """The contents of the file if its kind is known; labels are replaced by grades."""
     if grades and kind in {"qrels", "any"}:
         from rankgate.data.grades_from_columns import map_labels
 
@@ -407,7 +409,7 @@ def _read_kind(
 
 
 def _path_format(input_file: InputFile, name: str | None) -> Format | None:
-    """The format of an engine's answers, with paths as columns; None for any other file."""
+    """The format of an engine's answers, whose columns are paths; None for other files."""
     if (
         name is None
         and not is_folder(input_file)
@@ -424,7 +426,7 @@ _BINARY_BEGINNINGS = (b"{", b"[", b"PAR1", b"ARROW1", b"PK", b"SQLite")
 
 
 def _binary_table_format(input_file: InputFile) -> Format | None:
-    """The format of a table that is not text; None for any other file."""
+    """The format of a table that is not text; None for other files."""
     first_bytes = input_file.head().removeprefix(BOM).lstrip()
     if not first_bytes.startswith(_BINARY_BEGINNINGS) and b"\x00" not in first_bytes[:4096]:
         return None
@@ -435,9 +437,9 @@ def _binary_table_format(input_file: InputFile) -> Format | None:
 def _read_header(
     input_file: InputFile, column_patterns: Sequence[Sequence[str]]
 ) -> tuple[str, tuple[str, ...]]:
-    """The separator that gives most of the columns, and the names.
+    """The separator that finds the most columns, and their names.
 
-    Other tables than text have names and no separator.
+    Tables that are not text have names but no separator.
     """
     if form := _binary_table_format(input_file):
         assert form.table is not None
@@ -445,7 +447,7 @@ def _read_header(
     first_bytes = input_file.head().removeprefix(BOM)
     if first_bytes.lstrip()[:1] in (b"{", b"[") or b"\x00" in first_bytes[:4096]:
         return "", ()
-    from rankgate.data.text.delimited_records import (  # here only: a slow import
+    from rankgate.data.text.delimited_records import (  # import here, because it is slow
         SEPARATORS,
         first_fields,
     )
@@ -464,10 +466,10 @@ def _read_header(
 def _find_columns(
     column: str, names: Sequence[str], input_file: InputFile, *, several: bool
 ) -> tuple[int, ...]:
-    """The indexes of the columns that a word names.
+    """The indexes of the columns that a text names.
 
     Raises:
-        InputError: no such column, or two.
+        InputError: there is no such column, or there are two.
     """
     indexes: list[int] = []
     for word in column.split("+") if several else [column]:
@@ -501,7 +503,7 @@ def _find_columns(
 def _renamed_header(
     column_indexes: Mapping[str, tuple[int, ...]], names: Sequence[str], fields: Sequence[int] = ()
 ) -> list[str]:
-    """The header with our names; other columns cannot be mistaken for ours."""
+    """The header with our names; other columns are renamed if they could be mistaken for ours."""
     name_of_index = {places[0]: name for name, places in column_indexes.items()}
     taken_names = {
         alias
@@ -527,7 +529,7 @@ def _replace_header(
     separator: str,
     fields: Sequence[int] = (),
 ) -> bytes:
-    """The same bytes with a header of our names."""
+    """The same bytes with a header that has our names."""
     header = _renamed_header(column_indexes, names, fields)
     old_header, _, rows_data = data.partition(b"\n")
     line_end = b"\r\n" if old_header.endswith(b"\r") else b"\n"
@@ -541,10 +543,10 @@ def _melt_raters(
     separator: str,
     input_file: InputFile,
 ) -> bytes:
-    """A row for each rating of a sheet with a column for each rater; empty cells are not ratings.
+    """One row per rating from a sheet with a column per rater; empty cells are not ratings.
 
     Raises:
-        InputError: as of `map_columns`.
+        InputError: see `map_columns`.
     """
     from rankgate.data.text.spreadsheet_cells import number_rows, require_width
     from rankgate.data.text.text_values import number_fault
@@ -576,7 +578,7 @@ def _format_row(fields: Sequence[str], separator: str) -> str:
 
 
 def _map_frame(table: object, how: ColumnMap) -> Any:
-    """A frame with our column names, with a row for each rating if it has several raters."""
+    """A frame with our column names, with one row per rating if there are several raters."""
     if any(NAME_SEPARATOR in column for column in how.theirs.values()):
         how = how.resolved(lazy_frame(table).collect_schema().names())
     aspects = how.aspects

@@ -1,6 +1,6 @@
 """The contents of a file: judgments, runs, ratings, queries, documents and values.
 
-Notes of readers and losses of writers come first, then the contents.
+First come the notes of readers and the losses of writers, then the contents.
 """
 
 from __future__ import annotations

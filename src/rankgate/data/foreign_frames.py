@@ -1,7 +1,7 @@
-"""Frames of other libraries as Polars frames, and column names of other tools as ours.
+"""Convert frames of other libraries to Polars, and column names of other tools to ours.
 
-Frames are from pandas, Arrow, any Arrow stream, or rows. Readers translate the column names of
-other tools into our columns here.
+Frames come from pandas, Arrow, any Arrow stream, or rows. The translation of column names of other
+tools to our columns is also here.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rankgate.data.qrels import OPTIONAL
 
 
 def is_frame(table: object) -> bool:
-    """True for a frame of Polars, pandas, Arrow, or another that streams Arrow, and for rows."""
+    """True for rows, and for a frame of Polars, pandas, Arrow or a library with Arrow streams."""
     is_stream = isinstance(table, pl.LazyFrame) or hasattr(table, "__arrow_c_stream__")
     return is_stream or is_table(table)
 
 
 def refuse_series(table: object, label: str) -> None:
-    """Check that something is not a pandas Series, as its rows would lack the ids.
+    """Check that an object is not a pandas Series, whose rows would lack the ids.
 
     Raises:
-        InputError: it is one.
+        InputError: the object is a Series.
     """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.Series):
@@ -40,7 +40,7 @@ def refuse_series(table: object, label: str) -> None:
 
 
 def lazy_frame(table: object, label: str = "a frame") -> pl.LazyFrame:
-    """A frame as a lazy Polars frame; arguments and errors as of `polars_frame`."""
+    """A frame as a lazy Polars frame; arguments and errors as in `polars_frame`."""
     return table if isinstance(table, pl.LazyFrame) else polars_frame(table, label).lazy()
 
 
@@ -58,7 +58,7 @@ def frames_by_system(table: object, label: str = "a frame") -> dict[str, pl.Data
 
 
 def _column_names(table: object) -> list[str]:
-    """The columns of a frame; none for a stream, which can be read only once."""
+    """The columns of a frame; empty for a stream, which can be read only once."""
     if isinstance(table, pl.LazyFrame):
         return table.collect_schema().names()
     return column_names(table)
@@ -72,7 +72,7 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
         label: its name in errors.
 
     Raises:
-        InputError: a column that mixes types.
+        InputError: a column mixes types.
     """
     if isinstance(table, pl.DataFrame):
         return table
@@ -93,7 +93,7 @@ def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
 
 
 def _convert_columns(table: Any) -> pl.DataFrame:
-    """Numbers and times as arrays; strings, categories and nullable columns value by value."""
+    """Convert numbers and times as arrays; strings, categories and nullable columns by value."""
     return pl.DataFrame([_convert_series(str(name), column) for name, column in table.items()])
 
 
@@ -175,7 +175,7 @@ _TEXT_NAMES = frozenset({"doc", "document", "item"})
 
 
 def match_columns(table_columns: Iterable[str], our_columns: Iterable[str]) -> dict[str, str]:
-    """Map our columns to those of a table (ours -> theirs), as far as the table has them."""
+    """Map our columns to those that a table has (ours -> theirs)."""
     name_by_lower_case: dict[str, str] = {}
     for name in table_columns:
         name_by_lower_case.setdefault(name.strip().lower(), name)
@@ -206,10 +206,10 @@ def document_columns(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def one_document_column(names: Iterable[str], label: str) -> None:
-    """Check that one column holds the ids of documents; ``doc_id`` precedes all others.
+    """Check that only one column can hold the ids of documents; ``doc_id`` has priority.
 
     Raises:
-        InputError: several could, and none is called ``doc_id``.
+        InputError: several columns could hold the ids, and none is called ``doc_id``.
     """
     columns = document_columns(names)
     if len(columns) > 1 and columns[0].strip().lower() != "doc_id":
@@ -221,14 +221,14 @@ def one_document_column(names: Iterable[str], label: str) -> None:
 
 
 def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
-    """A frame, or a list or mapping of frames, with our names; anything else unchanged.
+    """A frame, or a list or mapping of frames, with our names; other values unchanged.
 
     Args:
         table: a frame or anything else.
         columns: ours -> the frame's; columns that the frame lacks are ignored.
 
     Raises:
-        UsageError: a column that is not one of ours.
+        UsageError: a column is not one of ours.
     """
     if not columns:
         return table
@@ -272,7 +272,7 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
 
 
 def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """A row for each document, from rows with a list of documents each; other frames unchanged.
+    """One row per document from rows with a list of documents each; other frames unchanged.
 
     LensKit saves ``user_id`` and ``items``, a list of ``item_id``, ``score`` and ``rank``.
 
@@ -294,14 +294,14 @@ def unnest_lists(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def is_header(fields: Iterable[str]) -> bool:
-    """True if a line names columns: a query and a document are among them."""
+    """True if a line contains column names, including a query and a document."""
     return {"query_id", "doc_id"} <= set(match_columns(fields, ("query_id", "doc_id")))
 
 
 def has_grades(table_columns: Iterable[str]) -> bool:
-    """True if columns are those of judgments: with a grade, and without a score or rank.
+    """True if columns are those of judgments: with a grade, but without a score or rank.
 
-    ``score`` alone belongs to a run, though some tools use it for a grade.
+    A lone ``score`` is the column of a run, although some tools use it for a grade.
     """
     lower_names = {name.strip().lower() for name in table_columns}
     return bool(lower_names & {*ALIASES["grade"]} - {"score"}) and not lower_names & {
@@ -311,7 +311,7 @@ def has_grades(table_columns: Iterable[str]) -> bool:
 
 
 def missing_column_message(column: str, columns: Sequence[str], noun: str = "column") -> str:
-    """The message for a missing column, with its names; judgments given as a run are recognised."""
+    """The message for a missing column, with its names; it recognises judgments given as a run."""
     names = ", ".join(ALIASES[column][:4])
     problem = f"no {noun} for {column} among {', '.join(columns)}; name one {names}."
     if column == "score" and has_grades(columns):
@@ -322,20 +322,20 @@ def missing_column_message(column: str, columns: Sequence[str], noun: str = "col
 def shape_table(
     frame: pl.LazyFrame, number: str, label: str, document: str | None = None
 ) -> pl.LazyFrame:
-    """A table with our columns and dtypes, from one with any known column names.
+    """A table with our columns and dtypes, from a table with any known column names.
 
-    A run may have a rank instead of a score; rank 1 is best. Judgments may have the columns that
-    few have.
+    A run may have a rank instead of a score; rank 1 is best. Judgments may have the optional
+    columns.
 
     Args:
         frame: the table.
         number: ``grade`` or ``score``.
         label: the name of its origin in errors.
-        document: the column of the ids of documents, if several could be it.
+        document: the column of the ids of documents, if several columns are possible.
 
     Raises:
-        InputError: a column is missing, or two could hold the ids of documents; ids are neither
-            strings nor whole numbers.
+        InputError: a column is missing, two columns could hold the ids of documents, or ids are
+            neither strings nor whole numbers.
     """
     schema = frame.collect_schema()
     source_columns = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
@@ -373,10 +373,10 @@ def shape_table(
 def shape_by_document_column(
     frame: pl.LazyFrame, number: str, label: str
 ) -> dict[str, pl.LazyFrame]:
-    """As `shape_table`, for each column that could hold the ids of documents.
+    """Make the tables of `shape_table`, one for each column that could hold the ids of documents.
 
     Raises:
-        InputError: as `shape_table`.
+        InputError: see `shape_table`.
     """
     columns = document_columns(frame.collect_schema().names())
     if len(columns) < 2:
@@ -387,7 +387,7 @@ def shape_by_document_column(
 def string_table(
     rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Rows as a table of strings: the first columns, then all columns of any row."""
+    """Rows as a table of strings: the first columns, then all further columns that occur."""
     names = dict.fromkeys([*first, *(name for row in rows for name in row)])
     columns = {name: [row.get(name) for row in rows] for name in names}
     return pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String))

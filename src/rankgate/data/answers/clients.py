@@ -1,10 +1,9 @@
 """Answers of search engines and vector stores, as their clients for Python return them.
 
-``{query: answer}`` is a run: an answer is a list of results, or an object or dictionary that has
-one. Each client with classes of its own is one declaration: the class of a result, where its id,
-score and stored fields are, and the classes of answers. No client is imported. Dictionaries are the
-answers of `products`, or have their results, and these their ids and scores, under one of the keys
-below.
+``{query: answer}`` is a run: an answer is a list of results, or an object or dictionary that holds
+such a list. Each client with its own classes is one declaration: the class of a result, the paths
+of its id, score and stored fields, and the classes of answers. No client is imported. Dictionaries
+are answers of `products`, or hold their results, ids and scores under one of the keys below.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ class AnswerKind:
         title: the client's name for people.
         module: the package or module of its classes.
         package: the package as it is installed.
-        tested: the version of the package with which the tests were written.
+        tested: the version of the package that the tests were written for.
         hit: the name of the class of a result; empty where results are dictionaries.
-        id: the path of a result's id: attributes or keys with dots between.
-        score: the path of its score; empty without scores.
-        stored: the path of the document's fields, which ``columns="doc=FIELD"`` names.
+        id: the path of a result's id: attributes or keys separated by dots.
+        score: the path of its score; empty if results have no score.
+        stored: the path of the document's fields, in which ``columns="doc=FIELD"`` finds a field.
         answers: the path of the results, by the name of the class of an answer.
     """
 
@@ -178,7 +177,7 @@ ANSWERS: tuple[AnswerKind, ...] = (
 
 
 def is_answer(value: object) -> bool:
-    """True for an answer to one query, and for a list of results.
+    """True for an answer to one query, including a list of results.
 
     >>> is_answer({"hits": {"hits": [{"_id": "d1", "_score": 2.0}]}}), is_answer([("d1", 2.0)])
     (True, True)
@@ -193,7 +192,7 @@ def is_answer(value: object) -> bool:
 
 
 def _is_hit(value: Any) -> bool:
-    """True for a result: of a client's class, a dictionary with an id, or a pair with a score."""
+    """True for a result: an object of a client, a dictionary with an id, or a pair with a score."""
     if _is_pair(value):
         return isinstance(value[0], str | int | UUID) or _find_hit_kind(value[0]) is not None
     if isinstance(value, Mapping):
@@ -235,10 +234,10 @@ def _find_hit_kind(value: object) -> AnswerKind | None:
 
 
 def answers_by_query(rows: object) -> dict[Any, Any] | None:
-    """``{query: answer}`` of a list of answers that name their queries; None for anything else.
+    """``{query: answer}`` from a list of answers that name their queries; None for other objects.
 
     Raises:
-        InputError: a query that is answered twice.
+        InputError: two answers name the same query.
     """
     answers: dict[Any, Any] = {}
     for row in rows if isinstance(rows, list | tuple) else ():
@@ -263,7 +262,7 @@ def _find_product(value: object) -> Product | None:
 
 
 def _is_unnamed(value: object) -> bool:
-    """True for an answer that does not name its query."""
+    """True for an answer that does not contain its query."""
     has_query = isinstance(value, Mapping) and any(key in value for key in QUERY_ID_KEYS)
     return not has_query and (
         _find_answer_kind(value) is not None or _find_product(value) is not None
@@ -271,10 +270,11 @@ def _is_unnamed(value: object) -> bool:
 
 
 def refuse_without_queries(answer: object) -> None:
-    """Check that an object is not an answer itself, where ``{query: answer}`` is needed.
+    """Check that an object is ``{query: answer}`` and not an answer itself.
 
     Raises:
-        InputError: one answer, or the answer to several queries; with the line to write.
+        InputError: the object is one answer, or the answer to several queries; the message has the
+            line to write.
     """
     if isinstance(answer, list | tuple) and answer and all(map(_is_unnamed, answer)):
         problem = (
@@ -307,22 +307,21 @@ def refuse_without_queries(answer: object) -> None:
 
 
 def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field: str | None) -> Any:
-    """``{query: {document: number}}``, or ``{query: [document, …]}`` of the answers to queries.
+    """``{query: {document: number}}``, or ``{query: [document, …]}``, from the answers to queries.
 
-    Results rank in their order. Scores that fall along it are kept, equal ones lowered by the least
-    steps, as in snapshots; those that rise, as distances do, are not. Equal scores of plain pairs
-    stay equal.
+    Results rank in their order. Falling scores are kept, and equal scores are lowered by the
+    smallest steps, as in snapshots. Rising scores, such as distances, are dropped. Equal scores of
+    plain pairs stay equal.
 
     Args:
         answers: the answer, by query.
-        input_kind: the kind of input that the answers are read as; results of judgments have
-            grades.
-        doc_field: the stored field that holds the ids of documents, instead of a result's id,
-            where results have it.
+        input_kind: the kind of input to read the answers as; results read as judgments have grades.
+        doc_field: the stored field with the ids of documents, used instead of a result's id if
+            results have the field.
 
     Raises:
-        InputError: an answer that is an error or of an unknown version of its client, a result
-            without an id, pairs of ids and scores in another order.
+        InputError: an answer is an error or has an unknown version of its client, a result has no
+            id, or pairs of ids and scores are not ordered by score.
     """
     queries = text_ids(answers, "queries")
     lists = {
@@ -332,7 +331,7 @@ def rankings_of_answers(answers: Mapping[Any, Any], input_kind: Part, doc_field:
     if not any(
         _read_field(result.raw, doc_field) is not None for row in lists.values() for result in row
     ):
-        doc_field = None  # a column of other tables: runs without it are read as they are
+        doc_field = None  # a column of other tables: runs without it are read unchanged
     documents = {
         query: [_read_doc_id(result, doc_field, query) for result in row]
         for query, row in lists.items()
@@ -376,10 +375,11 @@ class Result(NamedTuple):
 
 
 def _scores_fall(answers: Mapping[Any, Any], scores: Mapping[str, list[float | None]]) -> bool:
-    """True where scores and the order of results agree.
+    """True if the scores fall in the order of results.
 
     Raises:
-        InputError: pairs of ids and scores in another order, which no client explains.
+        InputError: pairs of ids and scores are not ordered by score, and no client explains the
+            order.
     """
     for answer, (query, values) in zip(answers.values(), scores.items(), strict=True):
         numbers = [math.nan if value is None else value for value in values]
@@ -400,7 +400,7 @@ def _read_results(answer: object, query: str, input_kind: Part) -> list[Result]:
     """The results in the answer to one query.
 
     Raises:
-        InputError: an answer that is an error or incomplete, or that holds no list of results.
+        InputError: the answer is an error, is incomplete, or has no list of results.
     """
     if declared := _find_answer_kind(answer):
         kind, path = declared
@@ -422,7 +422,7 @@ def _read_results(answer: object, query: str, input_kind: Part) -> list[Result]:
 
 
 def _find_shape(answer: Mapping[Any, Any]) -> tuple[Product, Shape] | None:
-    """The product that returned a dictionary, and the shape that fits; None for anything else."""
+    """The product that returned a dictionary, and the shape that fits; None for other values."""
     for product in PRODUCTS:
         for shape in (product.shape, *product.more_shapes):
             hits = value_at_path(answer, shape.hits)
@@ -455,7 +455,7 @@ def _read_product_results(
 
 
 def _find_error_message(answer: Mapping[Any, Any]) -> str:
-    """The message of an answer that is an error; empty for any other."""
+    """The message of an answer that is an error; empty for other answers."""
     message = next((text for product in PRODUCTS if (text := product.error_in(answer))), "")
     return message or (short_repr(answer["error"]) if answer.get("error") else "")
 
@@ -469,7 +469,7 @@ def _failure_error(query: str, problem: str) -> InputError:
 
 
 def _find_result_list(answer: Mapping[Any, Any]) -> list[Any] | None:
-    """The results in a dictionary of no product; None for a dictionary that is not an answer."""
+    """The results in a dictionary of no known product; None if the dictionary is not an answer."""
     for key in RESULT_KEYS:
         results = answer.get(key)
         if isinstance(results, list) and (not results or _is_hit(results[0])):
@@ -478,7 +478,7 @@ def _find_result_list(answer: Mapping[Any, Any]) -> list[Any] | None:
 
 
 def _read_result(hit: Any, query: str, input_kind: Part) -> Result:
-    """One result of a list: of a client's class, a dictionary, an id, or a pair with a score."""
+    """Read one result: an object of a client, a dictionary, an id, or a pair with a score."""
     raw, number = hit if _is_pair(hit) else (hit, None)
     if isinstance(raw, str | int | np.integer | UUID):
         return Result(raw, raw, number)
@@ -508,7 +508,7 @@ def _read_stored_id(hit: object, doc_field: str | None, query: str) -> Any:
     """The id in a stored field.
 
     Raises:
-        InputError: no such field; with the names of the existing ones.
+        InputError: the field does not exist; the message lists the existing fields.
     """
     doc_id = _read_field(hit, doc_field)
     if doc_id is None:
@@ -524,7 +524,7 @@ def _read_stored_id(hit: object, doc_field: str | None, query: str) -> Any:
 
 
 def _read_field(hit: object, name: str | None) -> Any:
-    """A stored field, or the value at a path such as ``node.ref_doc_id``; of ``a|b`` the first."""
+    """A stored field, or the value at a path such as ``node.ref_doc_id``; for ``a|b`` the first."""
     for path in () if name is None else name.split("|"):
         value = _stored_fields(hit).get(path)
         value = _value_at_keys(hit, path) if value is None else value
@@ -555,17 +555,17 @@ def _parse_score(value: Any, query: str) -> float | None:
 
 
 def _value_at_keys(value: object, path: str) -> Any:
-    """The value at a path of attributes and keys; None where the path does not exist."""
+    """The value at a path of attributes and keys; None if the path does not exist."""
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     return value
 
 
 def value_at(value: object, path: str, kind: AnswerKind) -> Any:
-    """The value at a path of attributes; a method is called; None inside of None.
+    """The value at a path of attributes; methods are called, and the value inside None is None.
 
     Raises:
-        InputError: it has no such attribute, as an object of another version may.
+        InputError: an attribute is missing, as in another version of the client.
     """
     for name in path.split("."):
         if value is None:

@@ -1,8 +1,8 @@
 """The answer of an engine, with its ids and scores checked, or the reason for a failure.
 
-Paths of values in a JSON answer come first: keys and numbers with dots between. The answer is
-followed by the paths of the documents in a JSON answer, and by scores that keep the order in
-which an engine served documents with equal scores.
+First come paths of values in a JSON answer: keys and numbers separated by dots. Then come the
+answer, the paths of the documents in a JSON answer, and scores that keep the order in which an
+engine served documents with equal scores.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NO_USABLE_ID = "no document has a usable id"
 
 
 def parse_path(path: str | list[str | int]) -> Path:
-    r"""The steps of a path; a list if a key has a dot of its own.
+    r"""The steps of a path; write the path as a list if a key contains a dot.
 
     >>> parse_path("hits.hits"), parse_path("1.0.2:"), parse_path(["a.b", 0])
     (('hits', 'hits'), ('1', '0', '2:'), ('a.b', '0'))
@@ -92,7 +92,7 @@ def _take_step(value: Json, step: str) -> Json | Missing:
         return MISSING
 
 
-_CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f]")  # a tab can be held, in quotes
+_CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f]")  # a quoted field can hold a tab
 
 
 FailureKind = Literal["again", "refused", "fatal"]
@@ -152,9 +152,9 @@ class Row(NamedTuple):
 
     Attributes:
         doc_id: its id.
-        score: `MISSING` without one.
-        fields: those that are kept for display.
-        origin: the index it comes from, where the engine has several.
+        score: its score; `MISSING` if the engine gives none.
+        fields: the fields that are kept for display.
+        origin: the index of the document, if the engine has several.
     """
 
     doc_id: object
@@ -166,7 +166,7 @@ class Row(NamedTuple):
 def make_answer(
     rows: Iterable[Row], total: object = MISSING, depth: int | None = None
 ) -> Answer | Failure:
-    """The answer made of rows, best first; a failure if a score cannot be read.
+    """The answer from rows, best first; a failure if a score cannot be read.
 
     Whole numbers become ids as text. A repeated document counts at its first position only, and
     a document with an id that no format can hold is left out.
@@ -211,19 +211,19 @@ def make_answer(
 
 
 def _parse_id(value: object) -> str | None:
-    """The id as text; None if no file can hold it."""
+    """The id as text; None if no file format can hold it."""
     if isinstance(value, bool) or not isinstance(value, str | Integral | UUID):
         return None
     id_text = str(value)
     try:
         id_text.encode()
-    except UnicodeEncodeError:  # half of a pair, which JSON can write
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can contain
         return None
     return None if not id_text or _CONTROL.search(id_text) else id_text
 
 
 def _parse_number(value: object) -> float | None:
-    if type(value) is float:  # most are
+    if type(value) is float:  # most values are floats
         return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, str | Real | Decimal):
         return None
@@ -235,7 +235,7 @@ def _parse_number(value: object) -> float | None:
 
 
 def _json_value(value: object) -> Json:
-    """A value as JSON holds it; dates, decimals and similar values become text."""
+    """Convert a value for JSON; dates, decimals and similar values become text."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
@@ -267,12 +267,12 @@ class Shape:
 
     Attributes:
         hits: the list of documents.
-        doc_id, score: within a document; a score of None means no scores.
-        fields: within a document, by name.
+        doc_id, score: paths within a document; a score of None means that there are no scores.
+        fields: paths within a document, by name.
         total: the number of matching documents; None if the product does not report it.
         error: a message that the answer is incomplete; None if the product gives no such message.
-        index: within a document, its index; None if the product does not report it.
-        partial: values that mean missing documents, if true or not 0.
+        index: the path of its index within a document; None if the product does not report it.
+        partial: the paths of values that mean missing documents if they are true or not 0.
     """
 
     hits: Path
@@ -290,7 +290,7 @@ class Shape:
         return rows if isinstance(rows, Failure) else make_answer(rows, self.total_in(value), depth)
 
     def rows(self, value: Json) -> list[Row] | Failure:
-        """The documents of an answer, unchecked."""
+        """The documents of an answer, without checks."""
         documents = value_at_path(value, self.hits)
         if (
             self.error is not None
@@ -302,7 +302,7 @@ class Shape:
                 path_text = ".".join(path)
                 return Failure("again", f"the answer is incomplete: {path_text} is {flag}")
         if documents is MISSING and self.total_in(value) == 0:
-            return []  # some products leave the list out where nothing matches
+            return []  # some products omit the list if nothing matches
         if not isinstance(documents, list):
             path_text = ".".join(self.hits)
             return Failure("refused", f"the answer has no list of documents at {path_text}")
@@ -328,9 +328,9 @@ class Shape:
 def break_ties(scores: Floats) -> Floats:
     """Lower equal scores by the smallest steps, in the order in which they were served.
 
-    Steps are those of 32-bit numbers, so that tools that read 32-bit scores see no ties either.
-    The order of different scores does not change, and scores without an equal one stay as they
-    are, unless lowered ones reach them.
+    Steps are those of 32-bit numbers, so that tools with 32-bit scores see no ties either. The
+    order of different scores does not change. A score without an equal score changes only if a
+    lowered score reaches it.
 
     Args:
         scores: (n,) the scores of a list, in the order in which it was served.
@@ -352,7 +352,7 @@ def break_ties(scores: Floats) -> Floats:
 
 
 def _to_steps(values: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Integers in the order of the values; neighbouring numbers are 1 apart."""
+    """Map numbers to integers in the same order; adjacent numbers map to adjacent integers."""
     bit_patterns = values.view(f"i{values.itemsize}").astype(np.int64)
     return np.where(
         bit_patterns < 0, np.iinfo(f"i{values.itemsize}").min - bit_patterns, bit_patterns
@@ -360,7 +360,7 @@ def _to_steps(values: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def _from_steps(steps: NDArray[np.int64], *, large: bool) -> Floats:
-    """The numbers that `_to_steps` turned into integers."""
+    """Map the integers of `_to_steps` back to the numbers."""
     byte_count = 8 if large else 4
     bit_patterns = np.where(steps < 0, np.iinfo(f"i{byte_count}").min - steps, steps)
     return bit_patterns.astype(f"i{byte_count}").view(f"f{byte_count}").astype(np.float64)

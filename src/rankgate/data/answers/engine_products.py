@@ -26,14 +26,14 @@ class Product:
     """The form of a product's answers.
 
     Attributes:
-        name: its name in ``--from``.
+        name: its name for ``--from``.
         title: its name for people.
-        shape: the paths of the parts of an answer.
-        marks: sets of paths of keys; an answer has all of one set.
-        source: the address where the answer is described.
+        shape: the paths of values in an answer.
+        marks: sets of paths of keys; an answer has all paths of at least one set.
+        source: the address of the documentation of the answer.
         more_shapes: other forms of an answer, tried if the first does not fit.
         several: the path of the answers to several queries in one answer.
-        echo: the path of the repeated query.
+        echo: the path of the query text that the answer repeats.
         errors: the paths of error messages.
         id_after: the text before the id in a document's full id.
     """
@@ -57,7 +57,7 @@ class Product:
         Args:
             value: the answer.
             doc_id: the path of a document's id, if not the usual one.
-            score: the path of a document's score, likewise.
+            score: the path of a document's score, if not the usual one.
         """
         if message := self.error_in(value):
             return Failure("refused", message)
@@ -75,7 +75,7 @@ class Product:
         return reply
 
     def error_in(self, value: Json) -> str:
-        """The message of an answer that is an error; empty for any other."""
+        """The message of an answer that is an error; empty for other answers."""
         for path in self.errors:
             message = value_at_path(value, path)
             if isinstance(message, str) and message:
@@ -94,7 +94,7 @@ class Product:
         )
 
     def answers_in(self, value: Json) -> Iterator[Json] | None:
-        """The answers to several queries; None if the value is one answer."""
+        """The answers to several queries; None if the value is a single answer."""
         query_answers = MISSING if self.several is None else value_at_path(value, self.several)
         if not isinstance(query_answers, list) or not all(
             isinstance(query_answer, dict | list) for query_answer in query_answers
@@ -218,7 +218,7 @@ MEILISEARCH = Product(
 TYPESENSE = Product(
     "typesense",
     "Typesense",
-    # text_match is more exact than a float, and the order agrees with it
+    # text_match has more digits than a float, and its order is the same
     Shape(
         ("hits",), parse_path("document.id"), None, {}, ("found",), partial=(("search_cutoff",),)
     ),

@@ -1,7 +1,7 @@
 """Convert a file to another format; report the loss.
 
-Tables are written into files with the format by name or suffix, the file completely or not at
-all. The result of ``convert`` has rows written, losses and notes.
+Tables are written to files in the format given by name or suffix; a failed write leaves no partial
+file. The result of ``convert`` has rows written, losses and notes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def choose_format(
     matching_formats = [format_ for format_ in writers if suffix in format_.suffixes]
     tables = [
         format_ for format_ in matching_formats if format_.streams
-    ]  # what any tool reads, before a product's
+    ]  # any tool reads this format, so it comes before a product's format
     best_formats = tables or [
         format_
         for format_ in matching_formats
@@ -107,7 +107,7 @@ def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple
     if isinstance(target, str | Path):
         with replace_file(target) as stream:
             losses = format_.write(contents, stream)
-    else:  # a stream is also written completely or not at all
+    else:  # a stream too gets the complete output or nothing
         with tempfile.TemporaryFile() as temporary_file:
             losses = format_.write(contents, temporary_file)
             temporary_file.seek(0)
@@ -247,7 +247,7 @@ def _read_source(
     format_name: str | None,
     as_: str | None,
 ) -> tuple[str, str, str, FileContents, tuple[Loss, ...]]:
-    """The source's label, its format, the reason for the format, its contents, and the losses."""
+    """The label of the source, its format, the reason for the format, its contents, and losses."""
     content = source if isinstance(source, FileContents) else _contents_in_memory(source, as_)
     if content is not None:
         contents_kept, lost = _select_part(content, as_, "the source")
@@ -312,7 +312,7 @@ def _refuse_unsupported_parts(contents: FileContents, writer: Format, label: str
 def _flatten_subtopics(
     contents: FileContents, writer: Format
 ) -> tuple[FileContents, tuple[Loss, ...]]:
-    """Judgments with one grade a document, if the format has no place for subtopics."""
+    """Judgments with one grade per document, if the format cannot hold subtopics."""
     qrels = contents.qrels
     if qrels is None or not qrels.by_subtopic or {"subtopic"} <= {*writer.columns}:
         return contents, ()
@@ -332,7 +332,7 @@ def _flatten_subtopics(
 def _write_contents(
     contents: FileContents, target: str | Path | BinaryIO, writer: Format, counts: dict[str, int]
 ) -> tuple[Loss, ...]:
-    """Write; a run with scattered queries is collected in memory and written again."""
+    """Write the contents; a run with scattered queries is collected in memory and written again."""
     try:
         return _write_once(contents, target, writer, counts)
     except ScatteredError:
@@ -363,7 +363,7 @@ def _write_companion(
     lost: tuple[Loss, ...],
     counts: dict[str, int],
 ) -> tuple[tuple[Loss, ...], tuple[Note, ...]]:
-    """Write a run's query data to its companion file; note an older one that is replaced."""
+    """Write a run's query data to its companion file; add a note if an older file is replaced."""
     if not isinstance(target, str | PathLike) or len(contents.runs) != 1 or not counts:
         return lost, ()
     companion_path = run_companions.companion_path(target)
@@ -379,7 +379,7 @@ def _write_companion(
 
 
 def _count_rows(run: Run, counts: dict[str, int]) -> Run:
-    """The same run; its rows are counted while they are read."""
+    """The same run, with a count of its rows while they are read."""
 
     def pieces() -> Iterator[pl.DataFrame]:
         counts[run.name] = 0
@@ -393,7 +393,7 @@ def _count_rows(run: Run, counts: dict[str, int]) -> Run:
 def _rows_by_part(
     contents: FileContents, writer: Format, lost: tuple[Loss, ...], counts: dict[str, int]
 ) -> dict[str, int]:
-    """Written rows by part; a part without rows is listed only if there is no other."""
+    """The number of written rows by part; an empty part is listed only if there is no other."""
     lost_texts = {loss.what for loss in lost}
     rows: dict[str, int] = {}
     for name in contents.parts:

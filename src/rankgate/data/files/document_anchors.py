@@ -1,6 +1,6 @@
 """Find the text of judged documents in a new version of the documents.
 
-The words that two documents share come first: exact spans and near-duplicates.
+First come the words that two documents share, in exact spans and near-duplicates; then the anchors.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _GRAM_LENGTH = 5  # consecutive words that candidates share
 _MIN_MATCH_LENGTH = 3  # consecutive words that count as the same text
-_MAX_DOCUMENTS = 50  # documents that share a gram which carries no information
-_BASE = np.uint64(0x9E3779B97F4A7C15)  # of the hashes of grams: odd, so that no word drops out
+_MAX_DOCUMENTS = 50  # a gram in more documents than this carries no information
+_BASE = np.uint64(0x9E3779B97F4A7C15)  # odd multiplier for hashes: every word counts
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Texts:
 
     @classmethod
     def from_texts(cls, texts: Mapping[str, str]) -> Texts:
-        """Documents from their texts, which are normalised first; each word is kept once."""
+        """Build documents from texts, which are normalised first; each word is stored once."""
         return cls(
             {
                 doc: tuple(map(intern, _WORD.findall(normalize_text(text))))
@@ -54,7 +54,7 @@ class Texts:
 
     @cached_property
     def equal(self) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-        """The documents with exactly the same words, by their words."""
+        """The documents grouped by equal words."""
         documents: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for doc, doc_words in self.words.items():
             documents[doc_words].append(doc)
@@ -66,15 +66,15 @@ class Texts:
 
     @cached_property
     def _grams(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """The hashes of all grams that few documents have, sorted, and the document of each."""
+        """The sorted hashes of all grams that are in few documents, and the document of each."""
         lengths = np.fromiter(map(len, self.words.values()), np.int64, len(self.words))
         hashes = _gram_hashes(chain.from_iterable(self.words.values()), int(lengths.sum()))
         owners = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         is_inside = (
             owners[: len(hashes)] == owners[_GRAM_LENGTH - 1 :]
-        )  # not over the end of a document
+        )  # a gram must not extend beyond the end of a document
         hashes, owners = hashes[is_inside], owners[: len(hashes)][is_inside]
-        order = np.argsort(hashes, kind="stable")  # documents stay in order within a gram
+        order = np.argsort(hashes, kind="stable")  # documents keep their order within a gram
         hashes, owners = hashes[order], owners[order]
         del order
         is_repeated = np.zeros(len(hashes), bool)
@@ -117,10 +117,10 @@ def _grams(doc_words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Overlap:
-    """The words that two documents share: five in a row anywhere, three in the same order.
+    """The words that two documents share: runs of five anywhere, runs of three in the same order.
 
-    Shares count each word of both documents once: a phrase that one of them repeats is shared only
-    as often as the other has it.
+    Shares count each word with its frequency in both documents: a phrase that one document repeats
+    counts only as often as it occurs in the other.
 
     Attributes:
         first: True for the words of the first document that are in the second.
@@ -134,7 +134,7 @@ class Overlap:
 
     @cached_property
     def _counts(self) -> tuple[Counter[str], Counter[str]]:
-        """The shared words of each document with their numbers."""
+        """The shared words of each document, with their frequencies."""
         return _count_marked(self.texts[0], self.first), _count_marked(self.texts[1], self.second)
 
     @cached_property
@@ -143,23 +143,23 @@ class Overlap:
 
     @property
     def of_first(self) -> float:
-        """The share of the first document's words."""
+        """The shared part of the first document's words, from 0 to 1."""
         return self._shared / len(self.first)
 
     @property
     def of_second(self) -> float:
-        """The share of the second document's words."""
+        """The shared part of the second document's words, from 0 to 1."""
         return self._shared / len(self.second)
 
     @cached_property
     def longest(self) -> int:
-        """The longest sequence of words of the first document that the second one has."""
+        """The longest sequence of words of the first document that is also in the second."""
         ends = np.flatnonzero(np.diff(np.concatenate([[False], self.first, [False]]).astype(int)))
         return int((ends[1::2] - ends[::2]).max(initial=0))
 
     @cached_property
     def together(self) -> tuple[float, int, int]:
-        """The largest share of the first document in one part of the second, and that part.
+        """The largest share of the first document within one part of the second, and that part.
 
         A part is a little longer than the first document: 1.2 times its words and two more. Words
         that the second document repeats share the weight of those that the first one has.
@@ -187,8 +187,8 @@ def _count_marked(doc_words: tuple[str, ...], is_marked: Flags) -> Counter[str]:
 def find_overlap(first: tuple[str, ...], second: tuple[str, ...]) -> Overlap:
     """Find the words that two documents share.
 
-    Every five words in a row that both have; and the runs of three or more of the longest common
-    subsequence, by rapidfuzz, which go on where single words were changed.
+    These are all sequences of five words that both have, and the runs of three or more words in the
+    longest common subsequence (rapidfuzz), which continue across single changed words.
     """
     from rapidfuzz.distance import LCSseq
 
@@ -202,7 +202,7 @@ def find_overlap(first: tuple[str, ...], second: tuple[str, ...]) -> Overlap:
 
 
 def _find_spans(doc_words: tuple[str, ...], grams: Collection[tuple[str, ...]]) -> Flags:
-    """True for each word that is in some of the grams."""
+    """True for each word that belongs to one of the grams."""
     is_in_gram = np.zeros(len(doc_words), bool)
     for start, gram in enumerate(_grams(doc_words)):
         if gram in grams:
@@ -219,16 +219,16 @@ NEAR_SHARE = 0.9
 NO_TEXT = "it has no text"
 """The reason for the loss of a judged document that is empty or not among the old documents."""
 
-_MIN_LEAD = 0.03  # distance of the next document minus that of the nearest
-_MIN_SPLIT_SHARE = 0.5  # of a document's words: with less it is lost, not split
-_MIN_SEQUENCE = 10  # consecutive words that are not the same by chance
-_MIN_SEQUENCE_SHARE = 0.3  # of a short document's words in a row
-_MIN_SHARE = 0.1  # of a document's words: a smaller share is chance
+_MIN_LEAD = 0.03  # distance of the second nearest document minus that of the nearest
+_MIN_SPLIT_SHARE = 0.5  # share of a document's words; below it the document is lost, not split
+_MIN_SEQUENCE = 10  # consecutive words that do not agree by chance
+_MIN_SEQUENCE_SHARE = 0.3  # share of a short document's words in one sequence
+_MIN_SHARE = 0.1  # share of a document's words; a smaller share is chance
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """The place of an old document among the new ones.
+    """The match of an old document among the new ones.
 
     Attributes:
         status: valid: the same text under the same id; moved: under another one; merged: within a
@@ -236,7 +236,7 @@ class Anchor:
             lost: nowhere.
         same: new documents with this text.
         parts: the words that are shared with each new document.
-        why: the reason why a document that is lost or ambiguous was not found.
+        why: the reason why no match was found for a lost or ambiguous document.
     """
 
     status: Status
@@ -245,11 +245,11 @@ class Anchor:
     why: str = ""
 
     def reaches(self, name: str, *, inherit: bool) -> bool:
-        """True if the grade of this relevant document is one of a new document.
+        """True if the grade of this relevant document applies to a new document.
 
         Args:
             name: the new document.
-            inherit: pieces have the grade too; see `is_half_shared`.
+            inherit: True if parts of a document also get the grade; see `is_half_shared`.
         """
         shared = self.parts.get(name)
         if shared is None:
@@ -258,26 +258,26 @@ class Anchor:
 
 
 def is_contained(shared: Overlap) -> bool:
-    """True if the second document has nearly all words of the first one in one place."""
+    """True if nearly all words of the first document are in one part of the second."""
     return shared.together[0] >= NEAR_SHARE
 
 
 def is_half_shared(shared: Overlap) -> bool:
-    """True if half of one of the two documents is in the other: a finer or a coarser cut."""
+    """True if half of one document is in the other, as after a finer or coarser split."""
     return max(shared.of_first, shared.of_second) >= _MIN_SPLIT_SHARE
 
 
 def find_anchors(old: Texts, new: Texts, docs: Collection[str]) -> dict[str, Anchor]:
-    """Find old documents among the new ones.
+    """Match old documents to the new ones.
 
-    Equal words decide first. A new document with the same words as some old document is that one,
-    and not a near-duplicate of another one. A near-duplicate must be the nearest of both sides,
-    and clearly so.
+    Equal words decide first. A new document with the same words as an old document matches that
+    document, and is not a near-duplicate of another one. A near-duplicate must be clearly the
+    nearest in both directions.
 
     Args:
-        old: the documents that were judged, and others of their time.
-        new: the documents of today.
-        docs: the old documents that are looked for.
+        old: the documents that were judged, and others of the same version.
+        new: the current documents.
+        docs: the old documents to match.
     """
     return {doc: _find_anchor(doc, old, new) for doc in docs}
 
@@ -315,7 +315,7 @@ def _find_anchor(doc: str, old: Texts, new: Texts) -> Anchor:
 def _find_overlaps(
     doc: str, doc_words: tuple[str, ...], old: Texts, new: Texts
 ) -> dict[str, Overlap]:
-    """Shared words by new document, without new documents that equal an old one."""
+    """Shared words by new document, without the new documents that equal an old one."""
     overlaps = {
         name: find_overlap(doc_words, new.words[name])
         for name in new.candidates(doc_words)
@@ -340,7 +340,7 @@ def _anchor_near_duplicate(
     old: Texts,
     new: Texts,
 ) -> Anchor:
-    """The nearest of some near-duplicates, if no other one and no other old document is as near."""
+    """The nearest near-duplicate, if no other new or old document is about as near."""
     (best_doc, best_share), *other_docs = sorted(
         near_duplicates.items(), key=lambda name_and_share: -name_and_share[1]
     )
@@ -352,7 +352,7 @@ def _anchor_near_duplicate(
 
 
 def _belongs_to_other(doc: str, new_words: tuple[str, ...], shared: Overlap, old: Texts) -> bool:
-    """True if the part of new words with nearly this document belongs to another old one."""
+    """True if the words of the new document that match this one belong to another old document."""
     share, begin, end = shared.together
     if share == 1 or shared.of_second >= NEAR_SHARE:
         return False
@@ -365,7 +365,7 @@ def _belongs_to_other(doc: str, new_words: tuple[str, ...], shared: Overlap, old
 
 
 def _is_nearest(doc: str, new_words: tuple[str, ...], old: Texts, share: float) -> bool:
-    """True if no other old document is as near to new words."""
+    """True if no other old document is as near to the new words."""
     for other_doc in old.candidates(new_words):
         if other_doc != doc:
             shared = find_overlap(old.words[other_doc], new_words)
@@ -375,5 +375,5 @@ def _is_nearest(doc: str, new_words: tuple[str, ...], old: Texts, share: float) 
 
 
 def covered_share(parts: Collection[NDArray[np.bool_]]) -> float:
-    """The share of words that some of the parts have."""
+    """The share of words that are in at least one of the parts."""
     return float(np.any(list(parts), axis=0).mean()) if parts else 0.0

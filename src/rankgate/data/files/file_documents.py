@@ -1,8 +1,8 @@
 """Documents of conversions, formats, re-anchored judgments and validations.
 
-A conversion shows rows written, losses and notes. Formats are the list, or one in full.
-Re-anchored judgments are counts by status, and documents that are unjudged now. A validation
-shows findings, and the list of checks.
+A conversion shows rows written, losses and notes. Formats are shown as a list, or one in detail.
+Re-anchored judgments are shown as counts by status, with the documents that have no judgment now. A
+validation shows findings, or the list of checks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PARTS = {"qrels": "judgments", "runs": "lines of runs", "values": "metric value
 
 
 def conversion_document(result: Conversion) -> Document:
-    """The files read and written, then a line for each note and each loss."""
+    """The files read and written, then one line for each note and each loss."""
     row_counts = ", ".join(
         f"{count:,} {_PARTS.get(name, name)}" for name, count in result.rows.items()
     )
@@ -133,7 +133,7 @@ _STATUS_MEANINGS = {
 
 
 def reanchored_document(result: Reanchored) -> Document:
-    """The number of judgments that are kept, by the status of their documents."""
+    """The number of judgments that are kept, by the status of their document."""
     unjudged = result.labels.filter(~pl.col("kept")).sort(
         "grade", descending=True, maintain_order=True
     )
@@ -153,7 +153,7 @@ def reanchored_document(result: Reanchored) -> Document:
 
 
 def reanchored_summary(result: Reanchored) -> str:
-    """The share of relevant judgments that reached a document, then that of all judgments."""
+    """The share of relevant judgments that apply to a new document, then that of all judgments."""
     relevant, reached = result.relevant
     total, kept_count = (sum(counts) for counts in zip(*result.counts.values(), strict=True))
     everything = f"{kept_count:,} of {count_noun(total, 'judgment')} in all"

@@ -1,4 +1,4 @@
-"""All formats that are read and written, and the details of one.
+"""List all formats that are read and written, and show the details of a format.
 
 The details are recognition, reading, writing and limits.
 """

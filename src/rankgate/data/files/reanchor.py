@@ -1,6 +1,6 @@
-"""The verb ``reanchor``: judgments of old documents for new versions of them.
+"""The verb ``reanchor``: apply judgments of old documents to new versions of them.
 
-The result, judgments of new versions of documents, comes first.
+First comes the result: the judgments of the new versions of documents.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def reanchor(
 
 
 def _read_texts(documents: Documents, name: str) -> Texts:
-    """Documents by id; a file's fields are joined in their order."""
+    """Documents by id; the fields of a file are joined in order."""
     if isinstance(documents, Mapping):
         return Texts.from_texts(documents)
     table = documents if isinstance(documents, pl.DataFrame) else _read_documents(documents)
@@ -256,10 +256,10 @@ def _read_texts(documents: Documents, name: str) -> Texts:
 
 
 def _text_fields(table: pl.DataFrame) -> list[str]:
-    """The fields with words: some document has two in a row there, or letters of another script.
+    """The fields with text: some value has two words in a row, or letters of another script.
 
-    URLs, paths, numbers and dates are not text: they change though the document does not. If no
-    field has words, all are text.
+    URLs, paths, numbers and dates are not text: they can change when the document does not. If no
+    field has text, all fields are used.
     """
     fields = [name for name in table.columns if name not in ("doc_id", "query_id")]
     texts = [
@@ -269,7 +269,7 @@ def _text_fields(table: pl.DataFrame) -> list[str]:
 
 
 def _read_documents(path: str | Path) -> pl.DataFrame | None:
-    """The documents of a file; lines of an id and a text look like queries and are renamed."""
+    """The documents of a file; queries with texts, which look the same, count as documents."""
     contents = contents_of(path)
     if contents.documents is None and contents.queries is not None:
         return contents.queries.rename({"query_id": "doc_id"})
@@ -305,7 +305,7 @@ def _grade_from_parts(
     *,
     inherit: bool,
 ) -> float | None:
-    """The grade of a new document with text of some judged ones; None if it is unknown."""
+    """The grade of a new document with text of judged documents; None if it is unknown."""
     reaching_docs = {doc for doc in docs if anchor_of_doc[doc].reaches(name, inherit=inherit)}
     highest = max((grades[doc] for doc in reaching_docs), default=0.0)
     highest_of_pieces = max((grades[doc] for doc in docs if doc not in reaching_docs), default=0.0)
@@ -328,7 +328,7 @@ def _list_decisions(
     *,
     inherit: bool,
 ) -> Iterator[tuple[object, ...]]:
-    """The result for each judgment of a query: a row for each new document, or one without."""
+    """The result for each judgment of a query: a row per new document, or one row without one."""
     for doc, grade in grades.items():
         anchor = anchor_of_doc[doc]
         names = [*anchor.same, *anchor.parts]
@@ -361,7 +361,7 @@ def _list_decisions(
 def _is_reached(
     anchor: Anchor, name: str, grade: float, new_grade: float, *, inherit: bool
 ) -> bool:
-    """True if the grade of a new document reflects this judgment, and not only another one."""
+    """True if the grade of a new document comes from this judgment, and not only from another."""
     if name in anchor.same:
         return True
     if grade > 0:

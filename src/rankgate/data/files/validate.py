@@ -110,7 +110,7 @@ class Validation(Result):
         return len(self.problems)
 
     def __bool__(self) -> bool:
-        """Always true, also without problems."""
+        """True always, even if there are no problems."""
         return True
 
     @property
@@ -237,7 +237,7 @@ def validate(
 
 @dataclass(frozen=True)
 class _SeenFile:
-    """Check one file, and keep what other files are compared with."""
+    """Check one file, and keep the facts that other files are compared with."""
 
     looked: CheckedFile
     problems: tuple[Problem, ...]
@@ -246,7 +246,7 @@ class _SeenFile:
 
 
 def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
-    """Return the judgments to compare with; raise an error without any."""
+    """Return the judgments to compare with; raise an error if there are none."""
     seen_file = _check_file(file, (None, "qrels" if isinstance(file, dict) else None, scale), None)
     if seen_file.judged is not None or any(
         problem.check == "unreadable" for problem in seen_file.problems
@@ -264,7 +264,7 @@ def _check_file(
     how: tuple[str | None, Part | None, Scale | None],
     against: RawQrels | None,
 ) -> _SeenFile:
-    """Look at one file."""
+    """Read one file and run the checks."""
     step(source_label(file))
     checked_file, failure = open_subject(file, *how)
     problems = list(_run_checks(checked_file, against))
@@ -283,7 +283,7 @@ def _check_file(
 
 
 def _run_checks(checked_file: Subject, against: RawQrels | None) -> Iterator[Problem]:
-    """The findings of all checks in one file."""
+    """The findings of all checks for one file."""
     label, judged, contents = checked_file.label, checked_file.judged, checked_file.contents
     yield from _run_checks_for("bytes", checked_file.bytes, label, None)
     if contents:
@@ -307,7 +307,7 @@ def _run_checks(checked_file: Subject, against: RawQrels | None) -> Iterator[Pro
 def _run_checks_for(
     needs: Needs, subject_part: object, label: str, location: RowLocation | None
 ) -> list[Problem]:
-    """The findings of all checks that need this part of a file."""
+    """The findings of all checks for this part of a file."""
     problems = []
     for check in CHECKS:
         if check.needs == needs:
@@ -321,7 +321,7 @@ def _run_checks_for(
 def _make_problem(
     check: Check, finding: Found, label: str, location: RowLocation | None
 ) -> Problem:
-    """The problem of a finding, with its line; without lines the example gets the row."""
+    """The problem for a finding, with its line; without lines the example includes the row."""
     line, example = finding.line, finding.example
     if location and finding.row is not None:
         line = location.line(finding.row)

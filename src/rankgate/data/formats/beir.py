@@ -1,6 +1,6 @@
 """BEIR: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, one by one or their folder.
 
-The same in Parquet is the layout of Hugging Face: ``corpus/*.parquet``, ``queries/*.parquet`` and
+The same layout in Parquet is that of Hugging Face: ``corpus/*.parquet``, ``queries/*.parquet`` and
 ``qrels/test-00000-of-00001.parquet``, or the judgments in ``default`` or ``data``.
 """
 
@@ -51,7 +51,7 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 
 def detect_folder(folder: Path) -> str | None:
-    """The reason why a folder is BEIR's, or the same layout in Parquet; None if it is not."""
+    """The reason why a folder has BEIR's layout, also in Parquet; None if it has not."""
     part_names = [
         name for name in ("corpus.jsonl", "queries.jsonl", "qrels") if _exists(folder / name)
     ]
@@ -66,7 +66,7 @@ def detect_folder(folder: Path) -> str | None:
 
 
 def _find_parquet(stem: Path) -> Path | None:
-    """The file or the folder of Parquet of a part of the collection."""
+    """The Parquet file or folder of a part of the collection."""
     file = stem.with_name(f"{stem.name}.parquet")
     if file.is_file():
         return file
@@ -153,7 +153,7 @@ def _is_judgments(path: Path) -> bool:
 
 
 def _choose_split(splits: Mapping[str, list[Path]], folder: Path) -> str:
-    """The split to read: test, or the only one."""
+    """The split to read: test, or the only split."""
     if _SPLIT in splits or len(splits) == 1:
         return _SPLIT if _SPLIT in splits else next(iter(splits))
     names = [path.name for paths in splits.values() for path in paths]
@@ -200,7 +200,7 @@ def _read_folder(folder: Path) -> FileContents:
 
 
 def _read_parquet_texts(table: Path, part_name: str) -> pl.DataFrame:
-    """The queries or documents of a Parquet file, or of its part files in a folder."""
+    """The queries or documents of a Parquet file, or of a folder of part files."""
     files = sorted(table.glob("*.parquet")) if table.is_dir() else [table]
     input_files = [source_of(file) for file in files]
     rows = pl.concat(
@@ -259,7 +259,7 @@ def _read_texts(
 
 
 def _parse_nested(text: str) -> Any:
-    """The original value: an object from its JSON, a string unchanged."""
+    """The original value: an object parsed from JSON, or a string unchanged."""
     try:
         value = json.loads(text)
     except ValueError:

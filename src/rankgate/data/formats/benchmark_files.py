@@ -1,6 +1,6 @@
 """Result files of MTEB, and data sets of ir_datasets by their names.
 
-MTEB's files have the means of a task's metrics. A data set's name is such as
+MTEB's files have the means of a task's metrics. The name of a data set looks like
 ``ir_datasets:vaswani``.
 """
 
@@ -39,10 +39,10 @@ def sniff_mteb(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_mteb(source: InputFile) -> FileContents:
-    """The values of the split test, or of the only split; all subsets, by their names.
+    """The values of the split test, or of the only split, for all subsets by name.
 
     Raises:
-        InputError: no split with scores.
+        InputError: no split has scores.
     """
     root = require_object(read_document(source), source)
     task = str(root.get("task_name") or root.get("mteb_dataset_name") or source.stem)
@@ -69,7 +69,7 @@ def read_mteb(source: InputFile) -> FileContents:
 
 
 def _metrics_by_subset(split: object) -> list[tuple[str, dict[str, Any]]]:
-    """The metrics of a split by subset: a list of objects, or one object in older versions."""
+    """The metrics of a split by subset: a list of objects, or a single object in older versions."""
     if isinstance(split, list):
         rows = [row for row in split if isinstance(row, dict)]
         return [(str(row.get("hf_subset") or ""), row) for row in rows]
@@ -96,7 +96,7 @@ def sniff_ir_datasets(head: bytes, name: str) -> str | None:
 
 
 def read_ir_datasets(source: InputFile) -> FileContents:
-    """Judgments, the texts of queries and scored documents, as far as the data set has them."""
+    """Judgments, the texts of queries and scored documents, if the data set has them."""
     dataset = _load_dataset(source)
     return FileContents(
         qrels=_read_qrels(dataset, source) if dataset.has_qrels() else None,
@@ -124,11 +124,11 @@ def read_run(source: InputFile) -> Run:
 
 
 def _load_dataset(source: InputFile) -> Any:
-    """The data set of a name.
+    """The data set with a name.
 
     Raises:
         MissingExtraError: ir_datasets is not installed.
-        InputError: no data set has the name.
+        InputError: no data set has this name.
     """
     if source.content is not None:
         problem = "a data set of ir_datasets is named, as in ir_datasets:vaswani, and has no file."
@@ -179,10 +179,10 @@ def _read_queries(dataset: Any, source: InputFile) -> pl.DataFrame:
 
 
 def _load_rows(iterate: Callable[[], Any], source: InputFile) -> list[Any]:
-    """All rows, which may be downloaded first.
+    """All rows; they may be downloaded first.
 
     Raises:
-        InputError: they cannot be loaded.
+        InputError: the rows cannot be loaded.
     """
     try:
         return list(iterate())

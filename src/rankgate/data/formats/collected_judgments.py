@@ -42,7 +42,7 @@ class GrowingQrels:
 
     Attributes:
         label: the file.
-        asked: every query, in order, with or without judgments.
+        asked: every query in order, with or without judgments.
     """
 
     label: str
@@ -53,21 +53,21 @@ class GrowingQrels:
     _places: list[str] = field(default_factory=list)
 
     def ask(self, query: str) -> None:
-        """Note a query, whether or not it has judgments."""
+        """Add a query, with or without judgments."""
         self.asked[query] = None
 
     def add(self, query: str, document: Json, grade: Json, json_path: str, key: str) -> None:
-        """Note a judgment; a grade of None is unrated.
+        """Add a judgment; a grade of None means unrated.
 
         Args:
             query: the query.
             document: the document's id, as found in the file.
             grade: the grade, as found in the file.
             json_path: the JSON path of both, such as ``queries[3].ratings[0]``.
-            key: the key of the grade there; empty if the path is the grade's own.
+            key: the key of the grade at that path; empty if the path is that of the grade.
 
         Raises:
-            InputError: an invalid id, a grade that is not a finite number.
+            InputError: an id is invalid, or a grade is not a finite number.
         """
         grade_path = f"{json_path}.{key}" if key else json_path
         self._documents.append(identifier(document, f"the document of {json_path}", self.label))
@@ -77,10 +77,10 @@ class GrowingQrels:
         self.asked[query] = None
 
     def qrels(self, name: str, scale: Scale | None = None) -> tuple[Qrels | None, tuple[Note, ...]]:
-        """The judgments, once each, and notes; None if there is not even a query.
+        """The judgments without repetitions, and notes; None if there are no queries.
 
         Raises:
-            DuplicateError: a document with two grades for one query.
+            DuplicateError: a document has two grades for one query.
         """
         if not self.asked:
             return None, ()
@@ -111,7 +111,7 @@ class GrowingQrels:
         ), notes
 
     def pool(self) -> pl.DataFrame | None:
-        """All pairs of query and document, if some of them have no grade; None otherwise."""
+        """All pairs of query and document, if some of them have no grade; else None."""
         if None not in self._grades:
             return None
         columns = zip(_PAIR, (self._queries, self._documents), strict=True)
@@ -136,7 +136,7 @@ class GrowingQrels:
 
 @dataclass
 class GrowingRatings:
-    """As `GrowingQrels`, with raters; one row for each rating."""
+    """As `GrowingQrels`, with raters: one row for each rating."""
 
     label: str
     asked: dict[str, None] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class GrowingRatings:
     )
 
     def ask(self, query: str) -> None:
-        """Note a query, whether or not it has ratings."""
+        """Add a query, with or without ratings."""
         self.asked[query] = None
 
     def add(
@@ -158,10 +158,10 @@ class GrowingRatings:
         reason: str | None = None,
         comment: str | None = None,
     ) -> None:
-        """Note a rating; a grade of None means no grade, with a reason.
+        """Add a rating; a grade of None means no grade, with a reason.
 
         Raises:
-            InputError: a grade that is not a finite number.
+            InputError: a grade is not a finite number.
         """
         grade_number = None if grade is None else number(grade, json_path, self.label)
         self._rows.append((*pair, rater, grade_number, reason, comment))
@@ -177,7 +177,7 @@ class GrowingRatings:
         return Ratings(table, name, scale=scale, place=RowLocation(self.label))
 
     def qrels(self, name: str, scale: Scale | None = None) -> Qrels | None:
-        """The ratings as judgments; None if a pair has several grades, or there are no queries."""
+        """The ratings as judgments; None if a pair has several grades or there are no queries."""
         collected_ratings = self.ratings(name, scale)
         if collected_ratings is None:
             no_judgments = pl.DataFrame(schema=QRELS_SCHEMA)
@@ -191,7 +191,7 @@ class GrowingRatings:
 
 
 def resolve_ratings(ratings: Ratings, queries: Iterable[str] = ()) -> Qrels | None:
-    """Ratings as judgments, if no pair has more than one grade; None otherwise.
+    """Ratings as judgments if no pair has more than one grade; else None.
 
     Args:
         ratings: the ratings.
@@ -226,7 +226,7 @@ def make_run(
         doc_ids: the document ids of each row.
         scores: the scores of each row.
         label: the name of the file in errors.
-        states: query and state, or also the error, of queries without rows.
+        states: query and state, optionally also the error, of queries without rows.
         lines: the line of each row, for errors.
     """
     ids = zip(_PAIR, (query_ids, doc_ids), strict=True)
@@ -248,7 +248,7 @@ def make_run(
 
 
 def zero_states(queries: Iterable[str]) -> list[tuple[str, str]]:
-    """The states of queries that returned nothing."""
+    """The states of queries that returned no documents."""
     return [(query, "zero") for query in queries]
 
 
@@ -257,7 +257,7 @@ def collect_documents(rows: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame
 
     Args:
         rows: ``query_id``, ``doc_id`` and the fields.
-        fields: the names of the fields; without any the result is None.
+        fields: the names of the fields; the result is None if there are none.
     """
     if not fields:
         return None

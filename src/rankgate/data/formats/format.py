@@ -1,12 +1,11 @@
 """The declaration of a format: its detection, reader, writer and limits.
 
-Readers raise an `InputError` with the line, or the JSON path, if a file has another shape: a
-missing column or key, an id or a number that is not valid; and a `DuplicateError` for a
-document with two grades for one query. Writers raise an `InputError` or a `UsageError` if the
-contents have no part that the format holds. A function's own docstring contains only what goes
-beyond that.
+Readers raise an `InputError` with the line or the JSON path if a file has another shape: a column
+or key is missing, or an id or number is not valid. They raise a `DuplicateError` for a document
+with two grades for one query. Writers raise an `InputError` or a `UsageError` if no part of the
+contents fits the format. The docstring of a function contains only what differs from this.
 
-Query texts used as query ids, for formats without ids, follow; then shared parts of writers:
+Then come query texts used as query ids, for formats without ids, and shared parts of writers:
 judgments by query, texts, and the list of losses.
 """
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def with_text_ids(contents: FileContents) -> tuple[FileContents, tuple[Loss, ...]]:
-    """Contents with query texts as ids and without a queries table; and the losses.
+    """Contents with query texts as ids and no queries table, and the losses.
 
-    If two queries would get one name, nothing is changed: the ids stay, and the texts are lost
+    If two queries would get the same id, nothing is changed: the ids stay, and the texts are lost
     with the queries.
     """
     table, names = contents.queries, texts_by_query(contents)
@@ -89,7 +89,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 def collect_grades(qrels: Qrels) -> dict[str, dict[str, float]]:
     """The grades of each query's documents; queries without judgments come last, empty.
 
-    Raises nothing: a pair appears once in judgments.
+    A pair appears only once in judgments.
     """
     table = qrels.table
     grades_by_query: dict[str, dict[str, float]] = {}
@@ -102,7 +102,7 @@ def collect_grades(qrels: Qrels) -> dict[str, dict[str, float]]:
 
 
 def collect_pooled_grades(contents: FileContents) -> dict[str, dict[str, float | None]]:
-    """As `collect_grades`, with None for documents of a query without a grade.
+    """As `collect_grades`, with None for documents without a grade.
 
     Raises:
         InputError: there are no judgments.
@@ -117,12 +117,12 @@ def collect_pooled_grades(contents: FileContents) -> dict[str, dict[str, float |
 
 
 def has_pairs(contents: FileContents) -> bool:
-    """True if documents are listed per query, so that they are a pool for it."""
+    """True if documents are listed by query, so that they form a pool for each query."""
     return contents.documents is not None and {*_PAIR} <= set(contents.documents.columns)
 
 
 def unrated_pairs(contents: FileContents) -> pl.DataFrame:
-    """The pairs of query and document, in the order of documents, that are not judged."""
+    """The unjudged pairs of query and document, in the order of documents."""
     documents, qrels = contents.documents, contents.qrels
     if documents is None or not has_pairs(contents):
         return pl.DataFrame(schema=dict.fromkeys(_PAIR, pl.String))
@@ -131,7 +131,7 @@ def unrated_pairs(contents: FileContents) -> pl.DataFrame:
 
 
 def first_rows(table: pl.DataFrame) -> pl.Series:
-    """The row where the query of each row first appears: to sort by queries in file order."""
+    """The row where the query of each row first appears; it sorts queries in file order."""
     rows = table.select("query_id").with_row_index("place")
     return rows.select(pl.col("place").min().over("query_id")).to_series()
 
@@ -157,7 +157,7 @@ def texts_by_query(contents: FileContents) -> dict[str, str]:
 
 
 def rows_by_id(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]]:
-    """The rows of a table of strings by an id, without its nulls."""
+    """The rows of a table of strings by id, without nulls."""
     if table is None or key not in table.columns:
         return {}
     return {
@@ -167,7 +167,7 @@ def rows_by_id(table: pl.DataFrame | None, key: str) -> dict[str, dict[str, str]
 
 
 def format_data(contents: FileContents, name: str) -> Mapping[str, Any]:
-    """The data of the contents that only this format has; empty for other formats."""
+    """The data in the contents that only this format has; empty for other formats."""
     format_extra = contents.extra.get(name)
     return format_extra if isinstance(format_extra, dict) else {}
 
@@ -175,13 +175,13 @@ def format_data(contents: FileContents, name: str) -> Mapping[str, Any]:
 def find_losses(
     contents: FileContents, name: str, *kept_parts: str, runs: int | None = None
 ) -> tuple[Loss, ...]:
-    """The losses of a format that writes some parts.
+    """The losses of a format that writes some parts of the contents.
 
     Args:
         contents: all contents.
-        name: the format; its own fields are kept.
-        kept_parts: the parts that it writes, with ``scale`` and ``unjudged`` if it writes these.
-        runs: the number of runs it writes; all if not given.
+        name: the format; the fields that are its own are kept.
+        kept_parts: the written parts, with ``scale`` and ``unjudged`` if they are written.
+        runs: the number of runs that are written; all if not given.
     """
     other_extra = {owner: value for owner, value in contents.extra.items() if owner != name}
     documents, qrels = contents.documents, contents.qrels
@@ -213,7 +213,7 @@ def column_losses(
 
 
 def write_json(out: BinaryIO, value: Json, levels: int = 3) -> None:
-    """Write one JSON document: a line for each value in its outer levels.
+    """Write one JSON document, with one line for each value of the outer levels.
 
     Python's own indentation would break every inner object into lines, and takes ten times
     longer.
@@ -237,7 +237,7 @@ def _format_lines(value: Json, levels: int, pad: str = " ") -> str:
 
 
 def cell_text(value: Json) -> str | None:
-    """A JSON value as a string of a table: strings unchanged, others as JSON, null as null."""
+    """A JSON value as a string: strings unchanged, other values as JSON, null as null."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(whole_numbers(value), ensure_ascii=False)

@@ -1,9 +1,8 @@
 """Files for learning to rank: a grade, a query, features, and a comment on each line.
 
-Features are as svmlight, RankLib, LETOR and LightGBM have them.
-``3 qid:1 1:0.5 2:12.0 # 1370 star trek``: grade, query, features, and in a comment the
-document. Judgments in the file form of RankLib are without features:
-``3 qid:1 # 1370 star trek``.
+Features have the form of svmlight, RankLib, LETOR and LightGBM. ``3 qid:1 1:0.5 2:12.0 # 1370 star
+trek`` has grade, query, features, and the document in a comment. Judgments in the file form of
+RankLib have no features: ``3 qid:1 # 1370 star trek``.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 
-_PIECE = 4 << 20  # bytes parsed at one time, and the longest line
+_PIECE = 4 << 20  # bytes to parse at one time, and the longest line
 _SHOWN = 40
 
 
 @dataclass(frozen=True)
 class GradedLines:
-    """The lines of a file that hold a grade.
+    """The lines of a file that have a grade.
 
     Attributes:
         rows: the groups of the pattern as columns of strings, ``grade`` as numbers.
@@ -63,13 +62,13 @@ class GradedLines:
 def read_graded_lines(
     source: InputFile, pattern: str, example: str, dropped_groups: Sequence[str] = ()
 ) -> GradedLines:
-    """Parse the lines of a file into groups; blank lines and comments hold no grade.
+    """Parse the lines of a file into groups; blank lines and comments have no grade.
 
     Args:
         source: the file.
         pattern: the pattern of a line, with named groups, one of them ``grade``.
-        example: a line as it should be, for the error.
-        dropped_groups: groups that are dropped.
+        example: a correct line, for the error.
+        dropped_groups: groups of the pattern that are not returned.
 
     Raises:
         InputError: a line of another shape, a grade that is not a finite number, text that is not
@@ -91,7 +90,7 @@ def _parse_chunks(
 ) -> Iterator[GradedLines]:
     line = 1
     for data in source.chunks(_PIECE):
-        if line > 1 and data.isspace():  # only blank lines, however many
+        if line > 1 and data.isspace():  # only blank lines, which may be very many
             line += data.count(b"\n")
             continue
         text = decode_utf8(data.removeprefix(BOM) if line == 1 else data, source.label, line)
@@ -255,7 +254,7 @@ def _document_columns(line_numbers: NDArray[np.int64]) -> list[pl.Expr]:
 def _with_queries(
     rows: pl.DataFrame, line_numbers: NDArray[np.int64], source: InputFile
 ) -> tuple[pl.DataFrame, tuple[Note, ...]]:
-    """The rows with the ids of their queries, from qid or from the companion file."""
+    """The rows with the ids of their queries, from qid or the companion file."""
     is_missing = rows["query_id"].is_null()
     if not is_missing.any():
         return rows, ()
@@ -280,7 +279,7 @@ def _find_sizes(source: InputFile) -> NDArray[np.int64] | None:
     """The number of rows of each query, from ``NAME.query`` or ``.group`` next to the file.
 
     Raises:
-        InputError: a companion that holds something else; two of them that differ.
+        InputError: the companion file has other contents, or two companion files differ.
     """
     sizes = {
         companion: _read_sizes(companion)
@@ -303,7 +302,7 @@ def _read_sizes(companion: Path) -> NDArray[np.int64]:
 
 
 def _find_companion(source: InputFile, suffix: str) -> Path | None:
-    """The file with this suffix next to a file of features."""
+    """The file with this suffix that belongs to a file of features."""
     if source.path is None:
         return None
     uncompressed_path = (
@@ -323,7 +322,7 @@ def _refuse_weights(source: InputFile) -> None:
 
 
 def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
-    """The words after the document's id, if they are the same in all rows of a query."""
+    """The words after the document's id, if all rows of a query have the same words."""
     text = pl.col("comment").str.extract(r"^\S+\s+(.*)$")
     plain_text = pl.when(pl.col("comment").str.contains(_DOCID)).then(None).otherwise(text)
     texts_by_query = rows.group_by("query_id", maintain_order=True).agg(
@@ -339,7 +338,7 @@ def _texts_in_comments(rows: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def _comment_texts(ids: pl.Series, known_texts: dict[str, str], *, whole: bool) -> pl.Series:
-    """The text of each query for the comment; without a text, an id that was numbered."""
+    """The text of each query for the comment; without a text, the id that was numbered."""
     query_texts = [
         known_texts.get(query_id, "" if whole else query_id) for query_id in ids.to_list()
     ]
@@ -402,7 +401,7 @@ def read_quepid_ltr(source: InputFile) -> FileContents:
 
 
 def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
-    """The text of each query, the header's first; its weight if any is not 1."""
+    """The text of each query, first from the header; its weight if any weight is not 1."""
     row_texts = rows.select("query_id", pl.col("text").replace("", None))
     all_texts = pl.concat([header.select("query_id", "text"), row_texts.drop_nulls("text")])
     texts_by_query = all_texts.unique("query_id", keep="first", maintain_order=True)

@@ -1,6 +1,6 @@
-"""Scores of a model for learning to rank: a number a line, for the rows of the judgments' file.
+"""Scores of a learning-to-rank model: a number per line, for the rows of the file of judgments.
 
-LightGBM, XGBoost, SVMrank and TensorFlow Ranking write a number a line; RankLib's ``-score``
+LightGBM, XGBoost, SVMrank and TensorFlow Ranking write a number per line; RankLib's ``-score``
 writes query, number of the document and score.
 """
 
@@ -110,13 +110,13 @@ def _read_scores(source: InputFile) -> Iterator[pl.DataFrame]:
 def _refuse_gaps(
     field_lists: pl.Series, last_document: tuple[str, int], label: str, lines: NDArray[np.int64]
 ) -> tuple[str, int]:
-    """Check that RankLib's documents are numbered from 0 in each query, in the order of features.
+    """Check that RankLib numbers the documents of each query from 0, in the order of features.
 
     Returns:
         The query and the number of the last row, for the next piece of the file.
 
     Raises:
-        InputError: a row of another shape than the others, or another number.
+        InputError: a row has another shape than the other rows, or an unexpected number.
     """
     for row, row_fields in enumerate(field_lists.to_list()):
         expected = last_document[1] + 1 if row_fields[0] == last_document[0] else 0

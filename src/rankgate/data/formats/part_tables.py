@@ -1,4 +1,4 @@
-"""Reading of one table from a folder of part files."""
+"""Read one table from a folder of part files."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def format_of_parts(format_: Format, folder: InputFile) -> Format:
 
 
 class _PartReader:
-    """Reads a folder of files of one format."""
+    """A reader for a folder of files in one format."""
 
     def __init__(self, format_: Format) -> None:
         self._form = format_
 
     def qrels(self, folder: InputFile) -> Qrels:
-        """The judgments of all files."""
+        """The judgments from all files."""
         assert self._form.read_qrels
         return _join_qrels([*self._filled(self._form.read_qrels, folder)], folder)
 
     def run(self, folder: InputFile) -> Run:
-        """The run of all files, which are read one after another when rows are needed."""
+        """The run from all files, which are read in turn when rows are needed."""
         checked_files = self._checked(folder)
         assert self._form.read_run
         read_run = self._form.read_run
@@ -93,7 +93,7 @@ class _PartReader:
         )
 
     def rows(self, folder: InputFile) -> FileRows | None:
-        """The rows with their defects."""
+        """The rows, including invalid rows."""
         assert self._form.rows
         rows_or_none = [self._form.rows(part_file) for part_file in self._checked(folder)]
         rows_of_parts = [file_rows for file_rows in rows_or_none if file_rows is not None]
@@ -110,7 +110,7 @@ class _PartReader:
         )
 
     def contents(self, folder: InputFile) -> FileContents:
-        """The part that the first file holds, of all files."""
+        """The part that the first file holds, from all files."""
         filled_contents = self._filled(self._form.read, folder)
         first_contents: FileContents = next(filled_contents)
         if first_contents.runs:
@@ -136,7 +136,7 @@ class _PartReader:
         return replace(first_contents, **joined)
 
     def _filled(self, read: Any, folder: InputFile) -> Iterator[Any]:
-        """The result of a reader for each file; files with only a header count if all are such."""
+        """The reader's result for each file; files with only a header count if all are empty."""
         empty_error: InputError | None = None
         has_filled = False
         for part_file in self._checked(folder):
@@ -153,10 +153,10 @@ class _PartReader:
             raise empty_error
 
     def _checked(self, folder: InputFile) -> Iterator[InputFile]:
-        """The files, each with the columns of the first.
+        """The files, after a check that each has the columns of the first file.
 
         Raises:
-            InputError: a file with other columns.
+            InputError: a file has other columns.
         """
         parts = list_part_files(folder)
         first_columns: tuple[str, ...] | None = None
@@ -178,7 +178,7 @@ class _PartReader:
             yield part_file
 
     def _columns(self, part_file: InputFile) -> tuple[str, ...]:
-        """The columns that a file names for all its rows."""
+        """The columns whose value a file gives once for all its rows."""
         if self._form.name in {"parquet", "arrow"}:
             return tuple(parquet_arrow.scan_file(part_file).collect_schema().names())
         if self._form.name in {"csv", "tsv"}:
@@ -193,10 +193,10 @@ def _require(content: object) -> Any:
 
 
 def _check_same_run(run: Run, first_run: Run) -> Run:
-    """The run of one file, after a check that its tag is that of the first.
+    """The run of one file, after a check that its tag is that of the first file.
 
     Raises:
-        InputError: it is the run of another system.
+        InputError: the file holds the run of another system.
     """
     if run.tag == first_run.tag:
         return run
@@ -223,7 +223,7 @@ def _join_qrels(parts: Sequence[Qrels], folder: InputFile) -> Qrels:
 
 
 def _with_all_columns(parts: Sequence[Qrels]) -> Iterator[Qrels]:
-    """Judgments that all have the columns of any of them."""
+    """Judgments with the union of their columns."""
     schema = {name: dtype for qrels in parts for name, dtype in qrels.table.schema.items()}
     for qrels in parts:
         missing = [name for name in schema if name not in qrels.table.columns]

@@ -37,7 +37,7 @@ _NAMES = {
 
 
 def read_pool(pool: Any) -> pl.DataFrame:
-    """The documents to judge, in the order of the file.
+    """Read the documents to judge, in the order of the file.
 
     Args:
         pool: a CSV or XLSX file, or another table, with columns query and document, as
@@ -45,8 +45,8 @@ def read_pool(pool: Any) -> pl.DataFrame:
             ``query_id`` and ``doc_id``.
 
     Raises:
-        InputError: no such columns, an empty id; with the line.
-        DuplicateError: a document that appears twice for one query.
+        InputError: the columns are missing, or an id is empty; the message has the line.
+        DuplicateError: a document appears twice for one query.
     """
     if is_frame(pool):
         frame = polars_frame(pool, "pool")
@@ -93,10 +93,10 @@ _SPREADSHEETS = frozenset({"csv", "tsv", "excel"})
 def read_sheet(path: str | Path) -> Cells:
     """The cells of a pool or a sheet of ratings: CSV, XLSX, or a table of any other format.
 
-    A row without a line of its own has its number, from 1.
+    A row without a line number has its row number, from 1.
 
     Raises:
-        InputError: a file that cannot be read, or is not a table.
+        InputError: the file cannot be read, or is not a table.
     """
     name, plain_path = registry.split_prefix(path)
     if (

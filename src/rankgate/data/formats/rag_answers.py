@@ -1,6 +1,6 @@
 """Answers of the TREC RAG track with their citations, and AutoNuggetizer's nuggets.
 
-Answers are sentences with their citations, perhaps with judged support. Nuggets are those of
+Answers are sentences with their citations, optionally with judged support. Nuggets belong to
 queries, with their assignments to an answer.
 """
 
@@ -67,7 +67,7 @@ def sniff_trec_rag(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_trec_rag(source: InputFile) -> FileContents:
-    """A run with a ranking for each sentence, the topic being their task; judgments of support."""
+    """A run with a ranking for each sentence, whose task is the topic; and judgments of support."""
     qrels = GrowingQrels(source.label)
     rows: list[dict[str, Json]] = []
     pairs: list[tuple[str, str]] = []
@@ -119,10 +119,10 @@ def read_trec_rag(source: InputFile) -> FileContents:
 
 
 def write_trec_rag(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The answers as they were; a run alone has no sentences.
+    """The answers in their original form; a run alone has no sentences.
 
     Raises:
-        UsageError: contents of another format.
+        UsageError: the contents come from another format.
     """
     answers = format_data(contents, _TREC_RAG_NAME).get("answers")
     if answers is None:
@@ -160,7 +160,7 @@ def _read_member(table: JsonObject, key: str, kind: type[T], source: InputFile, 
 def _read_citations(
     sentence: dict[str, Json], references: list[str], source: InputFile, line: int
 ) -> list[str]:
-    """The documents that a sentence cites: positions among references, ids, or ids with scores."""
+    """The documents that a sentence cites: positions in the references, ids, or ids with scores."""
     citations = sentence.get("citations")
     if not isinstance(citations, dict):
         citations = _read_member(sentence, "citations", list, source, line)
@@ -182,7 +182,7 @@ def _read_citations(
 def _read_support(
     sentence: dict[str, Json], cited: list[str], source: InputFile, line: int
 ) -> list[tuple[str, float]]:
-    """The judged support of each citation; empty without judgments."""
+    """The judged support of each citation; empty if there are no judgments."""
     support = sentence.get("support")
     if support is None:
         return []
@@ -246,7 +246,7 @@ def sniff_nuggets(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_nuggets(source: InputFile) -> FileContents:
-    """Nuggets are judged documents: 2 is vital, 1 okay; the assignment of a nugget is its score."""
+    """Read nuggets as judged documents: 2 is vital, 1 okay; the score is the assignment."""
     qrels = GrowingQrels(source.label)
     pairs: list[tuple[str, str, float]] = []
     queries: dict[str, Json] = {}
@@ -298,7 +298,7 @@ def read_nuggets(source: InputFile) -> FileContents:
 
 
 def write_nuggets(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write an object for each query with its nuggets; assignments from the first run's scores."""
+    """Write an object for each query with its nuggets; assignments are the first run's scores."""
     grades, text = collect_grades(contents.judgments("")), texts_by_query(contents)
     run = contents.runs[0] if contents.runs else None
     scores = {query: dict(rows) for query, rows in ranking_by_query(run).items()} if run else {}

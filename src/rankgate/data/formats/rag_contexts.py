@@ -68,7 +68,7 @@ def sniff_ragas(first_bytes: bytes, name: str) -> str | None:
 def read_ragas(source: InputFile) -> FileContents:
     """A run of the retrieved contexts, judgments of the reference contexts, questions and texts.
 
-    Without ids a question and a context are their own ids.
+    Without ids, the texts of questions and contexts are the ids.
     """
     return _read(source, normalize=False)
 
@@ -78,7 +78,7 @@ def _never_detect(_head: bytes, _name: str) -> None:
 
 
 def read_normalized(source: InputFile) -> FileContents:
-    """As `read`; without ids the normalized text of a context is its id."""
+    """As `read`; without ids the id of a context is its normalized text."""
     return _read(source, normalize=True)
 
 
@@ -149,7 +149,7 @@ def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write an object for each query: its question, the first run's contexts, the relevant ones.
 
     Raises:
-        InputError: neither judgments nor a run.
+        InputError: there are neither judgments nor a run.
     """
     run = contents.runs[0] if contents.runs else None
     if run is None and contents.qrels is None:
@@ -187,7 +187,7 @@ def write_ragas(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def _read_samples(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The samples of JSON lines, or of a list."""
+    """The samples of JSON lines or of a list."""
     if not source.head().removeprefix(BOM).lstrip().startswith(b"["):
         yield from read_json_objects(source)
         return
@@ -206,7 +206,7 @@ def _read_contexts(
     *,
     normalize: bool,
 ) -> list[tuple[str, str | None]]:
-    """The contexts of a sample: ids and texts, or texts that are their own ids."""
+    """The contexts of a sample: ids and texts, or texts used as ids."""
     for group in names:
         lists: list[list[Json]] = []
         for contexts in (value[name] for name in group if value.get(name) is not None):
@@ -241,7 +241,7 @@ def _document_texts(contents: FileContents) -> dict[str, str]:
 
 
 def _grade_losses(grades: dict[str, dict[str, float]]) -> tuple[Loss, ...]:
-    """Report grades other than 1, which are not kept."""
+    """Report grades other than 1, which the format cannot hold."""
     other_grades = [
         f"{query} {doc}"
         for query, grade_of_doc in grades.items()
@@ -320,7 +320,7 @@ def sniff_trajectories(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_trajectories(source: InputFile) -> FileContents:
-    """A run with a ranking for each call, the question being their task; evidence as judgments."""
+    """A run with a ranking per call, whose task is the question; and evidence as judgments."""
     qrels, has_judgments = GrowingQrels(source.label), False
     calls: list[dict[str, Json]] = []
     rows: list[tuple[str, str, float]] = []
@@ -387,7 +387,7 @@ def _require_list(value: Json, name: str, source: InputFile, line: int) -> list[
 
 
 def _read_answered(value: dict[str, Json], source: InputFile, line: int) -> float | None:
-    """1 for an answer, 0 for a refusal; None if it is unknown."""
+    """Map an answer to 1 and a refusal to 0; None if it is unknown."""
     if "answered" not in value:
         return None if "answer" not in value else float(bool(value["answer"]))
     if not isinstance(value["answered"], bool):
@@ -397,7 +397,7 @@ def _read_answered(value: dict[str, Json], source: InputFile, line: int) -> floa
 
 
 def _read_documents(call: object, source: InputFile, line: int) -> list[tuple[str, float]]:
-    """The documents of a call with scores: their own, or by their order."""
+    """The documents of a call with scores: their own scores, or by their order."""
     document_list = (
         next((call[name] for name in _DOCUMENTS if name in call), None)
         if isinstance(call, dict)

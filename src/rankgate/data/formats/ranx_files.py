@@ -1,8 +1,8 @@
 """Files of ranx: CBOR, JSON, and runs packed with LZ4.
 
-CBOR, as ranx writes it, is read and written by the package cbor2 within limits. ranx's JSON is
-``{"q1": {"d1": 2}}``, whole numbers for judgments and floats for a run. Packed runs are CBOR
-in LZ4, in LZ4 once more.
+CBOR in the form of ranx is read and written by the package cbor2 within limits. ranx's JSON is
+``{"q1": {"d1": 2}}``, with whole numbers for judgments and floats for a run. Packed runs are CBOR
+that is compressed with LZ4 twice.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _PIECE = 1 << 20  # bytes that cbor2 reads at a time
 
 
 def decode(data: bytes, label: str) -> Any:
-    """The one value of some bytes.
+    """The single value encoded in some bytes.
 
     Args:
         data: the bytes.
         label: the name of the source in errors.
 
     Raises:
-        InputError: cut off, damaged, too deep, too many values, a key twice, or kinds of values
-            that are not maps, lists, texts, numbers, true, false and null.
+        InputError: the data is incomplete, damaged, too deep or too long, a key appears twice, or a
+            value is not a map, list, text, number, true, false or null.
     """
     import cbor2
 
@@ -71,7 +71,7 @@ def decode(data: bytes, label: str) -> Any:
 
 
 def encode(table: dict[str, dict[str, float]]) -> bytes:
-    """A map of maps of numbers, whole ones (of type ``int``) as integers."""
+    """A map of maps of numbers; whole numbers are of type ``int``."""
     import cbor2
 
     encoded_table: bytes = cbor2.dumps(table)
@@ -79,13 +79,13 @@ def encode(table: dict[str, dict[str, float]]) -> bytes:
 
 
 class _LimitError(Exception):
-    """More values than are read."""
+    """The data has more values than the limit."""
 
 
 class _LimitedBytes(io.BytesIO):
-    """Bytes that are handed out only while few objects were made of those before.
+    """A stream that stops if too many objects were made from the bytes read so far.
 
-    cbor2 limits the depth and not the number of values, which would show only when all of them
+    cbor2 limits the depth but not the number of values, so the limit must apply before all of them
     are in memory. Every text, float, map and key is a block of memory.
     """
 
@@ -94,14 +94,14 @@ class _LimitedBytes(io.BytesIO):
         self._before = sys.getallocatedblocks()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """The next bytes; raises `_LimitError` once too many values were made."""
+        """The next bytes; raises `_LimitError` if too many values were made."""
         if sys.getallocatedblocks() - self._before > VALUES:
             raise _LimitError(f"more than {VALUES:,} values")
         return super().read(size)
 
 
 class _NoTags(Mapping[int, Any]):
-    """An answer to every tag: an error. Tags build dates, patterns, shared and cyclic values."""
+    """Raise an error for every tag. Tags build dates, patterns, shared and cyclic values."""
 
     def __getitem__(self, tag: int) -> Any:
         raise ValueError(f"tag {tag}, which no number or text needs")
@@ -153,23 +153,23 @@ def sniff_ranx_json(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_ranx_json(source: InputFile) -> FileContents:
-    """Judgments if all numbers are whole, otherwise a run.
+    """Read judgments if all numbers are whole, otherwise a run.
 
     Raises:
-        InputError: another shape of JSON, a number that is invalid or not finite.
+        InputError: the JSON has another shape, or a number is invalid or not finite.
     """
     return contents_of(json_text.read_document(source), source)
 
 
 def read_json_qrels(source: InputFile) -> Qrels:
-    """Read judgments, regardless of their numbers."""
+    """Read judgments, even if numbers are not whole."""
     return memory.qrels_of_table(
         require_numbers(json_text.read_document(source), source), source.stem, source.label
     )
 
 
 def read_json_run(source: InputFile) -> Run:
-    """A run, even if all of its scores are whole."""
+    """Read a run, even if all scores are whole."""
     return memory.run_of_table(
         require_numbers(json_text.read_document(source), source), source.stem, source.label
     )
@@ -189,10 +189,10 @@ def contents_of(value: Json, source: InputFile) -> FileContents:
 
 
 def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float]]:
-    """The dictionary, checked to be one of dictionaries of numbers under ids.
+    """The dictionary, after a check that it maps ids to dictionaries of numbers.
 
     Raises:
-        InputError: it is not.
+        InputError: the value is not such a dictionary.
     """
     table = require_object(value, source)
     for query, row in table.items():
@@ -213,7 +213,7 @@ def require_numbers(value: Json, source: InputFile) -> dict[str, dict[str, float
 
 
 def write_ranx_json(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The judgments if there are any, else the first run."""
+    """Write the judgments if there are any, else the first run."""
     table, losses = table_of(contents)
     out.write(b"{")
     for index, (query, row) in enumerate(table.items()):
@@ -225,10 +225,10 @@ def write_ranx_json(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def table_of(contents: FileContents) -> tuple[dict[str, dict[str, float]], tuple[Loss, ...]]:
-    """The table to write: whole numbers for judgments that have no others, floats for a run.
+    """The table to write: judgments with only whole numbers as integers, a run as floats.
 
     Raises:
-        UsageError: neither judgments nor a run.
+        UsageError: there are neither judgments nor a run.
     """
     part_name, _ = schemas.choose_part(contents, ("qrels", "runs"))
     if part_name == "qrels" and contents.qrels:
@@ -265,7 +265,7 @@ RANX_JSON_FORMAT = Format(
 
 
 _MAGIC = b"\x04\x22\x4d\x18"
-_LAYERS = 2  # ranx packs twice
+_LAYERS = 2  # ranx compresses twice
 _LEVEL = 9
 
 
@@ -275,33 +275,33 @@ def sniff_ranx_lz4(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_ranx_lz4(source: InputFile) -> FileContents:
-    """Judgments if all numbers are whole, otherwise a run; of a file of ranxhub its run.
+    """Read judgments if all numbers are whole, otherwise a run; from a ranxhub file its run.
 
     Raises:
-        InputError: damaged, too long, or another shape.
+        InputError: the file is damaged, too long, or has another shape.
     """
     return contents_of(_read_value(source), source)
 
 
 def read_lz4_qrels(source: InputFile) -> Qrels:
-    """Judgments, regardless of their numbers."""
+    """Read judgments, even if numbers are not whole."""
     return memory.qrels_of_table(
         require_numbers(_read_value(source), source), source.stem, source.label
     )
 
 
 def read_lz4_run(source: InputFile) -> Run:
-    """A run, even if all of its scores are whole."""
+    """Read a run, even if all scores are whole."""
     return memory.run_of_table(
         require_numbers(_read_value(source), source), source.stem, source.label
     )
 
 
 def write_ranx_lz4(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The judgments if there are any, else the first run.
+    """Write the judgments if there are any, else the first run.
 
     Raises:
-        UsageError: neither is there.
+        UsageError: there are neither judgments nor a run.
     """
     frame = _load_lz4()
     table, losses = table_of(contents)
@@ -332,13 +332,13 @@ def _read_value(source: InputFile) -> Any:
             data = _unpack_frame(data, frame, source)
     is_json = data.startswith(b"{")
     value = json_text.parse_json(data, source.label) if is_json else decode(data, source.label)
-    if isinstance(value, dict) and set(value) == {"run", "metadata"}:  # as ranxhub has them
+    if isinstance(value, dict) and set(value) == {"run", "metadata"}:  # the form of ranxhub
         return value["run"]
     return value
 
 
 def _unpack_frame(data: bytes, frame: ModuleType, source: InputFile) -> bytes:
-    """The bytes of one frame, within the limit of a document."""
+    """The bytes of one frame, up to the size limit of a document."""
     reader, chunks, size = frame.LZ4FrameDecompressor(), [], 0
     try:
         chunk = reader.decompress(data, _PIECE)

@@ -1,7 +1,7 @@
 """The table of formats: detect the format of a file by its contents.
 
-A format's file is imported when a file could be of that format, so that a command loads only
-what it needs; `FORMATS` is all of them.
+The module of a format is imported only if a file could have that format, so that a command loads
+few modules; `FORMATS` has all formats.
 
 Unsupported files (archives, Git LFS pointers, UTF-16) are recognised and named in the error.
 """
@@ -47,12 +47,12 @@ _ZIP = b"PK"
 _TAR, _AT = b"ustar", 257
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 _UTF16_BYTES = 64  # bytes to detect text with two bytes per character
-_FEW, _TAB = 3, 9  # too few bytes to decide; the lowest that text has
+_FEW, _TAB = 3, 9  # fewer bytes than needed to decide; the lowest byte in text
 _HALVES = {0: "be", 1: "le"}
 
 
 def unsupported_problem(first_bytes: bytes) -> str | None:
-    """The kind of an unsupported file, and advice; None if a format here may read it."""
+    """The kind of an unsupported file, and advice; None if the file may be readable."""
     if first_bytes.startswith(_ZIP):
         from rankgate.data.formats.tables.excel_sql_tables import WORKBOOK, ZIP
 
@@ -81,7 +81,7 @@ def unsupported_problem(first_bytes: bytes) -> str | None:
 
 
 def unknown_json_error(source: InputFile, first_bytes: bytes) -> InputError:
-    """The error for JSON that fits no format: it is not JSON, or has another shape.
+    """The error for JSON that fits no format: it is invalid, or has another shape.
 
     Args:
         source: the file.
@@ -200,8 +200,8 @@ _LABELS = re.compile(rb"\b(?:qid|query):|^\S+[ \t]+\d+:")
 _NUMBERS = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[ \t]*(?:\r?\n|$)")
 _RANKLIB = re.compile(rb"\S+\t0\t[-+.\dEe]+[ \t]*\r?\n")
 _COLON = re.compile(rb"[^\s:]+:(?:[: \t]|\S+[ \t])")
-_JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # what no id begins with; [7] could be one
-_HEAD, _LONG = 1 << 16, 1 << 23  # bytes of a beginning
+_JSON = re.compile(rb"\{|\[\s*[\[{\"\]\n]")  # no id begins like this; [7] could be an id
+_HEAD, _LONG = 1 << 16, 1 << 23  # numbers of bytes to read from the beginning of a file
 _SEARCHED_BYTES = 1 << 12
 TABLES = ("tables", "logs", "pools", "sheets")
 """Inputs of commands that are tables with columns of their own, in any format of tables."""
@@ -222,10 +222,10 @@ def _load_format(module: str) -> Format:
 
 @cache
 def _unlisted_formats() -> tuple[Format, ...]:
-    """Formats of files in this folder that `TABLE` does not list yet, the last to be tried.
+    """Formats of files in this folder that `TABLE` does not list; they are tried last.
 
-    Finding them loads every file of the folder, so they are looked for only where no listed
-    format has the name or fits.
+    The search loads every file of the folder, so it is done only if no listed format has the name
+    or fits the file.
     """
     from rankgate.data.formats.format import Format
 
@@ -235,7 +235,7 @@ def _unlisted_formats() -> tuple[Format, ...]:
 
 
 def load_plugin_formats() -> PluginObjects[Format]:
-    """The formats that plug-ins add; they are tried where no other format fits."""
+    """The formats that plug-ins add; they are tried if no other format fits."""
     from rankgate.data.formats.format import Format
 
     known_formats = {name: None for name, _, _ in TABLE} | {
@@ -245,10 +245,10 @@ def load_plugin_formats() -> PluginObjects[Format]:
 
 
 def find_format(name: str) -> Format:
-    """The format of a name; upper and lower case, ``_`` and ``-`` are one.
+    """The format with a name; case and the difference of ``_`` and ``-`` are ignored.
 
     Raises:
-        UsageError: no format has it.
+        UsageError: no format has this name.
     """
     normalized_name = name.strip().lower().replace("_", "-")
     for format_name, module, _ in TABLE:
@@ -270,11 +270,11 @@ def find_format(name: str) -> Format:
 
 
 def detect_format(input_file: InputFile) -> tuple[Format, str]:
-    """The first format that fits a file's beginning, with the reason.
+    """The first format that fits the beginning of a file, and the reason.
 
     Raises:
-        InputError: JSON that no format reads; an archive or another unsupported file; a file
-            that cannot be opened.
+        InputError: no format reads the JSON, the file is an archive or another unsupported file, or
+            it cannot be opened.
     """
     if is_folder(input_file):
         return _detect_folder(input_file)
@@ -292,10 +292,10 @@ def detect_format(input_file: InputFile) -> tuple[Format, str]:
 def _fallback_format(
     input_file: InputFile, first_bytes: bytes, beginnings: Sequence[str]
 ) -> tuple[Format, str]:
-    """The format of a file that fits none: a table without usual column names, or TREC.
+    """The format of a file that fits no rule: a table without usual column names, or TREC.
 
     Raises:
-        InputError: JSON that is not a table.
+        InputError: the file is JSON but not a table.
     """
     if beginnings[0] == "json":
         from rankgate.data.formats.tables.jsonl import has_plain_rows
@@ -312,7 +312,7 @@ def _fallback_format(
 
 
 def _candidate_formats(beginnings: Sequence[str]) -> Iterator[Format]:
-    """The formats of files with such a beginning, loaded one after another."""
+    """The formats of files with such a beginning, loaded one by one."""
     for kind in beginnings:
         yield from (_load_format(module) for _, module, kinds in TABLE if kind in kinds.split())
     yield from _unlisted_formats()
@@ -320,7 +320,7 @@ def _candidate_formats(beginnings: Sequence[str]) -> Iterator[Format]:
 
 
 def _detect_folder(input_file: InputFile) -> tuple[Format, str]:
-    """The format of a folder, or of the part files in it."""
+    """The format of a folder, or of the part files inside it."""
     from rankgate.data.formats import beir, part_tables
 
     if input_file.path and (reason := beir.detect_folder(input_file.path)):
@@ -346,7 +346,7 @@ def _detect_folder(input_file: InputFile) -> tuple[Format, str]:
 
 
 def _read_beginning(input_file: InputFile) -> bytes:
-    """The first bytes; more of them if the first line names very many columns."""
+    """The first bytes; more bytes if the first line has very many column names."""
     first_bytes = input_file.head()
     has_long_line = (
         b"\n" not in first_bytes
@@ -357,7 +357,7 @@ def _read_beginning(input_file: InputFile) -> bytes:
 
 
 def _beginning_kinds(first_bytes: bytes) -> tuple[str, ...]:
-    """The kinds of a file's beginning, the most particular first.
+    """The kinds of a file's beginning, the most specific first.
 
     ``binary``: bytes that text seldom has; ``json``: a brace or a bracket; ``labels``: a
     ``qid:`` or ``query:`` is in the first lines, or ``1:`` begins the second word; ``numbers``: the
@@ -387,7 +387,7 @@ def _beginning_kinds(first_bytes: bytes) -> tuple[str, ...]:
 
 
 def open_input(path: str | Path | InputFile, from_: str | None) -> tuple[InputFile, Format | None]:
-    """The input file of a path, and the format if ``from_`` or ``NAME:PATH`` names one."""
+    """The input file of a path, and the format if ``from_`` or ``NAME:PATH`` gives it."""
     if isinstance(path, InputFile):
         return _with_format(path, from_)
     name, plain_path = split_prefix(path)
@@ -396,7 +396,7 @@ def open_input(path: str | Path | InputFile, from_: str | None) -> tuple[InputFi
 
 
 def _with_format(input_file: InputFile, name: str | None) -> tuple[InputFile, Format | None]:
-    """The file and the named format; for a folder of part files, a format that reads it."""
+    """The file and the given format; for a folder of part files, a format that reads the folder."""
     if name is None:
         return input_file, None
     format_ = find_format(name)
@@ -408,7 +408,7 @@ def _with_format(input_file: InputFile, name: str | None) -> tuple[InputFile, Fo
 
 
 def split_prefix(path: str | Path) -> tuple[str | None, str | Path]:
-    """The format name and the path of ``NAME:PATH``; None and the path for any other path."""
+    """The format name and the path of ``NAME:PATH``; for other paths None and the path."""
     prefix, colon, path_part = str(path).partition(":")
     if not (colon and path_part) or Path(path).exists():
         return None, path
@@ -420,12 +420,12 @@ def split_prefix(path: str | Path) -> tuple[str | None, str | Path]:
 
 
 def _is_plugin_format(name: str, path: str) -> bool:
-    """True if a word is the name of a plug-in's format; checked only if a file follows it."""
+    """True if a word is a plug-in's format name; plug-ins load only if the rest is a file."""
     return Path(path).is_file() and name in load_plugin_formats().by_name
 
 
 def in_format(name: str, inputs: Mapping[str, JsonObject]) -> dict[str, Any]:
-    """Paths of a command as ``NAME:PATH``, for files that the format can hold.
+    """Paths of a command as ``NAME:PATH``, for the files that the format can hold.
 
     Args:
         name: the name of the format.
@@ -433,7 +433,7 @@ def in_format(name: str, inputs: Mapping[str, JsonObject]) -> dict[str, Any]:
             argument, one or several; a collection's file or folder keeps its own formats.
 
     Raises:
-        UsageError: no such format, or it holds no input of the command.
+        UsageError: the format is unknown, or holds none of the command's inputs.
     """
     format_ = find_format(name)
     prefixed_paths: dict[str, Json] = {}
@@ -455,20 +455,20 @@ def in_format(name: str, inputs: Mapping[str, JsonObject]) -> dict[str, Any]:
 
 
 def _can_hold(format_: Format, content: str) -> bool:
-    """True if files of a format can be read as judgments, runs, tables and so on."""
+    """True if files of a format can be read as judgments, runs, tables or another kind."""
     if content in TABLES:
         return format_.table is not None
     return {"judgments": "qrels"}.get(content, content) in format_.holds
 
 
 def open_table(path: str | Path | InputFile) -> tuple[InputFile, Format | None]:
-    """The input file of a table with its own column names, and the format that reads it.
+    """The input file of a table with column names, and the format that reads it.
 
-    The format is None if none is named and the file is text: the reader then detects the
-    separator, or whether lines are objects.
+    The format is None if the file is text and no format is named: the reader then detects the
+    separator, or that lines are objects.
 
     Raises:
-        InputError: a file that is not a table with named columns.
+        InputError: the file is not a table with named columns.
     """
     input_file, format_ = open_input(path, None)
     if format_ is None and is_folder(input_file):
@@ -491,7 +491,7 @@ def _table_formats() -> Iterator[Format]:
 
 
 def _prefix(name: str, value: Json) -> Any:
-    """A path with its format, or several; tables in memory and collections are unchanged."""
+    """A path, or several, with the format; tables in memory and collections are unchanged."""
     if isinstance(value, tuple | list):
         return type(value)(_prefix(name, path) for path in value)
     if not isinstance(value, str) or split_prefix(value)[0] is not None or value.endswith(".toml"):
@@ -503,5 +503,5 @@ def _prefix(name: str, value: Json) -> Any:
 
 
 def without_format(path: str) -> str:
-    """The path of ``NAME:PATH`` and of ``FILE:TABLE``; any other path unchanged."""
+    """The path of ``NAME:PATH`` and of ``FILE:TABLE``; other paths unchanged."""
     return str(split_table(split_prefix(path)[1])[0])

@@ -1,10 +1,10 @@
-"""Files next to a run: query metadata, and facts about the snapshot that made it.
+"""Files that belong to a run: query metadata, and facts about its snapshot.
 
-Query metadata of a run (state, latency and tags) is in a companion of the run's file,
-``RUN.meta.jsonl``, one object a query.
+Query metadata of a run (state, latency and tags) is in the companion file ``RUN.meta.jsonl``, with
+one object per query.
 
-A snapshot keeps its answers in ``RUN.partial.jsonl`` while it runs, and describes itself in
-``RUN.snapshot.json`` when it ends.
+A snapshot writes its answers to ``RUN.partial.jsonl`` while it runs, and its description to
+``RUN.snapshot.json`` at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REQUEST_COLUMNS = ("attempts", "returned", "total_hits", "started_at", "concurre
 
 
 def with_meta(run: Run, input_file: InputFile) -> Run:
-    """The run with its companion's query data; unchanged if there is no companion.
+    """The run with the query data of its companion file; unchanged if there is none.
 
     Raises:
         InputError: the companion cannot be read, with its line.
@@ -51,7 +51,7 @@ def with_meta(run: Run, input_file: InputFile) -> Run:
     companion_queries = read(companion)
     if run.queries is None or not input_file.path.is_dir():
         return replace(run, queries=companion_queries)
-    # for a folder with an answer per query, the companion has only queries without a file
+    # for a folder with one file per query, the companion has only the queries without a file
     other_queries = run.queries.filter(
         ~pl.col("query_id").is_in(companion_queries["query_id"].implode())
     )
@@ -61,7 +61,7 @@ def with_meta(run: Run, input_file: InputFile) -> Run:
 
 
 def companion_path(path: str | PathLike[str]) -> Path:
-    """The path of the companion of a run's file."""
+    """The path of the companion file of a run."""
     return Path(f"{path}{SUFFIX}")
 
 
@@ -69,7 +69,7 @@ def write(queries: pl.DataFrame, path: Path) -> None:
     """Write one object for each query, without unknown values.
 
     Raises:
-        UsageError: a path where nothing can be written.
+        UsageError: the path cannot be written.
     """
     with replace_file(path) as stream:
         for row in queries.iter_rows(named=True):
@@ -138,14 +138,14 @@ WRITTEN_KEY = "written"
 CAUTIONS_KEY = "cautions"
 """The key of the cautions for every result of the run's scores."""
 
-_LAST_LINE_BYTES = 1 << 12  # bytes that hold the last line of a finished journal
+_LAST_LINE_BYTES = 1 << 12  # enough bytes for the last line of a finished journal
 
 
 def unfinished_reason(path: str | os.PathLike[str]) -> str:
-    """The reason why the run of a snapshot is incomplete; empty if it is complete or no snapshot.
+    """The reason why the run of a snapshot is incomplete; empty if it is complete.
 
-    An interrupted snapshot leaves its answers (``RUN.partial.jsonl``), and RUN itself is missing or
-    an earlier one.
+    An interrupted snapshot leaves its answers (``RUN.partial.jsonl``), and the file RUN is missing
+    or comes from an earlier snapshot.
     """
     journal = Path(f"{path}{PARTIAL}")
     if journal.is_file() and not _is_written(journal):
@@ -157,10 +157,10 @@ def unfinished_reason(path: str | os.PathLike[str]) -> str:
 
 
 def refuse_unfinished_file(path: str | os.PathLike[str]) -> None:
-    """Refuse a run with an unfinished snapshot: the file may be an earlier one.
+    """Reject a run with an unfinished snapshot: its file may come from an earlier snapshot.
 
     Raises:
-        InputError: the reason.
+        InputError: the snapshot is unfinished; the message has the reason.
     """
     if reason := unfinished_reason(path):
         raise InputError(
@@ -177,7 +177,7 @@ def read_cautions(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _is_written(journal: Path) -> bool:
-    """True if the last line states that the run was written, even if queries failed."""
+    """True if the last line records that the run was written, even if queries failed."""
     with journal.open("rb") as file:
         file.seek(max(0, journal.stat().st_size - _LAST_LINE_BYTES))
         lines = file.read().splitlines()

@@ -50,17 +50,17 @@ _WRAPPER_QUERY_KEYS = (*QUERY_ID_KEYS, "query", "q", "topic")
 _ORDER_LABEL = "the order of the answers"
 _JSON_BEGINS = (b"{", b"[")
 _FIRST_LINE_BYTES = 1 << 23  # bytes to search for the end of the first line of JSON Lines
-_MAX_DEPTH = 3  # keys around an answer at most
+_MAX_DEPTH = 3  # largest number of keys around an answer
 
 
 @dataclass(frozen=True)
 class _Reply:
-    """One answer.
+    """An answer with its origin.
 
     Attributes:
         value: the answer.
         file: the file of the answer.
-        query: the query that a field names; None without one.
+        query: the query from a field; None if there is no such field.
         line: its line in JSON Lines.
     """
 
@@ -72,7 +72,7 @@ class _Reply:
 
 @dataclass(frozen=True)
 class _AnswerReader:
-    """Reader of the answers of one product."""
+    """A reader for the answers of one product."""
 
     product: Product
 
@@ -92,12 +92,12 @@ class _AnswerReader:
         return None
 
     def read(self, source: InputFile) -> FileContents:
-        """The run made of the answers; notes describe how their queries are named."""
+        """The run from the answers; notes describe the source of the query ids."""
         run, notes = self._run(source)
         return FileContents(runs=(run,), notes=notes)
 
     def read_run(self, source: InputFile) -> Run:
-        """The run alone."""
+        """The run without notes."""
         return self._run(source)[0]
 
     def _run(self, source: InputFile) -> tuple[Run, tuple[Note, ...]]:
@@ -180,7 +180,7 @@ class _AnswerReader:
         """Check that every file of a folder could be an answer, including empty files.
 
         Raises:
-            InputError: an empty file, a web page or another format.
+            InputError: a file is empty, a web page or in another format.
         """
         assert folder.path is not None
         for path in sorted(folder.path.iterdir()):
@@ -206,7 +206,7 @@ class _AnswerReader:
                 raise InputError(problem, source=part_file.label, code="mixed-formats")
 
     def _expanded(self, value: Json, file: InputFile, line: int | None) -> Iterator[_Reply]:
-        """The answers in one value: itself, those to several queries, or by query."""
+        """The answers in one value: the value itself, answers to several queries, or by query."""
         is_wrapped = not self._is_answer(value) and self.product.answers_in(value) is None
         query = _find_query(value, file, line, _WRAPPER_QUERY_KEYS if is_wrapped else QUERY_ID_KEYS)
         inner_value = value
@@ -230,7 +230,7 @@ class _AnswerReader:
         return self._is_answer(value) or self.product.answers_in(value) is not None
 
     def _is_answer(self, value: Json) -> bool:
-        """True for an answer of this product, also one that is an error."""
+        """True for an answer of this product, including an error."""
         product = self.product
         if not isinstance(value, dict):
             return False
@@ -242,7 +242,7 @@ class _AnswerReader:
         ) and (product.several != ("result",) or not _is_batch(value))
 
     def _refused(self, value: Json, file: InputFile, line: int | None) -> InputError:
-        """The error for a value that is not an answer: of another product, or something else."""
+        """The error for a value that is not an answer of this product."""
         title = self.product.title
         json_bytes = json.dumps(value).encode()
         readers = [_AnswerReader(product) for product in PRODUCTS]
@@ -264,7 +264,7 @@ class _AnswerReader:
         """The documents of an answer.
 
         Raises:
-            InputError: it is an error, is incomplete, or has no usable id.
+            InputError: the answer is an error, is incomplete, or has no usable id.
         """
         doc_id, score = (self._path(source, reply.value, column) for column in ("doc_id", "score"))
         answer = self.product.read(reply.value, doc_id, score)
@@ -296,9 +296,9 @@ class _AnswerReader:
         )
 
     def _path(self, source: InputFile, value: Json, column: str) -> Path | None:
-        """The path of a document's id or score that the user chose; of several, the first present.
+        """The path of a document's id or score that the user chose; of several, the first found.
 
-        A name without dots is also looked up among stored fields, where clients have them.
+        A name without dots is also searched among stored fields, if clients have them.
         """
         column_path = source.renamed.get(column)
         if column_path is None:
@@ -319,7 +319,7 @@ class _AnswerReader:
         """The query id of each answer, and the source of the ids.
 
         Raises:
-            InputError: some answers name their query and some do not; a query twice.
+            InputError: only some answers contain their query, or a query appears twice.
         """
         named_queries = [reply.query for reply in replies]
         if any(query is not None for query in named_queries):
@@ -375,7 +375,7 @@ class _AnswerReader:
 
 
 def _cautions(answers: Sequence[Answer]) -> dict[str, str]:
-    """The cautions for every result of the run, worded as for a snapshot."""
+    """The cautions for every result of the run, with the texts of a snapshot."""
     cautions: dict[str, str] = {}
     if repeated_count := sum(answer.repeated for answer in answers):
         cautions["repeated-documents"] = (
@@ -391,7 +391,7 @@ def _cautions(answers: Sequence[Answer]) -> dict[str, str]:
 
 
 def _failed_line(query: str) -> str:
-    """The line that marks a query as failed."""
+    """The line that records a query as failed."""
     return json.dumps({"query_id": query, "state": "failed"}, ensure_ascii=False)
 
 
@@ -405,7 +405,7 @@ def _is_batch(value: JsonObject) -> bool:
 
 
 def _read_values(source: InputFile) -> Iterator[tuple[int | None, Any]]:
-    """The values of a file, with their lines if there is one value per line."""
+    """The values of a file, with their lines if each line has one value."""
     first_line, _, other_lines = (
         source.head(_FIRST_LINE_BYTES).removeprefix(BOM).lstrip().partition(b"\n")
     )
@@ -426,7 +426,7 @@ def _is_json(text: bytes) -> bool:
 def _find_query(
     value: Json, file: InputFile, line: int | None, usual_keys: Sequence[str] = QUERY_ID_KEYS
 ) -> str | None:
-    """The query in a field of an answer; None without one."""
+    """The query in a field of an answer; None if there is no such field."""
     if not isinstance(value, dict):
         return None
     column_path = file.renamed.get("query_id")
@@ -440,7 +440,7 @@ def _find_query(
 
 
 def _never_rise(scores: Sequence[float]) -> bool:
-    """True if no score is above the one before."""
+    """True if no score is above the previous score."""
     return all(score >= next_score for score, next_score in pairwise(scores))
 
 

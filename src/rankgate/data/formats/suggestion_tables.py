@@ -45,7 +45,7 @@ def _sniff(columns: tuple[str, ...], first_bytes: bytes, name: str) -> str | Non
 
 
 def read_completions(source: InputFile) -> FileContents:
-    """A ranking for each prefix of a query; the query itself is relevant."""
+    """Read a ranking for each prefix of a query; the query itself is relevant."""
     qrels = GrowingQrels(source.label)
     lists = _RankingLists(source)
     for line, row in _read_rows(source, _COMPLETIONS):
@@ -61,7 +61,7 @@ def read_completions(source: InputFile) -> FileContents:
 
 
 def read_corrections(source: InputFile) -> FileContents:
-    """The corrections of each query as a ranking; the expected text is judged."""
+    """Read the corrections of each query as a ranking; the expected text is judged."""
     qrels = GrowingQrels(source.label)
     lists = _RankingLists(source)
     expected: dict[str, str] = {}
@@ -78,7 +78,7 @@ def read_corrections(source: InputFile) -> FileContents:
 
 
 def read_facets(source: InputFile) -> FileContents:
-    """Each facet of a query as a ranking of its documents; judgments are in another file."""
+    """Read each facet of a query as a ranking of its documents; judgments are in another file."""
     lists = _RankingLists(source)
     facets_by_query: dict[str, dict[str, None]] = {}
     for line, row in _read_rows(source, _FACETS):
@@ -96,7 +96,7 @@ def read_facets(source: InputFile) -> FileContents:
 
 
 class _RankingLists:
-    """Growing rows of a run, and the data of its rankings."""
+    """The rows of a run while it is read, and the data of its rankings."""
 
     def __init__(self, source: InputFile) -> None:
         self._source = source
@@ -113,7 +113,7 @@ class _RankingLists:
         sequence: str | None = None,
         position: float | None = None,
     ) -> None:
-        """Note a suggestion; an empty one is a list without any."""
+        """Add a suggestion; an empty one is a list without suggestions."""
         ranking_data = self._lists.setdefault(
             ranking,
             {"query_id": ranking, "state": "zero", "sequence": sequence, "position": position},
@@ -129,7 +129,7 @@ class _RankingLists:
         ranking_data["state"] = "ok"
 
     def run(self) -> Run:
-        """The run.
+        """Return the run.
 
         Raises:
             InputError: there are no rows.
@@ -156,11 +156,10 @@ def _separator(first_bytes: bytes) -> str:
 
 
 def _read_rows(source: InputFile, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with their lines, by our names.
+    """The rows of a table with their lines, under our names.
 
     Raises:
-        InputError: a column that is missing, a row of another length, an empty field that an id
-            needs.
+        InputError: a column is missing, a row has another length, or a required field is empty.
     """
     (_, header), *rows = read_csv_rows(source.everything(), source) or [(1, ())]
     names = [name.strip().lower() for name in header]

@@ -44,13 +44,13 @@ class Found:
     """One finding of a check.
 
     Attributes:
-        what: the message with the figures.
+        what: the message with its figures.
         count: the number of affected rows, queries or ids.
         mend: the remedy.
-        example: one of them.
-        row: the row of the first one in the table; None if it has no row.
-        line: its line, if the line is known but the row is not.
-        severity: other than the check's.
+        example: one of the affected rows, queries or ids.
+        row: the first affected row of the table; None if there is no row.
+        line: the line of that row, if the line is known but the row is not.
+        severity: the severity, if it differs from that of the check.
     """
 
     what: str
@@ -64,14 +64,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Check:
-    """One possible problem of a file.
+    """A check for one problem in a file.
 
     Attributes:
         name: its name in findings and documentation.
         severity: the severity of its findings.
-        needs: the input that `find` is given.
-        title: the problem that it looks for, in a sentence.
-        find: yields its findings; nothing if all is well.
+        needs: the kind of input that `find` takes.
+        title: the problem that the check looks for, in one sentence.
+        find: a function that yields findings; nothing if there is no problem.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Check:
 def check(
     name: str, severity: Severity, needs: Needs, title: str
 ) -> Callable[[Callable[[Any], Iterable[Found]]], Check]:
-    """Return a decorator that makes a check of the function that finds; fields as of `Check`."""
+    """Return a decorator that makes a check from a function; arguments as in `Check`."""
     return lambda find: Check(name, severity, needs, title, find)
 
 
 def find_without_id(is_without: pl.Series) -> Iterator[Found]:
-    """Find the rows that are true, which lack the id of a query or document."""
+    """Find the marked rows, which lack the id of a query or document."""
     rows = is_without.arg_true()
     if len(rows):
         yield Found(
@@ -101,7 +101,7 @@ def find_without_id(is_without: pl.Series) -> Iterator[Found]:
 
 
 def first_few(rows: Iterable[object], max_count: int = 5) -> str:
-    """The first few of some values, between commas.
+    """The first values of several, separated by commas.
 
     >>> first_few([1, 2, 3], 2)
     '1, 2, …'
@@ -115,13 +115,13 @@ PAIR = ["query_id", "doc_id"]
 
 @dataclass(frozen=True)
 class FileStart:
-    """The beginning of a file, unpacked.
+    """The first bytes of a file, uncompressed.
 
     Attributes:
-        head: its first bytes, a byte order mark kept.
+        head: the first bytes, including a byte order mark.
         separator: the text between fields, if the file is a table with a header.
         guarded: True if the format removes the blank that guards against formulas.
-        guess: the kind of file that only the number of fields suggests; else empty.
+        guess: the kind of file, if only the number of fields suggests it; else empty.
         name: the name of the file.
     """
 
@@ -139,7 +139,7 @@ class RawQrels:
     Attributes:
         table: ``query_id``, ``doc_id``, ``grade``; perhaps ``iteration`` and ``written``.
         scale: the grades that were possible, if known.
-        unjudged: queries that are named without any judgment.
+        unjudged: queries that the file names without judgments.
         place: the location of the rows.
     """
 
@@ -184,7 +184,7 @@ class RawRun:
 
     @cached_property
     def _grouped(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows with those of each query together, and the start of each query."""
+        """The rows grouped by query, and the start of each query."""
         queries = self.table["query_id"].fill_null("")
         lengths = queries.rle().struct.field("len").to_numpy().astype(np.int64)
         starts = np.cumsum(lengths) - lengths
@@ -199,7 +199,7 @@ class RawRun:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """``(n,)``: the table's rows with those of each query together, in their order."""
+        """``(n,)``: the rows of the table, grouped by query, in their order."""
         return self._grouped[0]
 
     @property
@@ -209,7 +209,7 @@ class RawRun:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """``(T,)``: documents of each query."""
+        """``(T,)``: the number of documents of each query."""
         return np.diff(self.starts, append=len(self.table))
 
     @cached_property
@@ -246,7 +246,7 @@ class RawRun:
         return np.add.reduceat(flags.astype(np.int64), self.starts)
 
     def steps(self, *, up: bool) -> NDArray[np.bool_]:
-        """``(n,)``: True if a row's score is above (or below) that of the row before it."""
+        """``(n,)``: True if the score of a row is above (or below) that of the row before."""
         is_step = np.zeros(len(self.score), bool)
         scores_before, scores_after = self.score[:-1], self.score[1:]
         is_step[1:] = (
@@ -256,7 +256,7 @@ class RawRun:
 
     @cached_property
     def best_first(self) -> NDArray[np.int64]:
-        """``(n,)``: positions among `rows`, each query's by falling score."""
+        """``(n,)``: positions in `rows`, each query's in order of falling score."""
         if not self.steps(up=True).any():
             return np.arange(len(self.table))
         owner = np.repeat(np.arange(len(self.starts)), self.lengths)
@@ -264,7 +264,7 @@ class RawRun:
 
     @cached_property
     def tied(self) -> NDArray[np.bool_]:
-        """``(n,)``: True if a row in the order of `best_first` has the score of the one before."""
+        """``(n,)``: True if a row in the order of `best_first` has the score of the row before."""
         scores = self.score[self.best_first]
         is_tied = np.zeros(len(scores), bool)
         is_tied[1:] = (scores[1:] == scores[:-1]) & np.isfinite(scores[1:]) & self.follows
@@ -279,7 +279,7 @@ class RawRun:
 
     @property
     def outline(self) -> Outline:
-        """The summary that remains when the rows are dropped."""
+        """The summary that is kept after the rows are dropped."""
         return Outline(self.name, int(self.lengths.max(initial=0)), frozenset(self.query_ids))
 
 
@@ -289,7 +289,7 @@ class Outline:
 
     Attributes:
         name: the name of the run.
-        depth: documents of its longest list.
+        depth: the number of documents in its longest list.
         query_ids: its queries.
     """
 
@@ -307,7 +307,7 @@ class ScoredRun:
 
     @cached_property
     def judged_documents(self) -> pl.DataFrame:
-        """Documents among the first 1000 of a query that are judged: ``position``, ``grade``."""
+        """Judged documents among the first 1000 of each query: ``position``, ``grade``."""
         graded = self.judged.graded.select(*PAIR, "grade")
         judged_queries = graded["query_id"].unique().implode()
         top_rows = self.ranked.tops(1000).filter(pl.col("query_id").is_in(judged_queries))
@@ -330,10 +330,10 @@ class Subject:
         label: its name in messages.
         format: its format.
         reason: the reason for that format.
-        bytes: its beginning.
-        contents: the result of a reader; None if the rows alone were read.
-        judged: its judgments.
-        ranked: its runs.
+        bytes: its first bytes.
+        contents: the result of a reader; None if only the raw rows were read.
+        judged: the judgments in it.
+        ranked: the runs in it.
     """
 
     label: str

@@ -1,6 +1,6 @@
-"""Checks of the form of a file: marks, line ends, guards against formulas.
+"""Checks of the form of a file: byte order marks, line ends, guards against formulas.
 
-A reader's notes and errors are turned into findings too.
+The notes and errors of a reader also become findings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _MAX_SHOWN_LENGTH = 40
-_GUESSED_FIELD_COUNTS = (2, 3)  # fields, as many kinds of text have them
+_GUESSED_FIELD_COUNTS = (2, 3)  # numbers of fields that many kinds of text have
 _OTHER_SUFFIXES = frozenset(
     {"json", "jsonl", "toml", "yaml", "yml", "xml", "html", "md", "ini", "cfg", "py", "parquet"}
 )
@@ -94,7 +94,7 @@ def _find_guessed_format(file_start: FileStart) -> Iterator[Found]:
 
 
 def _count_guarded_cells(file_start: FileStart, kind: str) -> tuple[int, str, int]:
-    """Count the cells of a table that match a kind of guard; the first of them and its line."""
+    """Count the cells that match a kind of guard; return also the first cell and its line."""
     if file_start.separator is None:
         return 0, "", 0
     separator = re.escape(file_start.separator.encode())
@@ -161,7 +161,7 @@ def _find_formulas(file_start: FileStart) -> Iterator[Found]:
 
 
 _RATED_ONLY = "rated only"
-_REPORTED_ELSEWHERE = "without judgments"  # by the checks of judgments
+_REPORTED_ELSEWHERE = "without judgments"  # the checks of judgments report these notes
 
 
 @check("unreadable", "error", "failure", "The file cannot be read in its format.")

@@ -1,7 +1,7 @@
 """Checks of ids and of the numbering of queries.
 
-The checks report ids that match only in another spelling, and ids that do not match; then
-queries that are numbered differently, and scales that run the other way.
+The checks report ids that match only in another spelling, and ids that do not match; then queries
+with a different numbering, and scales in the reverse direction.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _find_spelled_queries(scored_run: ScoredRun) -> Iterator[Found]:
 
 @check("documents-spelled", "warning", "both", "Ids of documents match only in another spelling.")
 def _find_spelled_documents(scored_run: ScoredRun) -> Iterator[Found]:
-    """Documents of the common queries; of all queries if none is common."""
+    """The documents of the queries in both files; of all queries if no query is in both."""
     table, graded = scored_run.ranked.table, scored_run.judged.graded
     judged_queries = graded["query_id"].unique()
     if scored_run.ranked.query_ids.is_in(judged_queries.implode()).any():
@@ -74,7 +74,7 @@ def _find_spelled_documents(scored_run: ScoredRun) -> Iterator[Found]:
 
 
 def _find_other_spellings(id_kind: str, judged: pl.Series, ranked: pl.Series) -> Iterator[Found]:
-    """Judged ids that match ranked ids in another spelling only."""
+    """Find judged ids that match ranked ids only in another spelling."""
     is_exact = judged.is_in(ranked.implode())
     unmatched_judged = judged.filter(~is_exact).drop_nulls()
     unmatched_ranked = ranked.filter(~ranked.is_in(judged.implode())).drop_nulls()
@@ -146,7 +146,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
 
 @check("documents-in-common", "error", "both", "No judged document is in the run.")
 def _find_no_common_document(scored_run: ScoredRun) -> Iterator[Found]:
-    """No judged document is retrieved for its query."""
+    """Find runs that retrieve no judged document for its query."""
     is_common = scored_run.judged.query_ids.is_in(scored_run.ranked.query_ids.implode())
     if is_common.any() and scored_run.judged_documents.is_empty():
         yield Found(
@@ -159,7 +159,7 @@ def _find_no_common_document(scored_run: ScoredRun) -> Iterator[Found]:
 
 
 _DEPTH = 100
-_MIN_GAIN = 2.0  # times the documents found by the ids as they are
+_MIN_GAIN = 2.0  # times the number of documents that match under the current ids
 _ENOUGH, _QUERIES = 10, 10
 _MAX_CORRELATION = -0.1
 _MIN_STANDARD_ERRORS = 3.0
@@ -172,11 +172,12 @@ _MIN_STANDARD_ERRORS = 3.0
     "Run and judgments number the queries differently.",
 )
 def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
-    """Find lists that hold another query's relevant documents, and the rule of the numbering.
+    """Find lists that hold relevant documents of another query, and the rule of the numbering.
 
-    For each rule that could lead from the judgments' queries to the run's (their order in the
-    files, the order of their numbers, numbers that differ by one) the relevant documents among
-    the first 100 are counted; a rule that finds more than twice as many as the ids is reported.
+    Each rule maps the queries of the judgments to those of the run: their order in the files, the
+    order of their numbers, or numbers that differ by one. For each rule the relevant documents
+    among the first 100 are counted. A rule that finds more than twice as many as the ids is
+    reported.
     """
     judged_queries, ranked_queries = scored_run.judged.query_ids, scored_run.ranked.query_ids
     hits = _count_hits(scored_run)
@@ -206,7 +207,7 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
 
 
 def _count_hits(scored_run: ScoredRun) -> pl.DataFrame:
-    """``ours``, ``theirs``, ``len``: relevant documents of one query in the list of another."""
+    """``ours``, ``theirs``, ``len``: how many relevant documents are in another query's list."""
     relevant = scored_run.judged.graded.filter(pl.col("grade") > 0)
     relevant = relevant.select("doc_id", ours="query_id")
     top_documents = scored_run.ranked.tops(_DEPTH).select("doc_id", theirs="query_id")
@@ -218,7 +219,7 @@ def _count_matching_hits(hits: pl.DataFrame, rule: pl.DataFrame) -> int:
 
 
 def _numbering_rules(judged: pl.Series, ranked: pl.Series) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Rules that lead from a query of the judgments to one of the run."""
+    """Rules that map a query of the judgments to a query of the run."""
     judged_by_number, ranked_by_number = _sort_by_number(judged), _sort_by_number(ranked)
     if len(judged) == len(ranked):
         yield "in the order of the files", pl.DataFrame({"ours": judged, "theirs": ranked})
@@ -237,7 +238,7 @@ def _numbering_rules(judged: pl.Series, ranked: pl.Series) -> Iterator[tuple[str
 
 
 def _sort_by_number(ids: pl.Series) -> pl.Series | None:
-    """The ids in the order of their numbers, if all are numbers."""
+    """The ids in the order of their numbers, if all ids are numbers."""
     numbers = ids.cast(pl.Int64, strict=False)
     return None if numbers.null_count() else ids.gather(numbers.arg_sort())
 
@@ -249,7 +250,7 @@ def _sort_by_number(ids: pl.Series) -> pl.Series | None:
     "Judged queries are not in the file of queries, or numbered differently.",
 )
 def _find_renumbered_queries(query_file: RawQueries) -> Iterator[Found]:
-    """Find as many queries as judged ones, where only the judged ones are consecutive."""
+    """Find judged queries that the file of queries lacks or numbers differently."""
     judged_by_number, queries_by_number = (
         _sort_by_number(query_file.judged.query_ids),
         _sort_by_number(query_file.query_ids),
@@ -296,10 +297,10 @@ def _is_consecutive(ids: pl.Series) -> bool:
 
 @check("grades-against-ranks", "warning", "both", "Higher grades are lower in the lists.")
 def _find_reversed_grades(scored_run: ScoredRun) -> Iterator[Found]:
-    """Find lists in which higher grades are lower, query after query.
+    """Find lists that rank higher grades lower, for most queries.
 
-    The correlation of grade and position is taken within each query; their mean must exceed 0.1
-    and three standard errors.
+    The correlation of grade and position is computed within each query. The mean over queries must
+    exceed both 0.1 and three standard errors.
     """
     judged_results = scored_run.judged_documents.filter(pl.col("grade") >= 0)
     correlations = judged_results.group_by("query_id", maintain_order=True).agg(

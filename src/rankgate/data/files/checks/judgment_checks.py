@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @check("empty-id", "error", "qrels", "The id of a query or document is missing.")
 def _find_empty_ids(qrels: RawQrels) -> Iterator[Found]:
-    """Missing ids; a row with a query alone means that the query has no judgments."""
+    """Find missing ids; a row with only a query means that the query has no judgments."""
     lacks_query = pl.col("query_id").fill_null("") == ""
     lacks_doc = (pl.col("doc_id").fill_null("") == "") & pl.col("grade").is_not_null()
     yield from find_without_id(qrels.table.select(lacks_query | lacks_doc).to_series())
@@ -125,9 +125,9 @@ def _format_pair(rows: pl.DataFrame) -> str:
 _HIGHEST_USUAL_GRADE = (
     10  # above the highest grade of any scale in use; 2^10 is a thousand times the gain of 1
 )
-_MAX_EXPONENT = 1023  # 2^1024 is not a number any more
+_MAX_EXPONENT = 1023  # 2^1024 is too large for a float
 _ESCI = frozenset({0.0, 1.0, 10.0, 100.0})
-_UNEVEN_FACTOR = 3  # times the smallest step
+_UNEVEN_FACTOR = 3  # a step this many times the smallest step is uneven
 _RARE_SHARE = 0.001
 _MIN_GRADES = 3
 
@@ -226,7 +226,7 @@ def _find_grades_off_scale(qrels: RawQrels) -> Iterator[Found]:
 
 @check("uneven-scale", "warning", "qrels", "Grades are unevenly spaced, as gains are.")
 def _find_uneven_scale(qrels: RawQrels) -> Iterator[Found]:
-    """Whole grades with very different steps are gains; fractions are not steps of a scale."""
+    """Find whole grades with very different steps, which are gains; fractions are not checked."""
     grades = qrels.grades.filter(pl.col("grade") >= 0)["grade"]
     steps = grades.diff().drop_nulls()
     if len(grades) < _MIN_GRADES or (grades != grades.round()).any():
@@ -251,7 +251,7 @@ def _find_uneven_scale(qrels: RawQrels) -> Iterator[Found]:
     "Grade 0 is missing and the lowest grade is the rarest, as on scales with 1 as the best grade.",
 )
 def _find_reversed_scale(qrels: RawQrels) -> Iterator[Found]:
-    """Without 0, and with 1 the rarest: perhaps 1 was the best."""
+    """Find grades without 0 where 1 is the rarest: perhaps 1 means the best grade."""
     table = qrels.grades.filter(pl.col("grade") > 0)
     is_without_zero = qrels.grades.filter(pl.col("grade") == 0).is_empty()
     if len(table) < _MIN_GRADES or not is_without_zero or table["len"].arg_min() != 0:
@@ -315,7 +315,7 @@ def _format_grades(grades: pl.Series) -> str:
     return first_few((f"{grade:g}" for grade in grades), 8)
 
 
-_MIN_DOCUMENTS = 3  # documents of a query, below which two queries may share them by right
+_MIN_DOCUMENTS = 3  # queries with fewer documents may have the same documents legitimately
 _MAX_CHANCE = 0.001
 _MIN_PAIRS = 20
 _JUDGMENTS_HASH = pl.struct("doc_id", "grade").sort_by("doc_id").hash().implode()
@@ -325,7 +325,7 @@ _JUDGMENTS_HASH = pl.struct("doc_id", "grade").sort_by("doc_id").hash().implode(
     "copied-judgments", "warning", "qrels", "Queries have the same documents with the same grades."
 )
 def _find_copied_judgments(qrels: RawQrels) -> Iterator[Found]:
-    """Queries with the same documents and the same grades."""
+    """Find queries with the same documents and the same grades."""
     query_lists = _hash_queries(qrels, _JUDGMENTS_HASH).filter(pl.col("n") >= _MIN_DOCUMENTS)
     yield from _find_same_key(
         query_lists.filter(pl.col("key").is_duplicated()),
@@ -341,10 +341,11 @@ def _find_copied_judgments(qrels: RawQrels) -> Iterator[Found]:
     "Queries have the same grades in the same order, beyond chance.",
 )
 def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
-    """Queries with the same grades, in the same order, for other documents, beyond chance.
+    """Find queries with the same grades in the same order for other documents, beyond chance.
 
-    The chance is that of any two queries having one list, if grades were drawn one by one as
-    often as they occur. Lists in the order of their grades are expected to be equal.
+    The chance is the probability that any two queries have one list of grades, if each grade is
+    drawn independently at its frequency. Lists in the order of their grades are expected to be
+    equal.
     """
     total = int(qrels.grades["len"].sum())
     log_chances = qrels.grades.select("grade", chance=(pl.col("len") / max(total, 1)).log())
@@ -378,7 +379,7 @@ def _find_copied_grades(qrels: RawQrels) -> Iterator[Found]:
     "Queries have the same words: they count as one unit in errors and tests.",
 )
 def _find_near_copies(queries: pl.DataFrame) -> Iterator[Found]:
-    """Queries with texts that differ only by case, marks or the order of words."""
+    """Find queries with texts that differ only by case, punctuation or the order of words."""
     if CLUSTER in queries.columns:
         return
     copies = find_near_copies(dict(queries.select("query_id", "text").drop_nulls().iter_rows()))
@@ -398,7 +399,7 @@ def _find_near_copies(queries: pl.DataFrame) -> Iterator[Found]:
 
 
 def _find_same_key(same_key: pl.DataFrame, problem: str, mend: str) -> Iterator[Found]:
-    """One finding of all queries that share the key of another."""
+    """One finding for all queries that share a key with another query."""
     if same_key.is_empty():
         return
     first_group = same_key.filter(pl.col("key") == same_key["key"][0])
@@ -427,7 +428,7 @@ def _hash_queries(qrels: RawQrels, key: pl.Expr, **expressions: pl.Expr) -> pl.D
     "Several people gave the same grades wherever they rated the same.",
 )
 def _find_copied_ratings(ratings: Ratings) -> Iterator[Found]:
-    """Find ratings that always agree; ratings by people never do."""
+    """Find ratings that always agree; ratings by people never agree completely."""
     graded = ratings.table.filter(pl.col("grade").is_not_null())
     pairs = graded.group_by(PAIR, maintain_order=True).agg(
         raters=pl.col("rater").n_unique(), grades=pl.col("grade").n_unique()

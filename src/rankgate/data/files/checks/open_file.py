@@ -1,4 +1,4 @@
-"""Open a file so that checks can look at it, however wrong it is."""
+"""Open a file for the checks, even if its contents are invalid."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from rankgate.data.table_rows import FileRows, Part
 
 
-_MAX_SEARCHED_BYTES = 1 << 24  # bytes that are searched for guards and line ends
+_MAX_SEARCHED_BYTES = 1 << 24  # bytes to search for guards and line ends
 _EMPTY_START = FileStart(b"")
 
 
 def parse_input_kind(as_: str | None) -> Part | None:
-    """The kind of input as which a file is to be read.
+    """The kind of input to read a file as.
 
     Raises:
-        UsageError: neither judgments nor a run.
+        UsageError: the name is neither judgments nor a run.
     """
     if as_ not in {None, "qrels", "run"}:
         raise UsageError(
@@ -52,16 +52,16 @@ def open_subject(
     as_: Part | None = None,
     scale: Scale | None = None,
 ) -> tuple[Subject, InputError | None]:
-    """The input of checks, and the error if nothing more could be read.
+    """The input of checks, and the error that stopped the reading, if any.
 
     Args:
         file_or_table: a file, or a table in memory.
         format_name: the format of the file; found by looking into it if not given.
-        as_: read it as this, where it could be either.
-        scale: the grades that are possible, if the file does not give them.
+        as_: the kind to read it as, if two kinds are possible.
+        scale: the possible grades, if the file does not give them.
 
     Raises:
-        UsageError: no such format; a dict of dicts that could be either.
+        UsageError: the format is unknown, or a dict of dicts could be either kind.
     """
     if not isinstance(file_or_table, str | Path | InputFile):
         return _subject_in_memory(file_or_table, as_, scale), None
@@ -86,7 +86,7 @@ def open_subject(
 
 
 def _read_start(input_file: InputFile) -> FileStart:
-    """The beginning of a text file; nothing for a folder or for binary data."""
+    """The first bytes of a text file; empty for a folder or for binary data."""
     if input_file.path is not None and input_file.content is None and not input_file.path.is_file():
         return _EMPTY_START
     first_bytes = input_file.head(_MAX_SEARCHED_BYTES)
@@ -94,7 +94,7 @@ def _read_start(input_file: InputFile) -> FileStart:
 
 
 def _find_separator(first_bytes: bytes) -> str | None:
-    """The separator of the fields of a table with a header; None for anything else."""
+    """The separator of the fields of a table with a header; None for other files."""
     text = first_bytes[: 1 << 16]
     return None if text.lstrip()[:1] in {b"{", b"["} else delimited.separator_of(text)
 
@@ -106,7 +106,7 @@ def _read_subject(
     as_: Part | None,
     scale: Scale | None,
 ) -> tuple[Subject, InputError | None]:
-    """Add the rows unchanged if the format has such rows, else as its reader reads them."""
+    """Add the unchanged rows if the format has rows, else the rows from its reader."""
     raw_rows = format_.rows(input_file) if format_.rows and as_ is None else None
     if raw_rows:
         return _with_rows(file_subject, input_file, raw_rows, scale), None
@@ -123,7 +123,7 @@ def _read_subject(
 
 
 def _with_contents(file_subject: Subject, contents: FileContents, scale: Scale | None) -> Subject:
-    """Add everything that a reader made of the file."""
+    """Add everything that a reader read from the file."""
     raw_qrels = _make_raw_qrels(contents.qrels, scale) if contents.qrels else None
     raw_runs = tuple(_make_raw_run(run) for run in contents.runs)
     return replace(file_subject, contents=contents, judged=raw_qrels, ranked=raw_runs)
@@ -144,7 +144,7 @@ def _make_raw_qrels(qrels: Qrels, scale: Scale | None) -> RawQrels:
 
 
 def _make_raw_run(run: Run) -> RawRun:
-    """All rows of a run, with duplicates."""
+    """All rows of a run, including duplicates."""
     table = pl.concat([pl.DataFrame(schema=RUN_SCHEMA), *read_ahead(run.pieces())], rechunk=False)
     queries = run.queries
     tasks = (
@@ -156,7 +156,7 @@ def _make_raw_run(run: Run) -> RawRun:
 
 
 def _subject_in_memory(source: Any, as_: Part | None, scale: Scale | None) -> Subject:
-    """Tables in memory; frames may have any names for columns."""
+    """Add tables in memory; the columns of frames may have any names."""
     if isinstance(source, FileContents):
         return _with_contents(Subject("in memory", "memory", "", _EMPTY_START), source, scale)
     if isinstance(source, Qrels):

@@ -1,6 +1,6 @@
 """Checks of runs: duplicate, missing, invalid and truncated rows, and their order.
 
-The checks of the order compare scores, ranks, file order and ties.
+The checks of the order compare scores, ranks, the order in the file, and ties.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def _find_invalid_scores(run: RawRun) -> Iterator[Found]:
 
 @check("short-lists", "note", "run", "Some queries have fewer documents than most.")
 def _find_short_lists(run: RawRun) -> Iterator[Found]:
-    """Find lists shorter than the others of the run, if most have one length."""
+    """Find lists shorter than the others of a run in which most lists have one length."""
     lengths = run.lengths
-    if len(lengths) < 2:  # one list is as long as itself
+    if len(lengths) < 2:  # a single list has nothing to be compared with
         return
     full_length = int(lengths.max())
     short_lists = np.flatnonzero(lengths < full_length)
@@ -103,7 +103,7 @@ def _find_short_lists(run: RawRun) -> Iterator[Found]:
 
 @check("depths", "warning", "runs", "Runs are cut at different depths.")
 def _find_different_depths(runs: Sequence[Outline]) -> Iterator[Found]:
-    """Find runs of different depths, which metrics that look deep do not compare fairly."""
+    """Find runs of different depths, which metrics at deep ranks cannot compare fairly."""
     depths = {run.name: run.depth for run in runs}
     if len(set(depths.values())) > 1:
         depths_by_name = sorted(depths.items(), key=lambda name_and_depth: name_and_depth[1])
@@ -144,7 +144,7 @@ _MIN_SHARE = 0.9
 
 @check("rank-order", "warning", "run", "Scores disagree with the rank column.")
 def _find_rank_order(run: RawRun) -> Iterator[Found]:
-    """Find scores that rise as ranks fall, and ranks that appear twice."""
+    """Find scores that are higher at lower ranks, and ranks that appear twice."""
     rank = run.rank
     if rank is None or not len(rank):
         return
@@ -183,7 +183,7 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
 
 @check("file-order", "note", "run", "Rows are not in the order of scores.")
 def _find_file_order(run: RawRun) -> Iterator[Found]:
-    """Find rows that are not best first."""
+    """Find rows that are not ordered best first."""
     is_rising, is_falling = run.steps(up=True), run.steps(up=False)
     count = int(is_rising.sum())
     if not count or _are_distances(run, is_rising, is_falling):
@@ -204,7 +204,7 @@ def _find_file_order(run: RawRun) -> Iterator[Found]:
 
 @check("rising-scores", "warning", "run", "Scores rise down the lists, as distances do.")
 def _find_rising_scores(run: RawRun) -> Iterator[Found]:
-    """Find scores that rise down every list: distances, or ranks used as scores."""
+    """Find scores that rise in every list: distances, or ranks used as scores."""
     is_rising, is_falling = run.steps(up=True), run.steps(up=False)
     if not _are_distances(run, is_rising, is_falling):
         return
@@ -224,7 +224,7 @@ def _find_rising_scores(run: RawRun) -> Iterator[Found]:
 def _are_distances(
     run: RawRun, is_rising: NDArray[np.bool_], is_falling: NDArray[np.bool_]
 ) -> bool:
-    """True if scores rise down nearly all lists and fall almost nowhere."""
+    """True if scores rise in nearly all lists and almost never fall."""
     rising_steps, falling_steps = run.by_query(is_rising), run.by_query(is_falling)
     has_order = run.lengths > 1
     rising_lists = np.count_nonzero(has_order & (rising_steps > 0) & (falling_steps == 0))
@@ -233,7 +233,7 @@ def _are_distances(
 
 @check("all-tied", "warning", "run", "All documents of a query have one score.")
 def _find_all_tied(run: RawRun) -> Iterator[Found]:
-    """Find queries where all documents have one score; invalid scores do not count."""
+    """Find queries where all documents have the same score; invalid scores are ignored."""
     differs = run.steps(up=True) | run.steps(up=False) | ~np.isfinite(run.score)
     is_all_tied = (run.by_query(differs) == 0) & (run.lengths > 1)
     tied_count, list_count = int(is_all_tied.sum()), int(np.count_nonzero(run.lengths > 1))
@@ -271,7 +271,7 @@ def _find_ties(run: RawRun) -> Iterator[Found]:
 
 @check("single-precision", "note", "run", "Scores are equal in single precision only.")
 def _find_single_precision_ties(run: RawRun) -> Iterator[Found]:
-    """Find scores that are equal in single precision only."""
+    """Find scores that are equal only in single precision."""
     scores = run.score[run.best_first]
     with np.errstate(over="ignore", invalid="ignore"):
         single_scores = scores.astype(np.float32)
@@ -293,7 +293,7 @@ def _find_single_precision_ties(run: RawRun) -> Iterator[Found]:
 
 
 def _neighbour_rows(run: RawRun, position: int) -> tuple[np.int64, np.int64]:
-    """The rows at a position of the order by score and at the position before it."""
+    """The rows at a position in the order of scores, and at the position before it."""
     rows = run.rows[run.best_first[position - 1 : position + 1]]
     return rows[0], rows[1]
 

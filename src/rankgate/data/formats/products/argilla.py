@@ -45,7 +45,7 @@ _IDS = ("query_id", "doc_id")
 
 @dataclass
 class _RecordFacts:
-    """Facts collected while reading: the question of the grade, models, and other questions."""
+    """Facts collected while reading: the question with the grade, models, and other questions."""
 
     question: str = ""
     models: dict[str, None] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def read(source: InputFile) -> FileContents:
 def _read_responses(
     record: dict[str, Json], json_path: str, label: str, found_in_records: _RecordFacts
 ) -> list[dict[str, Json]]:
-    """Each annotator's responses to all questions as one rating."""
+    """All responses of each annotator to a record, as one rating."""
     row_of_rater: dict[str, dict[str, Json]] = {}
     for question, answers in read_object(record, "responses", json_path, label).items():
         for response_path, response in list_objects(
@@ -170,7 +170,7 @@ def _add_answer(
 
 
 def _parse_grade(value: Json, json_path: str, label: str) -> float | None:
-    """A number, or a label written as a number; None for anything else."""
+    """A number, or a label that is a number in text; None for other values."""
     if isinstance(value, str):
         try:
             value = float(value)
@@ -187,7 +187,7 @@ def _make_rating(row: dict[str, Json]) -> dict[str, Json]:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write a record for each pair, with every rater's responses."""
+    """Write one record for each pair, with the responses of all raters."""
     pairs = collect_pair_fields(contents)
     if not pairs:
         raise InputError(

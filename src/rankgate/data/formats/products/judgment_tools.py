@@ -1,7 +1,7 @@
 """Judgments of SearchTweak (API and CSV export), and RankQuest's test cases.
 
-SearchTweak's API gives the judgments of a finished evaluation; its export of judgments is
-``grade,keyword,doc``. RankQuest's test cases are search contexts with rated documents.
+SearchTweak's API returns the judgments of a finished evaluation; its export of judgments has the
+columns ``grade,keyword,doc``. RankQuest's test cases are search contexts with rated documents.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _read_fields(judgment: Json, json_path: str, label: str) -> tuple[str, Json,
 
 
 def write_searchtweak(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A list of judgments; whole grades as integers, others with two decimals, as the API does."""
+    """A list of judgments; whole grades are integers, others have two decimals, as in the API."""
     contents, query_losses = with_text_ids(contents)
     table = contents.documents
     positions = _positions_of_pairs(table)
@@ -143,7 +143,7 @@ def _positions_of_pairs(table: pl.DataFrame | None) -> dict[tuple[str, str], str
 
 
 def _queries_without_documents(contents: FileContents) -> list[str]:
-    """The queries that have neither a judgment nor a document."""
+    """The queries without judgments and documents."""
     pooled = collect_pooled_grades(contents)
     return [query for query, documents in pooled.items() if not documents]
 
@@ -200,7 +200,7 @@ def sniff_rankquest(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_rankquest(source: InputFile) -> FileContents:
-    """Judgments by the ids of test cases, and their search contexts as queries."""
+    """Judgments by the ids of test cases, with their search contexts as queries."""
     label = source.label
     judged, rows, raw_cases, labels = GrowingQrels(label), [], {}, []
     for json_path, case in list_objects(read_document(source), "", label):
@@ -246,7 +246,7 @@ def read_rankquest(source: InputFile) -> FileContents:
 
 
 def _query_text(context: JsonObject) -> str | None:
-    """The text of the query: the part of the context with such a name, or the whole context."""
+    """The text of the query: the part of the context with such a name, or the complete context."""
     for name in _TEXT_KEYS:
         if isinstance(context.get(name), str):
             return str(context[name])

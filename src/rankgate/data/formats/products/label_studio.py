@@ -50,7 +50,7 @@ _TEXT_CONTROLS = ("comment", "reason")
 
 @dataclass
 class _TaskFacts:
-    """Facts collected while reading: the control of grades, models, and results without grades."""
+    """Facts collected while reading: the control for grades, models, results without grades."""
 
     control: dict[str, Json] = field(default_factory=dict)
     models: dict[str, None] = field(default_factory=dict)
@@ -131,7 +131,7 @@ def split_pair_fields(
 def _read_annotations(
     task: dict[str, Json], json_path: str, label: str, found_in_tasks: _TaskFacts
 ) -> Iterator[dict[str, object]]:
-    """Each annotation and prediction as a rating."""
+    """Read each annotation and prediction as a rating."""
     for kind in ("annotations", "predictions"):
         for annotation_path, annotation in list_objects(
             task.get(kind) or [], f"{json_path}.{kind}", label
@@ -178,7 +178,7 @@ def _read_rater(annotation: dict[str, Json], kind: str, json_path: str, label: s
 def _read_grade(
     annotation: dict[str, Json], json_path: str, label: str, found_in_tasks: _TaskFacts
 ) -> tuple[float | None, dict[str, str]]:
-    """The one grade of an annotation, and the texts written next to it."""
+    """The single grade of an annotation, and the texts next to it."""
     grades: list[float] = []
     texts_by_name: dict[str, str] = {}
     for result_path, result in list_objects(
@@ -234,7 +234,7 @@ def _make_documents(fields_by_pair: dict[tuple[str, str], dict[str, str]]) -> pl
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write a task for each pair, with an annotation for each rating; others are left to rate."""
+    """Write a task for each pair, with an annotation for each rating; unrated pairs have none."""
     tasks: dict[tuple[str, str], dict[str, Any]] = {
         pair: {"data": data, "annotations": []}
         for pair, data in collect_pair_fields(contents).items()

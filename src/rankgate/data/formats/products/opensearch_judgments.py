@@ -1,9 +1,9 @@
 """OpenSearch's judgment lists, search configurations and experiments.
 
-The answer of a search, which is around all documents of OpenSearch's search relevance, comes
-first. Search configurations are the query settings of one system. Judgment lists are ratings,
-as strings, of the documents of each query. Experiments are their settings, and the documents
-that configurations retrieved.
+First comes the answer of a search, which encloses all documents of OpenSearch's search relevance.
+Search configurations are the query settings of one system. Judgment lists are ratings, as strings,
+of the documents of each query. Experiments are their settings, and the documents that
+configurations retrieved.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SOURCE_PATH = "hits.hits[]._source."
 
 
 def inner_key_paths(first_bytes: bytes) -> frozenset[str]:
-    """The paths of keys, relative to the document inside the answer of a search."""
+    """The paths of keys, relative to the document inside a search answer."""
     key_paths = find_key_paths(first_bytes)
     return key_paths | {
         path.removeprefix(_SOURCE_PATH) for path in key_paths if path.startswith(_SOURCE_PATH)
@@ -60,10 +60,10 @@ def inner_key_paths(first_bytes: bytes) -> frozenset[str]:
 
 
 def read_documents(source: InputFile) -> list[dict[str, Json]]:
-    """The document, or all documents of the answer of a search.
+    """The document itself, or all documents of a search answer.
 
     Raises:
-        InputError: it is not an object.
+        InputError: the value is not an object.
     """
     root = require_object(read_document(source), source)
     if "hits" not in root:
@@ -77,7 +77,7 @@ def read_single_document(source: InputFile, noun: str) -> dict[str, Json]:
     """The only document.
 
     Raises:
-        InputError: none or several.
+        InputError: there are none or several.
     """
     documents = read_documents(source)
     if len(documents) != 1:
@@ -87,7 +87,7 @@ def read_single_document(source: InputFile, noun: str) -> dict[str, Json]:
 
 
 def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> tuple[Loss, ...]:
-    """Write a document unchanged, in a format that is written only from itself.
+    """Write a document unchanged, in a format that can be written only from a file of that format.
 
     Args:
         contents: the contents of a file.
@@ -96,7 +96,7 @@ def write_kept(contents: FileContents, out: BinaryIO, owner: str, key: str) -> t
         key: the key of the document in the format's extra data, and its name in the error.
 
     Raises:
-        InputError: it is not from such a file.
+        InputError: the contents are not from such a file.
     """
     kept_document = format_data(contents, owner).get(key)
     if kept_document is None:
@@ -118,7 +118,7 @@ def sniff_configuration(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_configuration(source: InputFile) -> FileContents:
-    """The configuration alone; the query in it must be JSON."""
+    """Read the configuration; the query in it must be JSON."""
     configuration = read_single_document(source, "search configurations")
     read_id(configuration, "index", "", source.label)
     query = member(configuration, "query", str, TOP, source.label)
@@ -160,7 +160,7 @@ def sniff_judgment_list(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_judgment_list(source: InputFile) -> FileContents:
-    """Judgments; entries of one query are merged."""
+    """Read judgments; entries with the same query are merged."""
     label = source.label
     judgment_list = read_single_document(source, "judgment lists")
     judged, merged_queries = GrowingQrels(label), []
@@ -210,7 +210,7 @@ def _read_ratings(ratings: Json, json_path: str, label: str) -> Iterator[_Rating
 
 
 def write_judgment_list(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """A list to import; ratings are strings with three decimals, or with more if needed."""
+    """Write a list to import; ratings are strings with three decimals, or more if needed."""
     other_fields: JsonObject = format_data(contents, _JUDGMENT_LIST_NAME).get("list", {})
     if contents.qrels is None and other_fields:
         write_json(out, other_fields)
@@ -268,7 +268,7 @@ def sniff_experiment(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_experiment(source: InputFile) -> FileContents:
-    """The experiment's settings; or runs and values from the results of evaluations."""
+    """Read the settings of the experiment, or runs and values from the results of evaluations."""
     documents = read_documents(source)
     if all("documentIds" in document for document in documents) and documents:
         return _read_results(documents, source)

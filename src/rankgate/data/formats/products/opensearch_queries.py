@@ -1,6 +1,6 @@
 """OpenSearch's query sets, and the metric store of its dashboards.
 
-Query sets are queries, perhaps with expected answers. The metric store has one value of one
+Query sets are queries, optionally with expected answers. The metric store has one value of one
 metric for one query per line.
 """
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 _FIRST_COLUMNS = ("query_id", "text")
-_MAX_BYTES = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
+_MAX_BYTES = 64 << 20  # bytes of a file; as Python strings they need ten times the memory
 _QUERY_SET_NAME = "opensearch-query-set"
 _LIST, _TEXT, _ANSWER = "querySetQueries", "queryText", "referenceAnswer"
 _QUERY_AND_ANSWER = re.compile(
@@ -99,7 +99,7 @@ def read_query_set(source: InputFile) -> FileContents:
 
 
 def _read_queries(query_list: Json, label: str) -> Iterator[Row]:
-    """Queries as a list of objects or strings, or as an object of frequencies."""
+    """Read queries from a list of objects or strings, or from an object of frequencies."""
     if query_list is None:
         return
     if isinstance(query_list, dict):
@@ -161,7 +161,7 @@ def _unquote(text: str | None) -> str | None:
 def write_query_set(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     """Write the set: queries by their texts, with their expected answers.
 
-    Without queries of their own, those of judgments or of a run are written.
+    Without its own queries, the queries of the judgments or of a run are written.
     """
     other_fields = format_data(contents, _QUERY_SET_NAME).get("set", {})
     queries = contents.queries
@@ -225,7 +225,7 @@ def sniff_query_metrics(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_query_metrics(source: InputFile) -> FileContents:
-    """Values; the search configuration is the run. Action lines of a bulk request are kept."""
+    """Read values; the search configuration is the run. Action lines of a bulk request are kept."""
     label = source.label
     rows: list[tuple[object, ...]] = []
     actions: list[Any] = []
@@ -264,7 +264,7 @@ def read_query_metrics(source: InputFile) -> FileContents:
 
 
 def write_query_metrics(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write a line for each value, with the time key of the source file, else the newer one."""
+    """Write a line for each value, with the time key of the source file, or the newer key."""
     values, format_extra = contents.values, format_data(contents, _QUERY_METRICS_NAME)
     if values is None:
         raise InputError(

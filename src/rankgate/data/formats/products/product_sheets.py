@@ -1,10 +1,9 @@
 """Rating sheets (CSV files of products), with the lists of GOV.UK and Quaerite.
 
-Judgments that appear twice in a file of a product, with the same grade or another, come first.
-Sheets of ratings are the shared parts of all products' CSV files, for any column names.
-GOV.UK's judgment lists are
-``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's judgments are
-``rating,docid,query`` with a byte order mark.
+First come judgments that appear twice in a file of a product, with equal or different grades.
+Sheets of ratings are the shared parts of all products' CSV files, for any column names. GOV.UK's
+judgment lists are ``queryEntry.query,queryEntry.targets.score,queryEntry.targets.uri``. Quaerite's
+judgments are ``rating,docid,query`` with a byte order mark.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ _PAIR = ["query_id", "doc_id"]
 def drop_repeated(
     rows: pl.DataFrame, location: RowLocation, *, last: bool = False
 ) -> tuple[pl.DataFrame, RowLocation, tuple[Note, ...]]:
-    """Rows without repetitions of other rows, their location, and notes on dropped rows.
+    """Rows without repetitions, their location, and notes on dropped rows.
 
     Args:
         rows: ``query_id``, ``doc_id``, ``grade``; a document or a grade may be null.
         location: the location of the rows.
-        last: if a pair has two grades, the last one counts; otherwise that is an error.
+        last: True if the last of two grades of a pair counts; otherwise two grades are an error.
 
     Raises:
-        DuplicateError: a pair with two grades; with the lines of both.
+        DuplicateError: a pair has two grades; the message has the lines of both.
     """
     if not len(find_repeated_hashes(hash_pairs(rows))):
         return rows, location, ()
@@ -81,7 +80,7 @@ def drop_repeated(
 def _raise_conflict(
     unique_rows: pl.DataFrame, conflicting_rows: pl.DataFrame, location: RowLocation
 ) -> None:
-    """Refuse the first pair that has a second grade."""
+    """Raise an error for the first pair with a second grade."""
     row, query, document, grade = conflicting_rows.row(0)
     first_row, first_grade = (
         unique_rows.filter(pl.col("query_id") == query, pl.col("doc_id") == document)
@@ -114,19 +113,19 @@ LOSES = "raters, scales, texts besides ids, fields of documents"
 def read_sheet_judgments(
     source: InputFile, columns: Mapping[str, tuple[str, ...]], *, guard: bool, last: bool = False
 ) -> FileContents:
-    """Judgments from the columns of a product's CSV; other columns become those of documents.
+    """Judgments from the columns of a product's CSV; other columns become fields of documents.
 
-    A judgment that appears twice is read once.
+    A repeated judgment is read once.
 
     Args:
         source: the file.
         columns: the product's names of our columns.
         guard: True if a blank precedes text that a spreadsheet could take for a formula.
-        last: if a document has two grades for one query, the last one counts, as in the
-            product; otherwise that is an error.
+        last: True if the last of two grades of a document for one query counts, as in the product;
+            otherwise two grades are an error.
 
     Raises:
-        InputError, DuplicateError: as `read`.
+        InputError, DuplicateError: see `read`.
     """
     required_columns = [column for column in columns if column == "query_id"]
     csv_sheet = delimited_records.read_sheet(
@@ -144,7 +143,7 @@ def read_sheet_judgments(
 def _sheet_documents(
     rows: pl.DataFrame, other_columns: Sequence[str], graded_count: int
 ) -> pl.DataFrame | None:
-    """The documents of each query with their fields; None if all are judged and none has fields."""
+    """The documents of each query with fields; None if all are judged and there are no fields."""
     with_document = rows.filter(pl.col("doc_id").is_not_null())
     if not other_columns and not with_document["grade"].null_count():
         return None
@@ -155,7 +154,7 @@ def _sheet_documents(
 
 
 def pool_rows(contents: FileContents) -> pl.DataFrame:
-    """All rows of a sheet of ratings: judgments, unrated documents, queries without either."""
+    """All rows of a sheet of ratings: judgments, unrated documents, queries without documents."""
     qrels = contents.judgments("")
     rated = qrels.table.select(*_PAIR, "grade")
     parts = [rated, unrated_pairs(contents).with_columns(pl.lit(None, pl.Float64).alias("grade"))]
@@ -185,11 +184,11 @@ def product_format(
     Args:
         name: the name of the format.
         title: its title.
-        columns: the product's names of the columns, in its order, and ours.
-        sniff: as of `Format`.
-        detail: as of `Format`.
-        last: as of `read_sheet_judgments`.
-        mark: a byte order mark, if the product writes one.
+        columns: the product's names of the columns in order, and our names.
+        sniff: see `Format`.
+        detail: see `Format`.
+        last: see `read_sheet_judgments`.
+        mark: a byte order mark, if the product writes it.
     """
     column_names = {column: (product_name.lower(),) for product_name, column in columns.items()}
 
@@ -249,7 +248,7 @@ _QUAERITE_COLUMNS = {"rating": "grade", "docid": "doc_id", "query": "query_id"}
 
 
 def sniff_quaerite(first_bytes: bytes, name: str) -> str | None:
-    """The three columns in Quaerite's order."""
+    """The three columns in the order of Quaerite."""
     if delimited_records.read_column_names(first_bytes) == tuple(_QUAERITE_COLUMNS):
         return "the first line is rating,docid,query, as Quaerite writes it"
     return None

@@ -89,7 +89,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
     other_fields = {key: value for key, value in root.items() if key != "requests"}
     list(
         list_objects(other_fields.get("templates") or [], "templates", label)
-    )  # or it cannot be written
+    )  # otherwise the file cannot be written
     qrels, notes = judged.qrels(source.stem)
     has_texts = any(row["text"] != row["query_id"] for row in rows)
     extra = {"request": other_fields, "requests": raw_requests, "indices": indices}
@@ -103,7 +103,7 @@ def read_rank_eval(source: InputFile) -> FileContents:
 
 
 def _query_text(query: str, params: JsonObject) -> str:
-    """The query's text: the parameter with a usual name, or the only string parameter."""
+    """The text of the query: the parameter with a usual name, or the only string parameter."""
     strings = {key: value for key, value in params.items() if isinstance(value, str) and value}
     for name in ("query", "q", "query_string", "text"):
         if name in strings:
@@ -112,11 +112,11 @@ def _query_text(query: str, params: JsonObject) -> str:
 
 
 def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write the request; a query that has no request in the data uses a template.
+    """Write the request; queries without a request in the data use a template.
 
     Raises:
-        InputError: there are no judgments; a grade that is not a whole number from 0, which
-            Elasticsearch refuses.
+        InputError: there are no judgments, or a grade is not a whole number from 0, which
+            Elasticsearch rejects.
     """
     qrels = contents.judgments("")
     invalid_grades = qrels.table.filter(
@@ -196,9 +196,9 @@ def sniff_rank_eval_response(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_rank_eval_response(source: InputFile) -> FileContents:
-    """A run from the hits, judgments of the hits that are rated, and the metric's values.
+    """A run from the hits, judgments from the rated hits, and the values of the metric.
 
-    Scores are the hits' own if every hit has one and they never rise; otherwise -rank.
+    Scores are those of the hits if every hit has a score and they never rise; otherwise -rank.
     """
     label = source.label
     root = require_object(read_document(source), source)
@@ -255,7 +255,7 @@ def _read_score(value: Json, json_path: str, label: str) -> float | None:
 
 
 def _never_rise(queries: list[str], scores: list[float | None]) -> bool:
-    """True if every hit has a score, and none is above the one before."""
+    """True if every hit has a score, and no score is above the previous one."""
     if any(score is None for score in scores):
         return False
     rows = zip(queries, scores, strict=True)

@@ -123,7 +123,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def _read_groups(root: dict[str, Json], label: str) -> Iterator[_QueryGroup]:
-    """All groups of queries, in topics or not, and the queries of the flat form."""
+    """All groups of queries, inside topics or outside, and the queries of the flat form."""
     for topic_path, topic in list_objects(root.get("topics") or [], "topics", label):
         other_fields = {key: value for key, value in topic.items() if key != "query_groups"}
         yield from _read_query_groups(topic, f"{topic_path}.", other_fields, label)
@@ -148,7 +148,7 @@ def _read_query_groups(
 
 
 def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Json, str]]:
-    """Each document with its gain and JSON path: keys are documents, or gains over lists."""
+    """Each document with its gain and JSON path; keys are documents, or gains of lists."""
     for key, value in group.relevant.items():
         document_path = f"{group.where}.relevant_documents.{key}"
         if isinstance(value, list):
@@ -167,7 +167,7 @@ def _read_relevant(group: _QueryGroup, label: str) -> Iterator[tuple[str, Json, 
 
 
 def _query_text(query: dict[str, Json], json_path: str, label: str) -> str:
-    """The text of a query: its placeholder ``$query``, its only one, or all of them."""
+    """The text of a query: its placeholder ``$query``, its only placeholder, or all of them."""
     placeholders = read_object(query, "placeholders", json_path, label)
     query_text = placeholders.get(
         _QUERY_PLACEHOLDER, next(iter(placeholders.values())) if len(placeholders) == 1 else None
@@ -196,7 +196,7 @@ def _unique_name(
 def _write(
     relevant: Callable[[Grades], JsonObject], contents: FileContents, out: BinaryIO
 ) -> tuple[Loss, ...]:
-    """Write the groups as read, and all other queries in the flat form, in one of the modes."""
+    """Write the groups as they were read, and all other queries in the flat form."""
     contents, query_losses = with_text_ids(contents)
     grades, format_extra = collect_grades(contents.judgments("")), format_data(contents, NAME)
     header, shape = format_extra.get("head", _DEFAULT_HEADER), format_extra.get("shape", "queries")
@@ -252,7 +252,7 @@ def _gains_by_document(grades: Grades) -> JsonObject:
 
 
 def _documents_by_gain(grades: Grades) -> JsonObject:
-    """The lowest gain first."""
+    """The documents by gain, the lowest gain first."""
     docs_by_gain: dict[str, list[str]] = {}
     for doc, grade in sorted(grades.items(), key=lambda pair: pair[1]):
         docs_by_gain.setdefault(str(whole_numbers(grade)), []).append(doc)

@@ -59,7 +59,7 @@ def sniff_umbrela_requests(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_umbrela_requests(source: InputFile) -> FileContents:
-    """A run of the candidates in their order (or by their scores), their texts, the queries.
+    """A run from the candidates in order (or by their scores), their texts, and the queries.
 
     A query or candidate that is a string is its own id.
     """
@@ -114,7 +114,7 @@ def write_umbrela_requests(contents: FileContents, out: BinaryIO) -> tuple[Loss,
 
 
 def _read_query(value: Json, source: InputFile, line: int) -> tuple[str, str | None]:
-    """The query's id, and its text if it differs."""
+    """The id of the query, and its text if it differs from the id."""
     if not isinstance(value, dict):
         return identifier(value, "the query", source.label, line), None
     text = value.get("text")
@@ -132,7 +132,7 @@ def _read_candidate(
     source: InputFile,
     line: int,
 ) -> tuple[str, float | None, dict[str, str | None]]:
-    """A candidate's id, its score and its fields; a text is its own id."""
+    """The id, score and fields of a candidate; a text is its own id."""
     if not isinstance(value, dict):
         return identifier(value, "a candidate", source.label, line), None, {}
     content = value.get("doc")
@@ -156,12 +156,12 @@ _REQUEST_IDS = ("query_id", "doc_id", "text")  # the names of our own columns
 
 
 def _field_name(name: str) -> str:
-    """Our name of a field: UMBRELA's ``segment`` is our ``text``."""
+    """Our name for a field: UMBRELA's ``segment`` is our ``text``."""
     return "text" if name == "segment" else name
 
 
 def _make_document(fields: dict[str, str], document: str) -> dict[str, str]:
-    """A document's fields; its id if it has no text."""
+    """The fields of a document; its id if it has no text."""
     other_fields = {
         name: field_value for name, field_value in fields.items() if name not in _REQUEST_IDS
     }
@@ -271,7 +271,7 @@ def read_umbrela(source: InputFile) -> FileContents:
 
 
 def _succeeded(value: JsonObject, source: InputFile, line: int) -> bool:
-    """True if the answer could be parsed; the status may have become a string on its way."""
+    """True if the answer could be parsed; the status may be a string in some files."""
     status = value.get("result_status", 1)
     known = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
     has_succeeded = known.get(str(status).strip().lower())
@@ -286,7 +286,7 @@ def _succeeded(value: JsonObject, source: InputFile, line: int) -> bool:
 
 
 def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """An object for each rating, status 0 without a grade. The model of judgments is "rankgate"."""
+    """Write an object per rating, status 0 without a grade; judgments have the model "rankgate"."""
     ratings = contents.ratings
     rows = (
         ratings.table
@@ -350,7 +350,7 @@ def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
 def _read_id_and_text(
     row: JsonObject, noun: str, source: InputFile, line: int
 ) -> tuple[str, str | None]:
-    """The id of a query or passage, and its text; without an id the text is the id."""
+    """The id of a query or passage, and its text; the text is the id if there is none."""
     id_, key = _JUDGMENT_IDS[noun]
     value: Any = row.get(noun)
     given_id = row.get(id_)

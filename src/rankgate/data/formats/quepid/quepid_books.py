@@ -1,7 +1,7 @@
 """Quepid's books as JSON and CSV: pairs of query and document with several judges.
 
-JSON has pairs of query and document with judgements of several people. CSV has
-``query,docid``, then one column a judge.
+JSON has pairs of query and document with judgements of several people. CSV has ``query,docid``,
+then one column per judge.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def sniff_book(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_book(source: InputFile) -> FileContents:
-    """Ratings with their raters, judgments if each pair has one, queries and documents."""
+    """Read ratings with raters, judgments if each pair has one rating, queries and documents."""
     label = source.label
     root = require_object(read_document(source), source)
     collected, raw_pairs, query_notes, documents = GrowingRatings(label), {}, [], []
@@ -136,7 +136,7 @@ def _add_judgement(
 
 
 def _read_fields(pair: JsonObject, json_path: str, label: str) -> dict[str, str | None]:
-    """The fields of a document, which may be an object or its text."""
+    """The fields of a document, which may be an object or a text."""
     fields = pair.get("document_fields")
     if isinstance(text := fields, str):
         try:
@@ -154,7 +154,7 @@ def _read_fields(pair: JsonObject, json_path: str, label: str) -> dict[str, str 
 
 
 def _read_scale(root: JsonObject, label: str) -> Scale | None:
-    """The grades of a book, from ``scale`` and ``scale_with_labels``."""
+    """The grades of a book, from its fields ``scale`` and ``scale_with_labels``."""
     labels = read_object(root, "scale_with_labels", "", label)
     grades = root.get("scale") or list(labels)
     if not isinstance(grades, list) or not grades:
@@ -192,7 +192,7 @@ def _make_notes(
 def judgements_by_pair(
     contents: FileContents, *, explained: bool
 ) -> dict[tuple[str, str], list[dict[str, Json]]]:
-    """The judgements of each pair, in the form of the book.
+    """The judgements of each pair, in the form that books have.
 
     Raises:
         InputError: there are neither ratings nor judgments.
@@ -344,7 +344,7 @@ def sniff_book_csv(first_bytes: bytes, name: str) -> str | None:
     if names[: len(_IDS)] != _IDS or not judges or set(judges) & _OTHER_COLUMNS:
         return None
     lines = first_bytes.decode(errors="replace").splitlines()[1 : _MAX_LINES + 1]
-    complete_lines = lines[:-1] if len(lines) > 1 else lines  # the last may be cut off
+    complete_lines = lines[:-1] if len(lines) > 1 else lines  # the last line may be incomplete
     try:
         cells = [
             cell for row in csv.reader(complete_lines) for cell in row[len(_IDS) :] if cell.strip()
@@ -360,7 +360,7 @@ def sniff_book_csv(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_book_csv(source: InputFile) -> FileContents:
-    """Ratings of each judge; judgments where no pair has two grades. Empty is unrated."""
+    """Read ratings of each judge; judgments if no pair has two grades. Empty cells are unrated."""
     header = first_fields(source.head(), ",")
     judges = [name for name in header if name and name.lower() not in _IDS]
     raters = {f"judge {i}": name for i, name in enumerate(judges)}  # no judge's name is one of ours
@@ -396,7 +396,7 @@ def read_book_csv(source: InputFile) -> FileContents:
 
 
 def write_book_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write a row for each pair, a column for each judge; judgments without raters are 'Anonymous'.
+    """Write a row per pair and a column per judge; judgments without raters are 'Anonymous'.
 
     A rater's last rating of a pair counts.
     """

@@ -96,10 +96,10 @@ def read_case(source: InputFile) -> FileContents:
 
 
 def make_query_notes(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
-    """Queries with their first notes; None if only ids are known.
+    """Queries with their first notes; None if only the ids are known.
 
     Args:
-        rows: id, text and the notes of ``NOTED``.
+        rows: id, text and the notes in ``NOTED``.
     """
     names = ("query_id", "text", *NOTE_COLUMNS)
     schema = dict.fromkeys(names, pl.String)
@@ -113,10 +113,10 @@ def make_query_notes(rows: list[tuple[str | None, ...]]) -> pl.DataFrame | None:
 def collect_ratings(contents: FileContents) -> dict[str, list[dict[str, Json]]]:
     """Each query's ratings: ``doc_id``, ``rating``, ``user_email``.
 
-    Judgments are ratings without a rater if there are no ratings.
+    If there are no ratings, judgments are ratings without a rater.
 
     Raises:
-        InputError: there are neither.
+        InputError: there are neither ratings nor judgments.
     """
     ratings_by_query: dict[str, list[dict[str, Json]]] = {}
     if contents.ratings is None:
@@ -178,7 +178,7 @@ def write_case(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def rating_losses(contents: FileContents, kept_columns: tuple[str, ...]) -> tuple[Loss, ...]:
-    """The columns of ratings that have values and are not written."""
+    """The columns of ratings that have values but are not written."""
     if contents.ratings is None:
         return ()
     table = contents.ratings.table
@@ -221,7 +221,7 @@ def sniff_ratings(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_ratings(source: InputFile) -> FileContents:
-    """Judgments."""
+    """Read judgments."""
     root = require_object(read_document(source), source)
     judged = GrowingQrels(source.label)
     for json_path, query in objects_under_key(root, "queries", "", source.label):
@@ -273,12 +273,12 @@ def sniff_ratings_csv(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_ratings_csv(source: InputFile) -> FileContents:
-    """Judgments; a row without a rating is an unrated document, one without a document a query."""
+    """Read judgments; a row without a rating is unrated, a row without a document is a query."""
     return read_sheet_judgments(source, _RATINGS_CSV_COLUMNS, guard=True)
 
 
 def write_ratings_csv(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write three columns, no newline at the end; unrated documents have empty fields."""
+    """Write three columns, without a final newline; unrated documents have empty fields."""
     contents, query_losses = with_text_ids(contents)
     rows = pool_rows(contents).with_columns(delimited_records.format_grade())
     delimited_records.write_sheet(
@@ -325,7 +325,7 @@ def sniff_information_need(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_information_need(source: InputFile) -> FileContents:
-    """Queries with their information needs."""
+    """Read queries with their information needs."""
     csv_sheet = delimited_records.read_sheet(
         source, _INFORMATION_NEED_COLUMNS, filled=("query_id",)
     )
@@ -342,7 +342,7 @@ def read_information_need(source: InputFile) -> FileContents:
 
 
 def write_information_need(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Write two columns; a query is written by its text."""
+    """Write two columns; a query is identified by its text."""
     queries = contents.queries
     if queries is None or "text" not in queries.columns:
         raise InputError(

@@ -61,11 +61,12 @@ def sniff_detail(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_detail(source: InputFile) -> FileContents:
-    """A run from the positions, judgments from the ratings, documents from title and fields.
+    """A run from positions, judgments from ratings, and documents from title and fields.
 
     Raises:
-        InputError: a position or rating that is not a number, an empty query; with the line.
-        DuplicateError: a document rated twice for one query.
+        InputError: a position or rating is not a number, or a query is empty; the message has the
+            line.
+        DuplicateError: a document is rated twice for one query.
     """
     csv_sheet = delimited_records.read_sheet(
         source, _DETAIL_COLUMNS, numbers=("position", "grade"), filled=("query_id",)
@@ -98,10 +99,10 @@ def make_detail_run(
 ) -> tuple[Run, tuple[Note, ...]]:
     """A run from ``query_id``, ``doc_id`` and ``position``, which is the rank.
 
-    A row without a position was not retrieved; a query without rows retrieved nothing.
+    A row without a position is not retrieved; a query without rows retrieved no documents.
 
     Raises:
-        InputError: two documents in one position.
+        InputError: two documents have the same position.
     """
     ranked_rows = rows.filter(pl.col("position").is_not_null())
     same_position = ranked_rows.filter(pl.struct("query_id", "position").is_duplicated())
@@ -198,7 +199,7 @@ def write_detail(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def score_losses(contents: FileContents) -> tuple[Loss, ...]:
-    """The losses by writing ranks and not scores; -rank itself is not a loss."""
+    """The losses when ranks are written without scores; -rank itself is not a loss."""
     if not contents.runs:
         return ()
     run = contents.runs[0]
@@ -279,7 +280,7 @@ def read_general(source: InputFile) -> FileContents:
 
 
 def write_general(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """One row a query."""
+    """Write one row per query."""
     queries = contents.queries
     if queries is None:
         raise InputError(

@@ -1,6 +1,6 @@
 """Quepid's snapshots as JSON and CSV: the documents retrieved at one time.
 
-JSON has the ratings of that time too. CSV has one row a retrieved document.
+JSON also has the ratings of that time. CSV has one row per retrieved document.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def sniff_snapshot(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_snapshot(source: InputFile) -> FileContents:
-    """A run, the ratings of its time as judgments, queries, documents and scores.
+    """A run, the ratings of that time as judgments, queries, documents and scores.
 
-    Queries have their texts as ids, as in all of Quepid's files, unless two have the same
-    text; then their numbers. Documents that are ``rated_only`` were not retrieved.
+    The ids of queries are their texts, as in all of Quepid's files. If two queries have the same
+    text, the ids are their numbers. Documents with ``rated_only`` were not retrieved.
     """
     label = source.label
     root = require_object(read_document(source), source)
@@ -113,7 +113,7 @@ def read_snapshot(source: InputFile) -> FileContents:
 def _read_queries(
     root: JsonObject, label: str
 ) -> tuple[dict[str, str], list[tuple[str | None, ...]], GrowingQrels, dict[str, JsonObject]]:
-    """Each query's id by its number, its row, its judgments, and its other fields."""
+    """The id, row, judgments and further fields of each query, by its number."""
     query_objects = list(list_objects(root.get("queries") or [], "queries", label))
     texts = [read_id(query, "query_text", json_path, label) for json_path, query in query_objects]
     numbers = [read_id(query, "query_id", json_path, label) for json_path, query in query_objects]
@@ -132,7 +132,7 @@ def _read_queries(
 def _read_documents(
     docs: JsonObject, query_of_number: Mapping[str, str], source: InputFile
 ) -> tuple[Run, pl.DataFrame | None, tuple[Note, ...]]:
-    """The run, the documents with their fields, and a note on documents that were rated only."""
+    """The run, the documents with their fields, and a note on documents that were only rated."""
     label = source.label
     queries: list[str] = []
     ids: list[str] = []
@@ -227,7 +227,7 @@ def write_snapshot(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 def _list_documents(
     ranking: list[tuple[str, float]], docs_before: list[dict[str, Json]], contents: FileContents
 ) -> list[dict[str, Json]]:
-    """The documents of a query as a snapshot lists them; documents only rated come last."""
+    """The documents of a query in the form of a snapshot; documents only rated come last."""
     raw_docs = {str(doc["id"]): doc for doc in docs_before}
     table = contents.documents
     doc_objects = []
@@ -286,7 +286,7 @@ def sniff_snapshot_csv(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_snapshot_csv(source: InputFile) -> FileContents:
-    """A run of every snapshot in the file, and the fields of documents."""
+    """Read a run from every snapshot in the file, and the fields of documents."""
     csv_sheet = delimited_records.read_sheet(
         source, _SNAPSHOT_CSV_COLUMNS, numbers=("position",), filled=("query_id",)
     )

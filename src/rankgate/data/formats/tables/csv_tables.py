@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 _SEPARATOR_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MARK = "\ufeff"
-_LINES, _BEGINNING = 6, 1 << 16  # lines and bytes that show the separator
+_LINES, _BEGINNING = 6, 1 << 16  # lines and bytes to find the separator in
 
 
 def separator_of(first_bytes: bytes) -> str | None:
-    """The separator under which the first line names columns; None if it does not."""
+    """The separator that splits the first line into column names; None if there is none."""
     for separator in delimited_records.SEPARATORS:
         names = delimited_records.first_fields(first_bytes, separator)
         if is_header(names) or (len(names) > 1 and schemas.find_schema(names)):
@@ -43,7 +43,7 @@ def separator_of(first_bytes: bytes) -> str | None:
 
 
 def likely_separator(first_bytes: bytes) -> str:
-    """The separator that cuts the first lines into most fields, if no name is a usual one."""
+    """The separator that gives most fields in the first lines, if no column name is a usual one."""
     lines = [line for line in first_bytes.removeprefix(BOM).split(b"\n")[:_LINES] if line.strip()]
 
     def fields(separator: str) -> tuple[bool, int]:
@@ -70,7 +70,7 @@ def table(source: InputFile) -> pl.LazyFrame:
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:
-    """The names; repeated names get their position."""
+    """The names; repeated names get their position as a suffix."""
     return [
         name if name not in names[:index] else f"{name} {index + 1}"
         for index, name in enumerate(names)
@@ -157,10 +157,10 @@ def read_run(source: InputFile) -> Run:
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows with their defects and the rank; None if they are neither judgments nor a run.
+    """The rows with invalid values and ranks; None if they are neither judgments nor a run.
 
     Raises:
-        InputError: a record with the wrong number of fields, bytes that are not text.
+        InputError: a record has the wrong number of fields, or bytes are not text.
     """
     header = _read_header(source)
     table = schemas.find_schema(header.names)
@@ -196,11 +196,11 @@ def _read_queries(source: InputFile, header: delimited_records.Header) -> pl.Dat
 
 
 def write(contents: FileContents, out: BinaryIO, separator: str = ",") -> tuple[Loss, ...]:
-    """One part as a table, a run in its own order."""
+    """Write one part as a table; a run keeps its own order."""
     part_name, lost = schemas.choose_part(contents)
     is_first = True
     for frame in schemas.part_frames(contents, part_name):
-        # a line that begins with a byte order mark would be read as the beginning of a file
+        # otherwise a line that begins with a byte order mark would be read as a file's beginning
         has_mark = frame.to_series(0).cast(pl.String).str.starts_with(_MARK).any()
         style: Literal["always", "necessary"] = "always" if has_mark else "necessary"
         frame.write_csv(out, separator=separator, include_header=is_first, quote_style=style)
@@ -223,10 +223,10 @@ def _read_header(source: InputFile) -> delimited_records.Header:
 def refuse_repeated_columns(
     header: delimited_records.Header, table: TableSchema, source: InputFile
 ) -> None:
-    """Check that each column that is read appears once; a second one would be ambiguous.
+    """Check that each column to read appears once; a second one would be ambiguous.
 
     Raises:
-        InputError: two columns of one name.
+        InputError: two columns have the same name.
     """
     lower_names = [name.lower() for name in header.names]
     for file_column in table.kept.values():

@@ -1,8 +1,8 @@
 """Tables in files of other programs: Excel, SQLite and DuckDB.
 
-Rows are read whole, and then as those of Arrow. Workbooks of Excel are ``FILE:SHEET``, or the
-only sheet of the file; databases of SQLite and DuckDB are ``FILE:TABLE``, or the only table of
-the file.
+Rows are read completely, then treated as rows of Arrow. Excel workbooks are ``FILE:SHEET``, or the
+only sheet of the file; databases of SQLite and DuckDB are ``FILE:TABLE``, or the only table of the
+file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def table_format(
     table: Callable[[InputFile], pl.DataFrame],
     detail: str,
 ) -> Format:
-    """Make a format of files that a function turns into a table."""
+    """Make a format for files that a function converts to a table."""
 
     def as_arrow(source: InputFile) -> InputFile:
         return parquet_arrow.file_of(table(source), source)
@@ -76,7 +76,7 @@ def table_format(
 
 
 def typed_frame(names: Sequence[str], rows: Sequence[Sequence[object]]) -> pl.DataFrame:
-    """A table of rows of Python's values: columns of numbers alone are numbers, others are text.
+    """A table from rows of Python values: columns with only numbers are numbers, others are text.
 
     Empty text is null, like an empty cell of CSV.
     """
@@ -102,7 +102,7 @@ def _make_series(name: str, values: list[Any]) -> pl.Series:
 
 
 def _format_text(value: object) -> str | None:
-    """A value of a table as text; a whole number without a point."""
+    """A value of a table as text; whole numbers have no decimal point."""
     if value is None or value == "":
         return None
     if isinstance(value, float) and value.is_integer():
@@ -111,7 +111,7 @@ def _format_text(value: object) -> str | None:
 
 
 def choose_table(names: Sequence[str], source: InputFile, noun: str) -> str:
-    """The table that a path names, or the only one.
+    """The table named in a path, or the only table.
 
     Args:
         names: all tables.
@@ -119,7 +119,8 @@ def choose_table(names: Sequence[str], source: InputFile, noun: str) -> str:
         noun: the word for a table in errors.
 
     Raises:
-        InputError: no sheet, no sheet of this name, or several; with the paths to copy.
+        InputError: there is no sheet, none with this name, or several; the message has paths to
+            copy.
     """
     if source.table in names:
         return source.table
@@ -155,7 +156,7 @@ def json_table(source: InputFile) -> pl.DataFrame:
     """The rows of an array of objects, or of an object with columns and data.
 
     Raises:
-        InputError: neither of these, rows of another length.
+        InputError: the value is neither of these, or a row has another length.
     """
     value = read_document(source)
     if isinstance(value, dict) and isinstance(value.get("columns"), list):
@@ -194,7 +195,7 @@ ZIP = b"PK\x03\x04"
 WORKBOOK = b"xl/"
 """The beginning of names in an Excel workbook, which is a zip archive."""
 
-_MAX_CELLS = 20_000_000  # of a sheet, as Python keeps each of them
+_MAX_CELLS = 20_000_000  # cells of a sheet, because Python keeps each cell as an object
 
 
 def sniff_excel(first_bytes: bytes, name: str) -> str | None:
@@ -210,10 +211,10 @@ def read_sheet(source: InputFile) -> pl.DataFrame:
     """The rows of a sheet under the names in its first row.
 
     Raises:
-        InputError: no such sheet, several that are filled and none is named, no names in the first
-            row, a damaged file.
+        InputError: the sheet does not exist, several sheets are filled and none is named, the first
+            row has no names, or the file is damaged.
     """
-    import openpyxl  # here only: a slow import
+    import openpyxl  # imported here, because it is slow
 
     try:
         book = openpyxl.load_workbook(
@@ -298,7 +299,8 @@ def sqlite_table(source: InputFile) -> pl.DataFrame:
     """The rows of a table or view of SQLite.
 
     Raises:
-        InputError: no such table, several and none is named, a damaged file.
+        InputError: the table does not exist, there are several and none is named, or the file is
+            damaged.
     """
     with (
         _translate_errors(source, sqlite3.Error, UnicodeDecodeError),
@@ -310,7 +312,7 @@ def sqlite_table(source: InputFile) -> pl.DataFrame:
 
 
 def _open_sqlite(source: InputFile) -> sqlite3.Connection:
-    """Open the database read-only; a compressed one is opened in memory."""
+    """Open the database read-only; a compressed database is opened in memory."""
     is_plain_file = source.content is None and source.path is not None
     if is_plain_file and source.path:
         with source.path.open("rb") as stream:
@@ -327,7 +329,8 @@ def duckdb_table(source: InputFile) -> pl.DataFrame:
     """The rows of a table or view of DuckDB.
 
     Raises:
-        InputError: no such table, several and none is named, a damaged file.
+        InputError: the table does not exist, there are several and none is named, or the file is
+            damaged.
         MissingExtraError: DuckDB is not installed.
     """
     require("files of DuckDB need DuckDB", "duckdb")
@@ -343,7 +346,7 @@ def duckdb_table(source: InputFile) -> pl.DataFrame:
 
 @contextmanager
 def _path_on_disk(source: InputFile) -> Iterator[str]:
-    """The path of a file; standard input and packed files are written to a temporary one."""
+    """The path of a file; standard input and compressed files are copied to a temporary file."""
     if source.content is None and source.path is not None:
         with source.raw() as stream:
             if sniff_duckdb(stream.read(1 << 6), ""):
@@ -357,7 +360,7 @@ def _path_on_disk(source: InputFile) -> Iterator[str]:
 
 @contextmanager
 def _translate_errors(source: InputFile, *kinds: type[Exception]) -> Iterator[None]:
-    """Turn an error of the database into ours."""
+    """Convert an error of the database to an error of rankgate."""
     try:
         yield
     except kinds as error:
@@ -367,7 +370,7 @@ def _translate_errors(source: InputFile, *kinds: type[Exception]) -> Iterator[No
 
 
 def _select_all(table: str) -> str:
-    """The statement for all rows of an existing table; quotes of its name are doubled."""
+    """The statement that selects all rows of an existing table, with quotes in its name doubled."""
     quoted = table.replace('"', '""')
     return f'SELECT * FROM "{quoted}"'  # noqa: S608 - the name is one of the file's own
 

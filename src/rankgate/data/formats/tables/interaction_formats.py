@@ -1,7 +1,7 @@
-"""Logs of interactions, which ``rankgate split`` reads; this module reads them as judgments.
+"""Logs of interactions, as read by ``rankgate split``; this module reads them as judgments.
 
-A grade is the rating, or 1 where the log has none; of several interactions of one user with one
-item the highest counts.
+A grade is the rating, or 1 if the log has no ratings; the highest grade counts if one user has
+several interactions with one item.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 _RECBOLE = re.compile(rb"^\S+:(token|float|token_seq|float_seq)(\t\S+:\w+)+\r?$")
-# judgments of TREC may have four numbers between tabs too, but the last is not a time
+# TREC judgments may also have four numbers separated by tabs, but the last is not a time
 _U_DATA = re.compile(rb"^\d+\t\d+\t\d(\.\d)?\t\d{8,}\r?$")
 _RATINGS_DAT = re.compile(rb"^\d+::\d+::\d+(\.\d+)?::\d+\r?$")
 _USER_LIST = re.compile(rb"^[^\s:,\t]+:[ \t]*[^\s:,]+([ \t]+[^\s:,]+)+[ \t]*\r?$")
-_LINES, _MARK = 5, 64  # lines and bytes that are read
+_LINES, _MARK = 5, 64  # lines and bytes to read
 
 
 def read_judgments(source: InputFile, form: str) -> Qrels:
@@ -39,10 +39,10 @@ def read_judgments(source: InputFile, form: str) -> Qrels:
 
     Args:
         source: the log.
-        form: its format, as logs call it.
+        form: its log format.
 
     Raises:
-        InputError: a file cannot be read; the message names file and line.
+        InputError: the file cannot be read; the message has file and line.
     """
     if form == "lists" and source.head(_MARK).removeprefix(BOM).lstrip()[:1] in (b"{", b"["):
         problem = "JSON, where lines of user: item item are needed; check the format."

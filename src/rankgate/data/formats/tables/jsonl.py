@@ -1,8 +1,8 @@
-"""JSONL: one object a line with a query, a document and a grade or a score.
+"""JSONL: one object per line with a query, a document and a grade or a score.
 
-Rows have the values of some keys, object by object, or parsed by Polars. The fast way hands a
-piece to Polars. Polars takes the last of two equal keys and makes text of any kind of id; a
-piece with such a key or id is read again line by line.
+Rows hold the values of some keys. They are parsed by Polars piece by piece, or object by object.
+Polars keeps the last of two equal keys and converts any kind of id to text; a piece with such a key
+or id is read again line by line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 
-# half a character, which Polars reads as NUL; or a letter of a key, which a search would miss
+# half a character, which Polars reads as NUL; or an escaped letter of a key, which a search misses
 _ESCAPE = re.compile(rb"\\u(?:[dD][89a-fA-F]|00[2-7])")
 _NO_ID = rb'\s*:\s*+(?!"|(?:0|-?[1-9]\d*+)\s*+[,}])'
 _COLON, _QUOTE = 58, 34
@@ -47,7 +47,7 @@ _IDS = ("query_id", "doc_id")
 
 
 def read_whole(source: InputFile, table: TableSchema) -> pl.DataFrame:
-    """The rows of a file with the keys that a table keeps; errors as of `read`."""
+    """The rows of a file with the keys of a table; errors as in `read`."""
     return pl.concat([pl.DataFrame(schema=_schema(table)), *read_frames(source, table)])
 
 
@@ -62,7 +62,7 @@ class _JsonPiece:
 
 
 def read_frames(source: InputFile, table: TableSchema) -> Iterator[pl.DataFrame]:
-    """Read the same rows piece by piece; errors as of `read`."""
+    """Read the same rows piece by piece; errors as in `read`."""
     tasks = (partial(_parse_piece, piece, table, source) for piece in _read_pieces(source))
     for frame in run_in_order(tasks):
         if len(frame):
@@ -82,11 +82,11 @@ def _parse_piece(piece: _JsonPiece, table: TableSchema, source: InputFile) -> pl
 
 
 def _parse_with_polars(data: bytes, table: TableSchema) -> pl.DataFrame | None:
-    """The rows as Polars reads them; None if the piece needs a closer look."""
+    """The rows from Polars; None if the piece must be read object by object."""
     schema = {key: _schema(table)[column] for column, key in table.kept.items()}
     try:
         frame = pl.read_ndjson(data, schema=schema)
-    except (pl.exceptions.PolarsError, OSError):  # as in records
+    except (pl.exceptions.PolarsError, OSError):  # see the same clause for records
         return None
     if not _has_only_kept_keys(data, table, len(frame)) and (
         _ESCAPE.search(data)
@@ -104,7 +104,7 @@ def _parse_with_polars(data: bytes, table: TableSchema) -> pl.DataFrame | None:
 
 
 def _has_only_kept_keys(data: bytes, table: TableSchema, rows: int) -> bool:
-    """True if every row surely has only the kept keys, each once, and ids are strings.
+    """True if every row certainly has only the kept keys, each once, and ids are strings.
 
     Every row has at least a colon for each key, and at most two quotes for each key and each
     string where nothing is escaped; so equal sums mean that every row has just these.
@@ -123,10 +123,10 @@ def _has_only_kept_keys(data: bytes, table: TableSchema, rows: int) -> bool:
 
 
 def _needs_closer_look(data: bytes, key: str, rows: int, *, number: bool) -> bool:
-    """True if a key is not exactly once in every row, or an id is neither text nor a whole number.
+    """True if a key is missing or repeated in a row, or an id is neither text nor whole number.
 
-    Counting takes a tenth of the time of a regular expression, which lets no other thread run.
-    Polars itself refuses numbers that are not valid.
+    Counting takes a tenth of the time of a regular expression, which also blocks other threads.
+    Polars itself rejects invalid numbers.
     """
     quoted_key = b'"' + key.encode() + b'"'
     if data.count(quoted_key) != rows:
@@ -245,7 +245,7 @@ def read_run(source: InputFile) -> Run:
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows, with the rank if each is a number; None if neither judgments nor a run."""
+    """The rows, with the rank if all ranks are numbers; None if neither judgments nor a run."""
     names = read_key_names(source)
     table = schemas.find_schema(names)
     input_kind = schemas.input_kind_of(table)
@@ -256,7 +256,7 @@ def rows(source: InputFile) -> FileRows | None:
     if "score" in table.kept and (rank := match_columns(names, ("rank",))):
         numbers, empty = table.numbers | {"rank"}, table.empty | {"rank"}
         ranked_table = replace(table, kept=table.kept | rank, numbers=numbers, empty=empty)
-        with suppress(InputError):  # nothing else reads the rank
+        with suppress(InputError):  # the rank is not read anywhere else
             return FileRows.from_frames(input_kind, [read_whole(source, ranked_table)], location)
     return FileRows.from_frames(input_kind, [read_whole(source, table)], location)
 
@@ -271,7 +271,7 @@ def table(source: InputFile) -> pl.LazyFrame:
     try:
         return pl.read_ndjson(data, infer_schema_length=None).lazy()
     except pl.exceptions.PolarsError:
-        for _ in json_text.read_json_objects(source):  # its error names the line
+        for _ in json_text.read_json_objects(source):  # this raises the error with the line
             pass
         problem = "one column has values of different types; write each column in one type."
         raise InputError(problem, source=source.label, code="wrong-type") from None
@@ -289,7 +289,7 @@ def _read_queries(source: InputFile) -> pl.DataFrame | None:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """One part, an object a row, a run in its own order."""
+    """Write one part with an object per row; a run keeps its own order."""
     part_name, lost = schemas.choose_part(contents)
     for frame in schemas.part_frames(contents, part_name):
         frame.write_ndjson(out)
@@ -314,7 +314,7 @@ def has_plain_rows(first_bytes: bytes) -> bool:
 
 
 def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool:
-    """True if all needed values are plain, as those of a row are."""
+    """True if all needed values are plain, as in a row."""
     return not any(isinstance(first_object[key], dict | list) for key in table.kept.values())
 
 

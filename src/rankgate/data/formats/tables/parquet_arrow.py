@@ -44,7 +44,7 @@ MAX_UNPACKED_BYTES = 384 << 20
 MAX_VALUES = 100_000_000
 """Rows times columns that are read whole at most; a small file can declare any number."""
 
-# Polars panics over some damaged files, which is not an Exception
+# Polars panics on some damaged files, and a panic is not an Exception
 _DAMAGE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
@@ -83,7 +83,7 @@ def read(source: InputFile) -> FileContents:
 
 
 def find_table(scan: pl.LazyFrame) -> TableSchema | None:
-    """The table of the columns; ranx also names a grade "score", which is then a whole number."""
+    """The table of the columns; ranx also calls a grade "score", and then it is a whole number."""
     schema = scan.collect_schema()
     names = schema.names()
     is_ranx = set(names) == _RANX_COLUMNS and schema["score"].is_integer()
@@ -113,7 +113,7 @@ def read_run(source: InputFile) -> Run:
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows with their defects and the rank; None if they are neither judgments nor a run."""
+    """The rows with invalid values and ranks; None if they are neither judgments nor a run."""
     scan = scan_file(source)
     input_kind = schemas.input_kind_of(find_table(scan))
     if input_kind is None:
@@ -133,7 +133,7 @@ def rows(source: InputFile) -> FileRows | None:
 def write(
     contents: FileContents, out: BinaryIO, sink: Callable[..., object] = pl.LazyFrame.sink_ipc
 ) -> tuple[Loss, ...]:
-    """One part as a table, a run in its own order."""
+    """Write one part as a table; a run keeps its own order."""
     part_name, lost = schemas.choose_part(contents)
     with _disk_errors():
         sink(_batches(contents, part_name), out)
@@ -142,7 +142,7 @@ def write(
 
 @contextmanager
 def _disk_errors() -> Iterator[None]:
-    """Turn Polars' error for a full disk into the OSError that other writers raise."""
+    """Convert Polars' error for a full disk to the OSError that other writers raise."""
     try:
         yield
     except pl.exceptions.ComputeError as error:
@@ -152,7 +152,7 @@ def _disk_errors() -> Iterator[None]:
 
 
 def _batches(contents: FileContents, part_name: str) -> pl.LazyFrame:
-    """A part with batches that are made while it is written."""
+    """Write a part whose batches are made during writing."""
     from polars.io.plugins import register_io_source
 
     def source(
@@ -190,7 +190,7 @@ def _read_judgments(source: InputFile) -> pl.DataFrame:
 
 
 def _refuse_too_large(frame: pl.LazyFrame, source: InputFile) -> pl.LazyFrame:
-    """The same frame, if it does not declare more values than are read whole."""
+    """The same frame, after a check that it declares no more values than the limit."""
     rows = collect_frame(frame.select(pl.len()), source).item()
     columns = len(frame.collect_schema())
     if rows * columns > MAX_VALUES:
@@ -207,10 +207,10 @@ def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
 
     Args:
         source: the file.
-        checked: True if its pages were checked before.
+        checked: True if its pages are already checked.
 
     Raises:
-        InputError: a damaged file.
+        InputError: the file is damaged.
     """
     parquet = source.head(4) == PARQUET_MAGIC
     scan = pl.scan_parquet if parquet else pl.scan_ipc
@@ -228,33 +228,33 @@ def scan_file(source: InputFile, *, checked: bool = False) -> pl.LazyFrame:
 
 
 def file_of(frame: pl.DataFrame, source: InputFile) -> InputFile:
-    """A file with the rows of a frame in place of its bytes."""
+    """A file whose rows are in a frame instead of bytes."""
     contents = io.BytesIO()
     frame.write_ipc(contents)
     return replace(source, content=contents.getvalue())
 
 
 def _is_compressed(source: InputFile) -> bool:
-    """True if the file is compressed as a whole, so that its columns are not directly readable."""
+    """True if the complete file is compressed, so that its columns cannot be read directly."""
     with source.raw() as raw:
         return raw.read(4) not in (PARQUET_MAGIC, ARROW_MAGIC[:4])
 
 
 def collect_batches(frame: pl.LazyFrame, source: InputFile) -> Iterator[pl.DataFrame]:
-    """The rows of the result of `scan_file`, a million at a time.
+    """The rows from `scan_file`, a million at a time.
 
     Raises:
-        InputError: as `collect_frame`.
+        InputError: see `collect_frame`.
     """
     for begin in range(0, collect_frame(frame.select(pl.len()), source).item(), _ROWS_PER_BATCH):
         yield collect_frame(frame.slice(begin, _ROWS_PER_BATCH), source)
 
 
 def collect_frame(frame: pl.LazyFrame, source: InputFile) -> pl.DataFrame:
-    """The rows of the result of `scan_file`.
+    """The rows from `scan_file`.
 
     Raises:
-        InputError: a damaged file, a column with invalid values.
+        InputError: the file is damaged, or a column has invalid values.
     """
     try:
         return frame.collect(engine="streaming")

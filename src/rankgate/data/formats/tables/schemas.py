@@ -45,7 +45,7 @@ LOSES = "all parts but one; scales, tags, the state of queries, fields that only
 DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "name", "url"})
 """Column names of tables of documents."""
 
-_REQUIRED_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade")  # of ratings
+_REQUIRED_RATING_COLUMNS = ("query_id", "doc_id", "rater", "grade")  # columns of ratings
 _OPTIONAL_RATING_COLUMNS = tuple(
     name for name in RATINGS if name not in {"query_id", "doc_id", "rater"}
 )
@@ -53,11 +53,11 @@ _OPTIONAL_RATING_COLUMNS = tuple(
 
 @dataclass(frozen=True)
 class TableSchema:
-    """The reading instructions for the columns of a table.
+    """The roles of the columns of a table.
 
     Attributes:
         part: the part of `FileContents` that the table holds.
-        kept: our name of each column, and the file's.
+        kept: our name of each column, with the file's name.
         numbers: our columns that hold numbers.
         empty: our columns that may be empty.
     """
@@ -68,16 +68,16 @@ class TableSchema:
     empty: frozenset[str]
 
     def document_columns(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The columns that could hold the ids of documents: the one that is read, or several."""
+        """The columns that could hold the ids of documents: the chosen column, or several."""
         return document_columns(names) or (self.kept["doc_id"],)
 
 
 def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSchema | None:
-    """The schema of a table with these columns; None if nothing fits.
+    """The schema of a table with these columns; None if no part fits.
 
     Args:
         names: its columns.
-        part_name: ``qrels`` or ``runs`` to read it as that.
+        part_name: ``qrels`` or ``runs``, to read the table as that part.
     """
     ids = match_columns(names, ("query_id", "doc_id"))
     if part_name in {"qrels", "runs"} or len(ids) == len(("query_id", "doc_id")):
@@ -99,23 +99,23 @@ def find_schema(names: Sequence[str], part_name: str | None = None) -> TableSche
         ids = {"doc_id": id_column}
     is_described = (
         "doc_id" in names or lower_names & DOCUMENT_COLUMNS
-    )  # ids alone are of many other things
+    )  # many kinds of tables have only ids
     return _schema_of_rest("documents", ids, names) if "doc_id" in ids and is_described else None
 
 
 def required_schema(
     names: Sequence[str], part_name: str, label: str, noun: str = "column"
 ) -> TableSchema:
-    """The schema of a table that is to be read as ``qrels`` or ``runs``.
+    """The schema of a table to be read as ``qrels`` or ``runs``.
 
     Args:
         names: its columns.
-        part_name: the part as which to read it.
+        part_name: the part to read it as.
         label: the file.
         noun: the word for a column in errors.
 
     Raises:
-        InputError: a column that is missing.
+        InputError: a column is missing.
     """
     table = find_schema(names, part_name)
     found_columns = (
@@ -132,7 +132,7 @@ def required_schema(
 
 
 def input_kind_of(table: TableSchema | None) -> Part | None:
-    """'qrels' or 'run' for a table of judgments or a run; None for any other."""
+    """'qrels' or 'run' for a table of judgments or a run; None for other tables."""
     if table is None or table.part not in {"qrels", "runs"}:
         return None
     return "qrels" if table.part == "qrels" else "run"
@@ -221,7 +221,7 @@ LOG_COLUMNS = frozenset(
 
 @contextmanager
 def explain_duplicates(names: Sequence[str]) -> Iterator[None]:
-    """If a pair is judged twice, report that the table holds ratings or a log, if it does."""
+    """For a pair judged twice, report if the table holds ratings or a log instead."""
     try:
         yield
     except DuplicateError as error:
@@ -254,8 +254,8 @@ def make_qrels(
     grade has no judgments.
 
     Raises:
-        InputError: a grade without a document.
-        DuplicateError: a document judged twice for one query.
+        InputError: a grade has no document.
+        DuplicateError: a document is judged twice for one query.
     """
     without_document = rows.filter(pl.col("doc_id").is_null() & pl.col("grade").is_not_null())
     if len(without_document):
@@ -287,7 +287,7 @@ def make_qrels(
 
 
 def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
-    """Grades of two scales in one file cannot be put together."""
+    """Check that grades have one scale: grades of two scales in a file cannot be combined."""
     if "scale" not in rows.columns or rows["scale"].drop_nulls().n_unique() < 2:
         return
     first_row = rows["scale"].is_not_null().arg_max() or 0
@@ -302,7 +302,7 @@ def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
 
 
 def _parse_times(rows: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
-    """Parse times; if they do not all have one form, one by one."""
+    """Parse times; one by one if they have different forms."""
     try:
         parsed_times = pl.col("at").str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
         return rows.with_columns(parsed_times)
@@ -316,7 +316,7 @@ def _parse_times(rows: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
 
 
 def with_scores(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of a run; if there is no score, the rank makes one (1 is best)."""
+    """Rows of a run; without a score, the rank is used to make one (1 is best)."""
     if "score" in frame.columns:
         return frame.select(*RUN)
     return frame.select("query_id", "doc_id", -pl.col("rank").alias("score"))
@@ -328,9 +328,9 @@ def choose_part(
     """The part that a format of one table writes, and the losses of the other parts.
 
     Args:
-        contents: all of it.
-        holds: the parts that the format can write, the first choice first.
-        columns: the columns of judgments that the format holds and few formats do.
+        contents: all contents of the file.
+        holds: the parts that the format can write, in order of preference.
+        columns: the optional columns of judgments that the format holds.
 
     Raises:
         UsageError: the format holds none of the available parts.
@@ -352,7 +352,7 @@ def choose_part(
 
 
 def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
-    """The first part; judgments that are only names of queries come after the others."""
+    """The first available part; judgments with only names of queries come last."""
     is_bare = contents.qrels is not None and contents.qrels.table.is_empty()
     return next(
         (part_name for part_name in parts if not (part_name == "qrels" and is_bare)), parts[0]
@@ -360,7 +360,7 @@ def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
 
 
 def qrels_losses(qrels: Qrels, written_columns: Sequence[str] = ()) -> Iterator[Loss]:
-    """The losses of judgments besides query, document and grade.
+    """The losses of judgments other than query, document and grade.
 
     Args:
         qrels: the judgments.
@@ -374,7 +374,7 @@ def qrels_losses(qrels: Qrels, written_columns: Sequence[str] = ()) -> Iterator[
 
 
 def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
-    """The losses of a run besides query, document and score.
+    """The losses of a run other than query, document and score.
 
     Args:
         run: the run.
@@ -387,11 +387,11 @@ def run_losses(run: Run, *, tag: bool = False) -> Iterator[Loss]:
 
 
 def part_frames(contents: FileContents, part_name: str) -> Iterator[pl.DataFrame]:
-    """The rows of a part, piece by piece; whole grades as integers.
+    """The rows of a part, piece by piece; whole grades are integers.
 
     Raises:
-        InputError, DuplicateError: as for the run's batches.
-        ScatteredError: as for the run's batches.
+        InputError, DuplicateError: see the run's batches.
+        ScatteredError: see the run's batches.
     """
     if part_name == "qrels" and contents.qrels:
         table = contents.qrels.table
@@ -437,7 +437,7 @@ _TYPES = {
 
 
 def find_run_columns(names: Sequence[str]) -> dict[str, str]:
-    """Map our names of such columns and of the query's to the file's; may be empty.
+    """Map our names of the query's column and query data to the file's; may be empty.
 
     >>> find_run_columns(["qid", "docid", "score", "latency_ms"])
     {'query_id': 'qid', 'latency_ms': 'latency_ms'}
@@ -447,13 +447,13 @@ def find_run_columns(names: Sequence[str]) -> dict[str, str]:
 
 
 def read_query_states(frames: Iterable[pl.DataFrame], label: str) -> pl.DataFrame | None:
-    """One row a query: ``query_id``, ``state``, ``latency_ms``, ``error``.
+    """One row per query: ``query_id``, ``state``, ``latency_ms``, ``error``.
 
-    A column ``state`` with other words than ok, zero, failed and not_run means something else.
+    A column ``state`` with words other than ok, zero, failed and not_run has another meaning.
 
     Raises:
-        InputError: a latency that is not a number of 0 or more; a query with two of them; a
-            column ``system`` with several names, which are several runs.
+        InputError: a latency is not a number of 0 or more, a query has two latencies, or a column
+            ``system`` has several names, which means several runs.
     """
     from rankgate.data.formats.run_companions import STATES
 

@@ -1,13 +1,12 @@
 """Sizes that Arrow and Parquet files declare, checked before decompressing.
 
-The decompressed size of an Arrow file's buffers is from its metadata alone. The footer of the
-file and the header of each message are flatbuffers; a compressed buffer begins with its size,
-which decoders allocate before they read on.
+The decompressed size of an Arrow file's buffers is computed from its metadata alone. The footer of
+the file and the header of each message are flatbuffers. A compressed buffer begins with its size,
+which decoders allocate before they read further.
 
-The page headers of a Parquet file are checked because Polars trusts the numbers in a file: a
-page that declares 2⁶⁰ values, or a gigabyte behind a kilobyte, ends the whole process for want
-of memory, which a program cannot catch. Footer and page headers are in Thrift's compact
-protocol.
+The page headers of a Parquet file are checked because Polars trusts the numbers in a file. A page
+that declares 2⁶⁰ values, or a gigabyte in a kilobyte of data, ends the process for lack of memory,
+and a program cannot catch that. Footer and page headers are in Thrift's compact protocol.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ARROW_TAIL = 10  # the footer's length and the magic
 _PREFIX = 8  # of a message: a marker and the length of its header
 _BLOCK, _NODE, _BUFFER = 24, 16, 16  # bytes of structs
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
-# the numbers of fields, from File.fbs and Message.fbs
+# numbers of fields, from File.fbs and Message.fbs
 _DICTIONARIES, _BATCHES = 2, 3
 _HEADER_TYPE, _HEADER_FIELD = 1, 2
 _DATA_FIELD = 1
@@ -36,7 +35,7 @@ class ArrowSizes:
 
     Attributes:
         unpacked: bytes of its buffers.
-        values: the number of values in its columns, null or not.
+        values: the number of values in its columns, including nulls.
     """
 
     unpacked: int
@@ -48,11 +47,11 @@ def read_arrow_sizes(stream: IO[bytes], size: int, label: str) -> ArrowSizes:
 
     Args:
         stream: the file; it must be seekable.
-        size: its bytes.
+        size: the number of its bytes.
         label: its name in errors.
 
     Raises:
-        InputError: a damaged file.
+        InputError: the file is damaged.
     """
     try:
         stream.seek(size - _ARROW_TAIL)
@@ -60,7 +59,7 @@ def read_arrow_sizes(stream: IO[bytes], size: int, label: str) -> ArrowSizes:
         (length,) = struct.unpack("<i", tail[:4])
         has_magic = tail[4:] == _ARROW_MAGIC and 0 < length <= size - _ARROW_TAIL
         stream.seek(size - _ARROW_TAIL - length if has_magic else size)
-        footer = _Table.root(stream.read(length))  # nothing if it is not a file of Arrow
+        footer = _Table.root(stream.read(length))  # empty if the file is not an Arrow file
         unpacked = values = 0
         for field in (_DICTIONARIES, _BATCHES):
             for block in footer.structs(field, _BLOCK):
@@ -74,7 +73,7 @@ def read_arrow_sizes(stream: IO[bytes], size: int, label: str) -> ArrowSizes:
 
 
 def _batch_sizes(stream: IO[bytes], offset: int, header_length: int, size: int) -> tuple[int, int]:
-    """The bytes of a batch's buffers, and its values."""
+    """The number of bytes of a batch's buffers, and of its values."""
     if not 0 <= offset <= offset + header_length <= size or header_length < _PREFIX:
         raise ValueError
     stream.seek(offset + _PREFIX)
@@ -99,7 +98,7 @@ def _batch_sizes(stream: IO[bytes], offset: int, header_length: int, size: int) 
 
 
 class _Table:
-    """A table of a flatbuffer: fields by number, which may be left out."""
+    """A table of a flatbuffer: fields by number; a field may be missing."""
 
     def __init__(self, data: bytes, position: int) -> None:
         self._data, self._at = data, position
@@ -128,7 +127,7 @@ class _Table:
         return bool(self._field_offset(field))
 
     def byte(self, field: int) -> int:
-        """A byte; 0 if it is left out."""
+        """A byte; 0 if the field is missing."""
         position = self._field_offset(field)
         return self._unpack("<B", position) if position else 0
 
@@ -140,7 +139,7 @@ class _Table:
         return _Table(self._data, position + self._unpack("<I", position))
 
     def structs(self, field: int, size: int) -> list[bytes]:
-        """An array of structs; empty if it is left out."""
+        """An array of structs; empty if the field is missing."""
         position = self._field_offset(field)
         if not position:
             return []
@@ -158,12 +157,12 @@ _PARQUET_MAGIC = b"PAR1"
 _PARQUET_TAIL = 8  # the footer's length and the magic
 _PAGE_HEADER_LENGTH = (
     1 << 16
-)  # bytes of a page's header at most; it may hold the least and greatest value
+)  # the largest size of a page header; it may hold the lowest and greatest value
 _DEPTH = 16
 _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE = 1, 2, 3, 4, 5, 6, 7
 _BINARY, _LIST, _SET, _MAP, _STRUCT = 8, 9, 10, 11, 12
 _LONG_LIST = 15
-# the numbers of fields, from parquet.thrift
+# numbers of fields, from parquet.thrift
 _GROUPS, _ROWS, _COLUMNS, _ROWS_IN_GROUP, _META = 4, 3, 1, 3, 3
 _PATH, _COUNT, _UNPACKED, _PACKED, _DATA_AT, _DICTIONARY_AT = 3, 5, 6, 7, 9, 11
 _PAGE_UNPACKED, _PAGE_PACKED, _VALUES = 2, 3, 1
@@ -171,7 +170,7 @@ _DATA_SIZE, _DICTIONARY, _DATA_2 = 5, 7, 8
 
 
 class _DamageError(ValueError):
-    """The file declares impossible sizes."""
+    """The file declares sizes that are impossible."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ class FooterSchema:
     Attributes:
         rows: the number of rows in all row groups.
         chunks: for each column of each row group the offset of its pages, their stored bytes and
-            unpacked bytes, and the most values they may have.
+            unpacked bytes, and the largest possible number of values.
     """
 
     rows: int
@@ -189,15 +188,15 @@ class FooterSchema:
 
 
 def check_parquet_sizes(stream: IO[bytes], size: int, label: str) -> FooterSchema:
-    """Check that the pages of a file are as long as they can be.
+    """Check that the pages of a file do not declare impossible sizes.
 
     Args:
         stream: the file; it must be seekable.
-        size: its bytes.
+        size: the number of its bytes.
         label: its name in errors.
 
     Raises:
-        InputError: a damaged footer or page, or more than ``UNPACKED`` bytes in one column.
+        InputError: the footer or a page is damaged, or a column has more than ``UNPACKED`` bytes.
     """
     try:
         footer = _read_footer(stream, size)
@@ -274,7 +273,7 @@ def _check_pages(
 
 
 class _Thrift:
-    """Thrift's compact protocol: structs as dictionaries by the numbers of their fields."""
+    """A parser of Thrift's compact protocol: structs are dictionaries by field number."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -306,7 +305,7 @@ class _Thrift:
             return self._list(depth)
         if kind == _STRUCT:
             return self.struct(depth + 1)
-        raise _DamageError  # maps are in no footer
+        raise _DamageError  # footers contain no maps
 
     def _list(self, depth: int) -> list[Any]:
         length, kind = divmod(self._byte(), 16)

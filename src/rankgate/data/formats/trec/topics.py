@@ -16,7 +16,7 @@ from rankgate.data.text.text_values import BOM, decode_utf8
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_MAX_BYTES = 64 << 20  # bytes of a file; as Python's strings they take ten times as many
+_MAX_BYTES = 64 << 20  # bytes of a file; as Python strings they need ten times the memory
 _BLOCK = re.compile(r"<(top|topic)\b([^>]*)>|<(doc)>", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)(\w+)\b[^>]*>")
 _NUMBER = re.compile(r"""\bnumber\s*=\s*["']([^"']+)["']""", re.IGNORECASE)
@@ -99,7 +99,7 @@ def _read_elements(text: str, source: InputFile) -> Iterator[dict[str, str]]:
 
 
 def _parse_fields(block: str) -> dict[str, str]:
-    """The text after each tag, joined by tag name; text outside of tags has an empty name."""
+    """The text after each tag, joined by tag name; text outside tags has an empty name."""
     fields: dict[str, list[str]] = {}
     name, text_start = "", 0
     for tag in [*_TAG.finditer(block), None]:
