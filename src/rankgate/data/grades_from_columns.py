@@ -1,4 +1,4 @@
-"""Grades from columns: label texts, and the aspects of a judgment."""
+"""Grades from columns: texts of labels, and the aspects of a judgment."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _DEMANDED = re.compile(r"(?P<column>[^<>=]+?)\s*(?:>=\s*(?P<number>-?[0-9.]+))?"
 
 @dataclass(frozen=True)
 class Aspects:
-    """The rule by which several columns become one grade.
+    """The rule that combines several columns into one grade.
 
     Attributes:
         columns: the names of the columns.
-        numbers: for each column the weight, or the lowest grade; None without a lowest grade.
+        numbers: the weight or the lowest grade of each column; None for no lowest grade.
         weighted: True if the numbers are weights.
     """
 
@@ -42,10 +42,10 @@ class Aspects:
 
     @classmethod
     def read(cls, text: str) -> Aspects:
-        """From ``relevance:0.7+freshness:0.3``, or from ``relevance&trust>=1``.
+        """Read ``relevance:0.7+freshness:0.3`` or ``relevance&trust>=1``.
 
         Raises:
-            UsageError: neither of these, weights that add up to 0, a column twice.
+            UsageError: the text has neither form, the weights add up to 0, or a column is repeated.
         """
         weighted = "&" not in text and ">=" not in text
         pattern = _WEIGHTED if weighted else _DEMANDED
@@ -73,10 +73,10 @@ class Aspects:
         return cls(columns, values, weighted)
 
     def grade(self, values: Sequence[float]) -> float:
-        """The one grade of a document.
+        """The combined grade of a document.
 
         Args:
-            values: its grades, by column.
+            values: the grades of the document, by column.
 
         >>> Aspects.read("relevance:3+freshness:1").grade([2, 0])
         1.5
@@ -100,17 +100,18 @@ class Aspects:
         separator: str,
         input_file: InputFile,
     ) -> bytes:
-        """A CSV with one grade in each row; a document without a grade in any aspect is unrated.
+        """Convert a CSV to one grade per row; a document without a grade in an aspect is unrated.
 
         Args:
             data: the file.
             column_indexes: our columns and their indexes; ``aspects`` by column.
             names: the columns of the file.
-            separator: the text between them.
+            separator: the text between the fields.
             input_file: the file, for errors.
 
         Raises:
-            InputError: a row of another length, a grade that is not a number; with its line.
+            InputError: a row has another length, or a grade is not a number; the message has the
+                line.
         """
         from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 
@@ -130,7 +131,7 @@ class Aspects:
         return out.getvalue().encode()
 
     def framed(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A frame with a column ``grade``; rows without a grade in some aspect are left out."""
+        """A frame with a column ``grade``; rows without a grade in an aspect are left out."""
         import polars as pl
 
         rows = frame.drop_nulls(list(self.columns))
@@ -149,15 +150,15 @@ def _parse_number(text: str) -> float | None:
 def map_labels(
     input_file: InputFile, format_name: str | None, grades: Mapping[str, float]
 ) -> InputFile:
-    """A table with grades in place of labels; a file without a column of labels is unchanged.
+    """A table with grades instead of labels; a file without a column of labels is unchanged.
 
     Args:
         input_file: a file with our column names.
-        format_name: its format; found by looking into it if not given.
+        format_name: the format of the file; detected from its contents if not given.
         grades: the grade of each label.
 
     Raises:
-        InputError: a label that has no grade; with file and line.
+        InputError: a label has no grade; the message has file and line.
     """
     format_ = (
         registry.find_format(format_name) if format_name else registry.detect_format(input_file)[0]
@@ -175,7 +176,7 @@ def map_labels(
         from rankgate.data.formats.tables.parquet_arrow import file_of
 
         return file_of(graded, input_file)
-    return replace(input_file, content=graded.write_csv().encode())  # with its lines, for errors
+    return replace(input_file, content=graded.write_csv().encode())  # one line per row, for errors
 
 
 def map_label_column(
@@ -184,7 +185,7 @@ def map_label_column(
     """The table with the grade of each label; null for an empty label.
 
     Raises:
-        InputError: a label that has no grade, no column of labels.
+        InputError: a label has no grade, or there is no column of labels.
     """
     grade_column = match_columns(table.columns, ("grade",)).get("grade")
     if grade_column is None:
@@ -208,7 +209,7 @@ def label_grade(
     """The grade of a label.
 
     Raises:
-        InputError: it has none.
+        InputError: the label has no grade.
     """
     text = "" if label is None else str(label)
     if text in grades:

@@ -1,9 +1,9 @@
 """Column names of many tools, in several languages, and tables of shown results with clicks.
 
-Tables from many tools give these names to columns and labels. They serve only for guesses that
-a user confirms; names that are read without a question are in `rankgate.data.foreign_frames`.
+Tables from many tools use these names for columns and labels. They serve only for guesses that a
+user confirms; names that are accepted without confirmation are in `rankgate.data.foreign_frames`.
 
-Judgments are learned from the tables of shown results with clicks.
+Judgments are learned from tables of shown results with clicks.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _COLUMN_NAMES: Mapping[str, str] = {
 
 
 def name_fit(name: str, column: str) -> int:
-    """The fit of a name for one of our columns: 3 for the same name, 2 for a part of it, else 0.
+    """The fit of a name for one of our columns: 3 for an equal name, 2 for a part, else 0.
 
     >>> name_fit("Search-Term", "query_id"), name_fit("shop_sku", "doc_id")
     (3, 2)
@@ -158,7 +158,7 @@ _NO = """no n false f nein non nao nie nee нет notrelevant irrelevant nonrele
 
 
 def normalize_name(name: str) -> str:
-    """A name without accents, blanks and signs, in lower case.
+    """A name in lower case without accents, blanks and punctuation.
 
     >>> normalize_name("Search-Term"), normalize_name("Relevância")
     ('searchterm', 'relevancia')
@@ -192,7 +192,7 @@ def guess_grades(labels: list[str]) -> dict[str, int | None]:
         grade_of_level = {level: grade for grade, level in enumerate(sorted(grade_of_level))}
     best_first = sorted(levels.items(), key=lambda pair: 1.0 if pair[1] is None else -pair[1])
     return {
-        # it is unknown which of two labels with the same meaning is better
+        # labels with the same meaning have no known order
         label: None if level is None or known_levels.count(level) > 1 else grade_of_level[level]
         for label, level in best_first
     }
@@ -218,7 +218,7 @@ _FLAGS = ("click", "add_to_cart", "purchase")
 
 
 def mapping_lines(names: Sequence[str]) -> tuple[str, ...]:
-    """The lines of a mapping for ``--mapping`` that the names suggest; none without clicks.
+    """The lines of a mapping for ``--mapping`` that the names suggest; empty without clicks.
 
     >>> mapping_lines(["session", "query", "rank", "doc", "clicked"])[-1]
     'click = "clicked"'
@@ -266,7 +266,7 @@ def mapping_lines(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def log_mapping(names: Sequence[str]) -> tuple[str, ...]:
-    """The lines of a mapping for a table with clicks and sessions; none for other tables."""
+    """The lines of a mapping for a table with clicks and sessions; empty for other tables."""
     lines = mapping_lines(names)
     return lines if any(line.startswith("query_event_id") for line in lines) else ()
 
@@ -279,7 +279,8 @@ def refuse_click_log(names: Sequence[str], label: str) -> None:
         label: the file.
 
     Raises:
-        InputError: it is one; with the mapping and the command that learns judgments from it.
+        InputError: the table is a log; the message has the mapping and the command that learns
+            judgments.
     """
     lines = log_mapping(names)
     if not lines:

@@ -1,13 +1,12 @@
 """Types that functions accept as judgments, runs, ratings, logs and tables, or Spark tables.
 
-The names are for annotations. A frame or an array is anything with that protocol, so that
-pandas, PyArrow, PyTorch and SciPy are not imported for them, and the names cost a command
-nothing in time. A path may be ``NAME:PATH``, which names its format, and ``-`` is standard
-input.
+The names are for annotations. A frame or an array is any object with that protocol, so that pandas,
+PyArrow, PyTorch and SciPy are not imported and commands start faster. A path may be ``NAME:PATH``,
+which names its format; ``-`` is standard input.
 
-Tables on Apache Spark are accepted as judgments, runs, logs and events. A property
-of the source is true if it is on Spark, and verbs check it. The makers in `rankgate.spark`
-import PySpark; the check never does.
+Tables on Apache Spark are accepted as judgments, runs, logs and events. Sources have a property
+that is true for tables on Spark, and verbs check it. Functions of `rankgate.spark` import PySpark;
+the check does not.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ class ArrowFrame(Protocol):
     """A frame of pandas, PyArrow, DuckDB, Ibis and others."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The rows, by the Arrow C stream interface."""
+        """The rows as an Arrow C stream."""
 
 
 class DenseArray(Protocol):
     """An array of NumPy, PyTorch, JAX, CuPy and others."""
 
     def __dlpack__(self) -> object:
-        """The numbers, by DLPack."""
+        """The numbers as DLPack."""
 
 
 class SparseArray(Protocol):
     """A matrix of SciPy."""
 
     def tocoo(self) -> object:
-        """The numbers with their places."""
+        """The numbers with their positions."""
 
 
 class ItemLists(Protocol):
@@ -66,7 +65,7 @@ class SparkFrame(Protocol):
 
     @property
     def sparkSession(self) -> object:  # noqa: N802 - Spark's name
-        """The session that it belongs to."""
+        """The session of the DataFrame."""
 
 
 Source: TypeAlias = "str | Path"
@@ -80,7 +79,7 @@ Rows: TypeAlias = "Iterable[Any]"
 TableLike: TypeAlias = "Source | Frame | Rows | Mapping[str, Sequence[Any]]"
 """A table of items, users or candidates."""
 
-# An alias in two strings would be a type that is unknown to pyright.
+# An alias in two strings would be a type that pyright does not know.
 GradesOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, Any]] | Mapping[Any, Collection[Any]]"
 ScoresOfDocuments: TypeAlias = "Mapping[Any, Mapping[Any, float]] | Mapping[Any, Sequence[Any]]"
 Answers: TypeAlias = "Mapping[Any, Any]"
@@ -186,12 +185,12 @@ def is_on_spark(source: object) -> bool:
 
 
 def any_on_spark(*sources: object) -> bool:
-    """True if a table, one of several, or one of ``{name: table}`` is on Spark."""
+    """True if a table, or any table in a list or mapping of tables, is on Spark."""
     return any(is_on_spark(table) for source in sources for table in _tables(source))
 
 
 def _tables(source: object) -> Iterable[object]:
-    """The tables of a source, or its first rows or rankings, none of them on Spark."""
+    """The tables of a source, or its first rows or rankings, after a check for Spark."""
     if isinstance(source, list | tuple):
         return source[:_MAX_RUNS]
     if isinstance(source, Mapping):
@@ -200,7 +199,7 @@ def _tables(source: object) -> Iterable[object]:
 
 
 def run_on_spark(verb: str, *values: Any, **options: Any) -> Any:
-    """The result of a verb, computed on Spark from the same values.
+    """The result of a verb, computed on Spark from the same arguments.
 
     Args:
         verb: the name of the verb in `ON_SPARK`.
@@ -214,7 +213,7 @@ def refuse_on_spark(source: object) -> None:
     """Check that a table that is read on this machine is not on Spark.
 
     Raises:
-        UsageError: it is.
+        UsageError: the table is on Spark.
     """
     if is_on_spark(source):
         verbs = ", ".join(name for name in ON_SPARK if name != "click_counts")

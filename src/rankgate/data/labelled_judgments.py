@@ -28,7 +28,7 @@ def graded_judgments(
         grades: the grade of each label.
 
     Raises:
-        InputError: a label that has no grade, a column that is not there; with file and line.
+        InputError: a label has no grade, or a column does not exist; the message has file and line.
     """
     if isinstance(judgments, Mapping):
         labels_by_query: Mapping[Any, Any] = judgments

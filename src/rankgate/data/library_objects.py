@@ -1,10 +1,9 @@
 """Read objects of other libraries as judgments, runs and tables.
 
-Each kind of object is one declaration: the class that identifies it, and a reader of its
-rows. No library is imported for this. Objects without a declared class are recognised by shape:
-rows (dictionaries, named tuples, tuples of query, document and number), iterators of them, cursors
-of databases, frames and series of pandas with an index, ``{query: answer}`` of search clients (see
-`answers.clients`).
+Each kind of object is one declaration: the class that identifies it, and a reader of its rows. No
+library is imported. Objects without a declared class are recognised by shape: rows (dictionaries,
+named tuples, tuples of query, document and number), iterators of rows, cursors of databases, frames
+and series of pandas with an index, ``{query: answer}`` of search clients (see `answers.clients`).
 
 `read_table` is for any table, `read_rankings` for judgments and runs.
 """
@@ -72,9 +71,9 @@ class ObjectKind:
         module: the package or module of the class.
         classes: the names of the class, or of classes that it inherits.
         package: the package as it is installed.
-        tested: the version of the package with which the tests were written.
-        read: reads the rows, a frame, or ``{query: {document: number}}`` of an object.
-        rankings: True if the object holds judgments or a run, and is not a table of anything else.
+        tested: the version of the package that the tests were written for.
+        read: a function that reads the rows, a frame, or ``{query: {document: number}}``.
+        rankings: True if the object holds judgments or a run, not a table of another kind.
     """
 
     title: str
@@ -96,10 +95,10 @@ def find_kind(value: object) -> ObjectKind | None:
 
 
 def _read_object(kind: ObjectKind, value: object, input_kind: Part) -> Any:
-    """Read an object with its declared function.
+    """Read an object with the function of its declaration.
 
     Raises:
-        InputError: the object lacks what is read, as one of another version of its library may.
+        InputError: an attribute is missing, as in another version of the library.
     """
     try:
         return kind.read(value, input_kind)
@@ -114,13 +113,13 @@ def read_rankings(
     """Judgments or a run as a table, a dictionary, a matrix or a path; a list for several runs.
 
     Args:
-        source: any object; an object of no known library is returned unchanged.
-        input_kind: the kind of input to read it as.
+        source: any object; objects of unknown libraries are returned unchanged.
+        input_kind: the kind of input to read the object as.
         doc_field: the stored field of results with the ids of documents, instead of their own.
-        query_field: the column of tables that holds the queries; results have none.
+        query_field: the column of the queries in tables; results have no such column.
 
     Raises:
-        InputError: an object without what is read of it, as of another version of its library.
+        InputError: an attribute is missing, as in another version of the library.
     """
     table = source
     if isinstance(source, str) and len(source) > _MAX_PATH_BYTES:
@@ -152,7 +151,7 @@ def read_rankings(
 def _rankings_of_iterator(
     rows: Iterator[Any], doc_field: str | None, query_field: str | None
 ) -> Any:
-    """Rows that are read once, as a table; an iterator of runs as a list."""
+    """Convert rows that can be read once to a table, and an iterator of runs to a list."""
     first_rows = list(islice(rows, 1))
     all_rows = chain(first_rows, rows)
     if not first_rows or isinstance(first_rows[0], str) or _is_row(first_rows[0]):
@@ -164,7 +163,7 @@ def _refuse_text(source: str) -> None:
     """Check that a long text is a path.
 
     Raises:
-        InputError: it is JSON, or several lines.
+        InputError: the text is JSON, or has several lines.
     """
     is_json = source.lstrip()[:1] in {"{", "["}
     if is_json or "\n" in source:
@@ -176,10 +175,10 @@ def _refuse_text(source: str) -> None:
 
 
 def _answers_in_list(source: object) -> dict[Any, Any] | None:
-    """``{query: answer}`` of a list of dictionaries, each an answer that names its query.
+    """``{query: answer}`` from a list of dictionaries that are answers with their query.
 
     Raises:
-        InputError: an answer of a client, or several, without queries.
+        InputError: answers of a client do not contain their queries.
     """
     first = source[0] if isinstance(source, _LIST_TYPES) and source else source
     if isinstance(first, _CELL_TYPES) or hasattr(first, "shape") or isinstance(source, Mapping):
@@ -191,10 +190,10 @@ def _answers_in_list(source: object) -> dict[Any, Any] | None:
 
 
 def _is_pair(source: tuple[object, ...]) -> bool:
-    """True for items and scores of users, a pair of arrays."""
+    """True for a pair of arrays with the items and scores of users."""
     if len(source) != _PAIR or not hasattr(source[0], "shape"):
         return False
-    from rankgate.data.memory.libraries import is_pair  # few runs are arrays
+    from rankgate.data.memory.libraries import is_pair  # import here, because few runs are arrays
 
     return is_pair(source)
 
@@ -233,14 +232,14 @@ def _rankings_of_mapping(
 
 
 def _runs_or_table(source: Mapping[Any, Any], runs: Sequence[object]) -> Any:
-    """``{name: run}`` with the runs as read, or one table from ``{query: rows}``."""
+    """``{name: run}`` with converted runs, or one table from ``{query: rows}``."""
     if (rows := _rows_by_query(source, runs)) is not None:
         return rows
     return dict(zip(source, runs, strict=True)) if _are_different(source.values(), runs) else source
 
 
 def _are_results(row: object, doc_field: str | None, query_field: str | None) -> bool:
-    """True for a dictionary that is a result of a query, and not a row of a table with queries."""
+    """True for a dictionary that is a result of a query, not a row of a table with queries."""
     from rankgate.data.answers.clients import QUERY_KEYS, SCORE_KEYS
 
     if not isinstance(row, Mapping) or any(key in row for key in (*QUERY_KEYS, query_field)):
@@ -269,7 +268,7 @@ def _are_different(before: Iterable[object], after: Iterable[object]) -> bool:
 
 
 def _is_empty(value: object) -> bool:
-    """True if a value has nothing in it; False if it has no length."""
+    """True if a value is empty; False if it has no length."""
     return value is None or (hasattr(value, "__len__") and len(value) == 0)
 
 
@@ -277,7 +276,7 @@ def _with_text_ids(table: Mapping[Any, Mapping[Any, Any]]) -> Mapping[Any, Mappi
     """The same dictionary with texts for ids, where ids are whole numbers.
 
     Raises:
-        InputError: an id that is neither text nor whole number, or two that are one text.
+        InputError: an id is neither text nor whole number, or two ids give the same text.
     """
     first: Mapping[Any, Any] = next(row for row in table.values() if row)
     if isinstance(next(iter(table)), str) and isinstance(next(iter(first)), str):
@@ -292,7 +291,7 @@ def _with_text_ids(table: Mapping[Any, Mapping[Any, Any]]) -> Mapping[Any, Mappi
 
 
 def _name_number_column(table: Any, input_kind: Part) -> Any:
-    """Name the unnamed number column of a table: grade or score."""
+    """Name the number column of a table that has no name: grade or score."""
     is_frame_ = isinstance(table, pl.DataFrame) or hasattr(table, "iloc")
     if not is_frame_ or PAIR_VALUE not in table.columns:
         return table
@@ -311,12 +310,12 @@ def is_table(value: object) -> bool:
 
 
 def read_table(value: Any, label: str = "a table") -> Any:
-    """Rows of an object as a frame of Polars, pandas or Arrow; anything else unchanged.
+    """Rows of an object as a frame of Polars, pandas or Arrow; other objects unchanged.
 
     Rows without names are a query, a document and perhaps a number.
 
     Raises:
-        InputError: rows of several kinds; no rows.
+        InputError: there are no rows, or rows of several kinds.
     """
     if isinstance(value, _TABLE_TYPES):
         return value
@@ -333,7 +332,7 @@ def read_table(value: Any, label: str = "a table") -> Any:
 
 
 def column_names(value: object) -> list[str]:
-    """The columns of an object that `read_table` reads; none if that needs reading its rows."""
+    """The columns of an object for `read_table`; empty if the rows must be read to find them."""
     if isinstance(value, _LIST_TYPES) and value:
         return _cell_names(value[0]) or []
     names = getattr(value, "column_names", getattr(value, "columns", None))
@@ -341,7 +340,7 @@ def column_names(value: object) -> list[str]:
 
 
 def is_read_once(value: object) -> bool:
-    """True for iterators, cursors of databases, and other objects that only give rows."""
+    """True for iterators, cursors of databases, and other objects that can only be iterated."""
     if isinstance(value, Mapping | str | bytes | list | tuple) or hasattr(value, "read"):
         return False
     if hasattr(value, "__next__"):
@@ -361,7 +360,7 @@ def _cursor_rows(cursor: Any, label: str) -> Iterator[Any]:
     """The remaining rows of a cursor.
 
     Raises:
-        InputError: nothing was selected with it.
+        InputError: the cursor has no result.
     """
     if cursor.description is None:
         problem = "a cursor without rows; execute a SELECT with it first."
@@ -393,7 +392,7 @@ def _is_row(row: object) -> bool:
 
 
 def _cell_names(row: Any) -> list[str] | None:
-    """The names of a row's cells; None for rows without names and for other objects."""
+    """The names of the cells of a row; None for rows without names and for other objects."""
     if isinstance(row, Mapping):
         return list(row) if all(isinstance(name, str) for name in row) else None
     is_no_row = any(hasattr(row, name) for name in _PROTOCOLS[:-1])
@@ -407,7 +406,7 @@ def _cell_names(row: Any) -> list[str] | None:
 
 
 def _field_names(row: object) -> list[str] | None:
-    """The fields of an object of a data class, pydantic or attrs; None for any other."""
+    """The fields of a dataclass, pydantic or attrs object; None for other objects."""
     if is_from_module(type(row), "rankgate"):
         return None  # a run or another value, not a row
     if dataclasses.is_dataclass(row):
@@ -430,10 +429,11 @@ def _row_cells(row: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _make_table(rows: Iterator[Any], label: str, names: Sequence[str] = ()) -> pl.DataFrame:
-    """Rows as a frame; columns of lists or dictionaries are dropped.
+    """Convert rows to a frame; columns of lists or dictionaries are dropped.
 
     Raises:
-        InputError: no rows, rows of several kinds, tuples that are not pairs or triples.
+        InputError: there are no rows, rows of several kinds, or tuples that are not pairs or
+            triples.
     """
     first = next(rows, None)
     if first is None:
@@ -455,7 +455,7 @@ def _tuple_names(row: Sequence[object], label: str) -> Sequence[str]:
     """The names of the cells of a tuple.
 
     Raises:
-        InputError: neither two cells nor three.
+        InputError: the tuple has neither two cells nor three.
     """
     if len(row) not in {_PAIR, _TRIPLE}:
         problem = (
@@ -495,12 +495,12 @@ def _collect_columns(rows: Iterator[Any], label: str) -> dict[str, list[Any]]:
 
 
 def _has_single_values(cells: Sequence[object]) -> bool:
-    """True for a column of single values."""
+    """True for a column whose values are single values, not lists or dictionaries."""
     return isinstance(next((cell for cell in cells if cell is not None), None), _CELL_TYPES)
 
 
 def _make_series(name: str, cells: list[Any]) -> pl.Series:
-    """Cells as a column; numbers among texts become texts."""
+    """Cells as a column; numbers mixed with texts become texts."""
     kinds = {type(cell) for cell in cells} - {type(None)}
     if UUID in kinds or (str in kinds and len(kinds) > 1):
         cells = [None if cell is None else str(cell) for cell in cells]
@@ -510,7 +510,7 @@ def _make_series(name: str, cells: list[Any]) -> pl.Series:
 
 
 def _has_index(value: object) -> bool:
-    """True for a series by query and document, and for frames of pandas with a named index."""
+    """True for a series by query and document, and for pandas frames with a named index."""
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(value, pandas.Series | pandas.DataFrame):
         return False
@@ -531,7 +531,7 @@ def _reset_index(value: Any) -> Any:
 
 
 def unknown_object_error(value: object, label: str, intro: str = "it is") -> InputError:
-    """The error for an object that is not readable here, with the line that converts it."""
+    """The error for an object that cannot be read, with the line that converts it."""
     method = next((name for name in _CONVERTERS if callable(getattr(value, name, None))), None)
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     if hasattr(value, "read"):
@@ -564,13 +564,13 @@ def _read_ir_rows(rows: Iterable[object]) -> pl.DataFrame:
 
 
 def _read_item_lists(collection: object, input_kind: Part) -> Any:
-    from rankgate.data.memory.libraries import lists_by_user  # as above
+    from rankgate.data.memory.libraries import lists_by_user  # see above
 
     return lists_by_user(collection, input_kind)
 
 
 def _refuse_splits(splits: Any, _: Part) -> Any:
-    """Refuse a dictionary of splits: one of them is the table.
+    """Reject a dictionary of splits: the user must choose one of the tables.
 
     Raises:
         InputError: always.

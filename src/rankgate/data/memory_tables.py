@@ -1,7 +1,7 @@
-"""Judgments and runs from arrays: a row a query, a column a document, or sparse, or lists.
+"""Judgments and runs from arrays: dense (a row per query, a column per document), sparse, or lists.
 
-NumPy arrays, tensors of any library that speaks DLPack, and SciPy's sparse matrices; none of
-these libraries but NumPy is imported.
+Arrays may be NumPy arrays, tensors of any library that supports DLPack, and SciPy's sparse
+matrices; only NumPy is imported.
 """
 
 from __future__ import annotations
@@ -105,10 +105,10 @@ def from_arrays(
 def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
     """Judgments from a `Matrix`, `Lists` or an array; NaN and missing entries are unjudged.
 
-    A row without judgments is an unknown user, like a user that a frame does not name.
+    A row without judgments is an unknown user, as is a user that is not in a frame.
 
     Raises:
-        InputError: as `make_source`; or a negative label, which could be padding.
+        InputError: see `make_source`; or a label is negative, so that it could be padding.
         DuplicateError: an item appears twice for a user.
     """
     source = make_source(labels, name)
@@ -117,10 +117,10 @@ def qrels_of_array(labels: object, name: str = "qrels") -> Qrels:
 
 
 def read_grades(source: MatrixInput) -> Flat:
-    """Row, item and grade of all judgments; each item of lists without grades has grade 1.
+    """Row, item and grade of all judgments; in lists without grades each item has grade 1.
 
     Raises:
-        InputError: a negative grade, one that is not finite.
+        InputError: a grade is negative or not finite.
         DuplicateError: an item appears twice for a user.
     """
     rows, columns, grades = source.flat(slice(0, source.users.size))
@@ -143,7 +143,7 @@ def run_of_array(scores: object, name: str = "run") -> Run:
     """A run from a `Matrix`, `Lists` or an array; NaN and minus infinity are not ranked.
 
     Raises:
-        InputError: as `make_source`.
+        InputError: see `make_source`.
     """
     source = make_source(scores, name)
     return _make_run(next(run_frames(source)), source.users, source.name)
@@ -210,15 +210,15 @@ _ROWS_PER_SLICE = 1 << 20
 def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) -> Qrels:
     """Judgments from ``{query_id: {doc_id: grade}}``, a frame, or an array (see `arrays`).
 
-    Without grades, in ``{query_id: {doc_id, …}}`` and a frame of pairs alone, each grade is 1.
+    Without grades (``{query_id: {doc_id, …}}``, or a frame of pairs alone) each grade is 1.
 
     Args:
         table: the table.
         name: the name of the judgments.
-        label: the name of their origin in errors; the name if not given.
+        label: the name of their origin in errors; by default the name.
 
     Raises:
-        InputError: not such a table, ids that are not strings, grades that are not numbers.
+        InputError: the object is not such a table, ids are not strings, or grades are not numbers.
     """
     table = read_rankings(table, "qrels")
     if is_source(table):
@@ -231,7 +231,7 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     qrels = Qrels(
         frame, name=name, unjudged=tuple(_empty_queries(table)), place=RowLocation(label or name)
     )
-    if _is_dict(table):  # its strings know their hashes; new ones would be hashed again
+    if _is_dict(table):  # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
 
@@ -239,11 +239,11 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
     """A run from ``{query_id: {doc_id: score}}``, a frame, or an array (see `arrays`).
 
-    ``{query_id: [doc_id, …]}`` ranks as it is. An empty query is one that returned
-    no documents. Arguments as of `qrels_of`.
+    ``{query_id: [doc_id, …]}`` is ranked in its order. An empty query returned no documents. For
+    the arguments see `qrels_of`.
 
     Raises:
-        InputError: not such a table, ids that are not strings, scores that are not numbers.
+        InputError: the object is not such a table, ids are not strings, or scores are not numbers.
     """
     table = read_rankings(table, "run")
     if is_source(table):
@@ -273,9 +273,9 @@ def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run
 
 
 def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
-    """The rows of a run, checked, by the columns that could hold the ids of documents.
+    """The checked rows of a run, by column that could hold the ids of documents.
 
-    Ids of a frame stay unchanged, which may take less memory.
+    Ids of a frame are not converted, which may save memory.
     """
     if _is_listed(table):
         return {"doc_id": _rows_of_lists(table, "score", label)}
@@ -294,12 +294,12 @@ def _run_rows(table: Any, label: str) -> dict[str, pl.DataFrame]:
     columns = document_columns(names) or tuple(
         source_columns[column] for column in source_columns if column == "doc_id"
     )
-    shape_table(lazy, "score", label, next(iter(columns), None))  # which refuses missing columns
+    shape_table(lazy, "score", label, next(iter(columns), None))  # checks for missing columns
     tables = {
         column: lazy.select((source_columns | {"doc_id": column}).values()).collect()
         for column in columns
     }
-    if len(tables) > 1:  # those that hold no ids are left out when judgments choose
+    if len(tables) > 1:  # columns that hold no ids are left out later, by the judgments
         return tables
     return {column: _check_rows(frame, label) for column, frame in tables.items()}
 
@@ -315,14 +315,14 @@ def _check_rows(frame: pl.DataFrame, label: str) -> pl.DataFrame:
 
 
 def _slice_rows(frame: pl.DataFrame) -> Iterator[pl.LazyFrame]:
-    """The rows in slices; one slice if there are none."""
+    """The rows in slices; a single slice if there are no rows."""
     return (
         slice_.lazy() for slice_ in (frame.iter_slices(_ROWS_PER_SLICE) if len(frame) else [frame])
     )
 
 
 def _empty_queries(table: Any) -> list[str]:
-    """The queries of a dict of dicts that have an empty dict."""
+    """The queries with an empty dict in a dict of dicts."""
     return [query for query, row in table.items() if not row] if _is_dict(table) else []
 
 
@@ -337,7 +337,7 @@ def _is_dict(table: object) -> bool:
 
 
 def _judgment_rows(table: Any, label: str) -> pl.DataFrame:
-    """The rows of judgments; each is relevant if there are only pairs."""
+    """The rows of judgments; each pair is relevant if there are no grades."""
     if _is_dict(table):
         return _rows_of_dicts(table, "grade", label)
     frame = _to_lazy(table, label)
@@ -355,14 +355,14 @@ def _to_lazy(table: object, label: str) -> pl.LazyFrame:
 
 
 def _is_listed(table: object) -> bool:
-    """True for ``{query_id: [doc_id, …]}``, also with sets."""
+    """True for ``{query_id: [doc_id, …]}``, including sets."""
     if not isinstance(table, Mapping):
         return False
     return isinstance(next(iter(table.values()), None), list | tuple | set | frozenset)
 
 
 def _rows_of_lists(table: Mapping[Any, Any], number: str, label: str) -> pl.DataFrame:
-    """The rows of lists of documents: each of grade 1, or ranked in order."""
+    """The rows of lists of documents: each with grade 1, or ranked in order."""
     rows = list(table.values())
     kinds = {type(row) for row in rows}
     if not kinds <= {list, tuple, set, frozenset}:
@@ -402,7 +402,7 @@ def _id_column(name: str, ids: list[Any], label: str) -> pl.Series:
     """Ids as a column.
 
     Raises:
-        InputError: one is not a string, or not text.
+        InputError: an id is not a string, or not valid text.
     """
     try:
         return pl.Series(name, ids, dtype=pl.String)

@@ -1,8 +1,8 @@
 """Judgments (grades of documents for queries), with their scales, ratings and repetitions.
 
-Judgments come first, then scales of grades (named scales, and the notation of other tools).
-Ratings are the grades that single raters gave, before anything is resolved. Repeated judgments
-are by raters, judges and prompts, each combination once.
+Judgments come first, then scales of grades (named scales, and the notation of other tools). Ratings
+are the grades of single raters, before they are resolved. Repeated judgments come from several
+raters, judges and prompts, each combination once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OPTIONAL = Columns(
 
 @dataclass(frozen=True)
 class Scale:
-    """The grades raters could give: the lowest, the highest, and their names."""
+    """The grades that raters could give: the lowest, the highest, and their names."""
 
     lowest: float
     highest: float
@@ -126,7 +126,7 @@ class Qrels(ByContent):
 
 
 def drop_empty(table: pl.DataFrame) -> pl.DataFrame:
-    """The same table without the columns in ``OPTIONAL`` that are empty."""
+    """The same table without empty columns of ``OPTIONAL``."""
     empty_columns = [
         name for name in OPTIONAL if name in table.columns and table[name].is_null().all()
     ]
@@ -134,7 +134,7 @@ def drop_empty(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _subtopic_keys(table: pl.DataFrame) -> pl.DataFrame:
-    """Query ids with their subtopics, for a check for duplicates in each subtopic."""
+    """Query ids combined with their subtopics, to check for duplicates in each subtopic."""
     query = pl.format("{} (subtopic {})", "query_id", pl.col("subtopic").fill_null("none"))
     return table.select(query.alias("query_id"), "doc_id")
 
@@ -181,10 +181,10 @@ def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
 
 
 def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_row: int = 0) -> None:
-    """Check that ids are present and the number is finite.
+    """Check that ids are present and numbers are finite.
 
     Raises:
-        InputError: with the row's line if known.
+        InputError: an id is missing or a number is not finite; the message has the line if known.
     """
     for column in ("query_id", "doc_id"):
         if table[column].null_count() or (table[column] == "").any():
@@ -214,7 +214,7 @@ MOST_GRADES = 10
 
 
 def on_scale(grade: pl.Expr, scale: Scale) -> pl.Expr:
-    """True if a grade lies on a scale; with labels, if it is one of them. Null stays null."""
+    """True if a grade is on a scale; with labels, if it has a label. Null stays null."""
     is_on_scale = grade.is_between(scale.lowest, scale.highest)
     if scale.labels:
         label_grades = pl.Series([grade for grade, _ in scale.labels], dtype=pl.Float64)
@@ -223,9 +223,9 @@ def on_scale(grade: pl.Expr, scale: Scale) -> pl.Expr:
 
 
 def possible_grades(scale: Scale) -> tuple[float, ...]:
-    """Every grade that a scale has: those with labels, or the whole numbers of a short range.
+    """All grades of a scale: those with labels, or the whole numbers of a short range.
 
-    Empty if they cannot be listed.
+    The result is empty if the grades cannot be listed.
     """
     grades = tuple(float(grade) for grade, _ in scale.labels)
     is_whole = float(scale.lowest).is_integer() and float(scale.highest).is_integer()
@@ -235,7 +235,7 @@ def possible_grades(scale: Scale) -> tuple[float, ...]:
 
 
 def parse_scale(scale_text: str) -> Scale:
-    """A scale by name, ``lowest..highest``, or its grades: ``0,1,10,100``.
+    """A scale from a name, ``lowest..highest``, or its grades: ``0,1,10,100``.
 
     Raises:
         UsageError: the text is not a scale.
@@ -346,10 +346,11 @@ class RepeatedJudgments:
 
     @classmethod
     def from_judgments(cls, source: object) -> RepeatedJudgments:
-        """From one set of judgments, several, or several by label, such as judge:A,prompt:1.
+        """Read one set of judgments, several, or several by label, such as judge:A,prompt:1.
 
         Raises:
-            UsageError: labels of other facets, the same label twice, a combination that is missing.
+            UsageError: labels have different facets, a label is repeated, or a combination is
+                missing.
         """
         if isinstance(source, Mapping) and source and all(map(_is_label, source)):
             labelled_sets = [(_parse_levels(str(label)), qrels) for label, qrels in source.items()]
@@ -402,7 +403,7 @@ def _is_label(label: object) -> bool:
 
 
 def _split_label(source: object, number: int) -> tuple[dict[str, str], Any]:
-    """``judge:A,prompt:1=FILE``, or any source of `read_qrels`."""
+    """Read ``judge:A,prompt:1=FILE``, or any source of `read_qrels`."""
     if isinstance(source, str) and not Path(source).exists():
         label, equals, path = source.partition("=")
         if equals and _is_label(label):
@@ -415,7 +416,7 @@ def _parse_levels(label: str) -> dict[str, str]:
     """The levels by facet.
 
     Raises:
-        UsageError: not of the form FACET:LEVEL,...
+        UsageError: the label is not of the form FACET:LEVEL,...
 
     >>> _parse_levels("judge:A,prompt:1")
     {'judge': 'A', 'prompt': '1'}

@@ -1,4 +1,4 @@
-"""The sampling of the judged queries: probabilities, strata, weights."""
+"""The design of a sample of judged queries: probabilities, strata, weights."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ class Sample:
 
     @classmethod
     def read(cls, source: Sample | TableLike) -> Sample:
-        """From the word random, a table, or its file: CSV, TSV or JSONL, such as a pool's.
+        """Read the word random, a table, or its file: CSV, TSV or JSONL, such as a pool's.
 
-        A table has ``query_id`` and some of ``query_inclusion`` (or inclusion, probability),
-        ``query_stratum`` (or stratum), ``stratum_share`` (the share of the population that a
-        stratum is), ``weight`` (or frequency, count, size, traffic), ``population`` (the sum of
-        what all queries count, the same in all rows). Rows of one query agree.
+        A table has ``query_id`` and some of these columns: ``query_inclusion`` (or inclusion,
+        probability), ``query_stratum`` (or stratum), ``stratum_share`` (the share of the stratum in
+        the population), ``weight`` (or frequency, count, size, traffic), ``population`` (the total
+        weight of all queries, equal in all rows). Rows of one query have equal values.
 
-        A table with ``doc_id`` has one row a document that was drawn, with the chance of that
+        A table with ``doc_id`` has one row per drawn document, with the probability of that
         document in ``inclusion`` (or probability); a query without drawn documents has one row
         without a document.
 
         Raises:
-            InputError: a table that cannot be read, or that does not contain how queries
-                were drawn; probabilities outside (0, 1], weights or shares below 0.
+            InputError: a table cannot be read, or does not describe the sampling of queries;
+                probabilities are outside (0, 1], or weights or shares are below 0.
         """
         if isinstance(source, Sample):
             return source
@@ -87,7 +87,7 @@ class Sample:
         documents = _document_rows(table, label)
         if documents is not None:
             if documents["doc_id"].null_count() == 0 and (documents["inclusion"] == 1).all():
-                documents = None  # all were drawn
+                documents = None  # all documents were drawn
             if len(_query_rows(table).columns) == 1:
                 return cls(label, documents=documents)
         if "doc_id" in table.columns:
@@ -97,13 +97,13 @@ class Sample:
     def weights(
         self, query_ids: Sequence[str], *, part: bool = False
     ) -> tuple[Floats | None, NDArray[np.int64] | None]:
-        """The weight of each query of the sample, divided by its chance; and its stratum.
+        """The weight of each query of the sample divided by its probability, and its stratum.
 
-        The share of a stratum is divided among these queries; if they are a part of the sample,
-        such as a slice, among all queries of the table.
+        The share of a stratum is divided among these queries. If they are a part of the sample,
+        such as a slice, it is divided among all queries of the table.
 
         Raises:
-            InputError: a query that the table lacks.
+            InputError: a query is not in the table.
         """
         if self.table is None:
             return None, None
@@ -114,7 +114,7 @@ class Sample:
         names = sampled_rows["stratum"].fill_null("")
         codes = names.rank("dense").to_numpy().astype(np.int64) - 1
         stratum_shares = sampled_rows["share"].to_numpy()
-        if not np.isnan(stratum_shares).any():  # each stratum counts by its share
+        if not np.isnan(stratum_shares).any():  # each stratum counts with its share
             all_weights = self.weights(self.table["query_id"].to_list())[0] if part else None
             if all_weights is not None:
                 return all_weights[self._places(query_ids)], codes
@@ -122,17 +122,17 @@ class Sample:
         return v, codes
 
     def certain(self, query_ids: Sequence[str]) -> NDArray[np.bool_] | None:
-        """True for queries that were certain to be drawn; None where all or no queries were."""
+        """True for queries with probability 1; None if this is true for all or no queries."""
         if self.table is None:
             return None
         is_certain = (self._rows(query_ids)["inclusion"] == 1).fill_null(value=False).to_numpy()
         return None if is_certain.all() or not is_certain.any() else is_certain
 
     def sizes(self, query_ids: Sequence[str]) -> Floats:
-        """The weight of each query of the population.
+        """The weight of each query in the population.
 
         Raises:
-            InputError: a query of unknown weight, where weights differ.
+            InputError: the weight of a query is unknown, and weights differ.
         """
         if self.table is None or self.table["weight"].n_unique() == 1:
             return np.ones(len(query_ids))
@@ -158,7 +158,7 @@ def sampled_documents(source: TableLike) -> tuple[str, pl.DataFrame | None]:
     """The name of a sample, and its documents in batches; None if it has no documents.
 
     Raises:
-        InputError: as `Sample.of`.
+        InputError: see `Sample.of`.
     """
     label, table = _read_table(source)
     return label, _document_rows(table, label)
@@ -176,7 +176,7 @@ def _read_table(source_table: TableLike) -> tuple[str, pl.DataFrame]:
 
 
 def _query_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """One row for each query, from a table of documents with the inclusion of each document."""
+    """One row per query, from a table of documents with the probability of each document."""
     names = (
         "query_id",
         "population",
@@ -186,7 +186,7 @@ def _query_rows(table: pl.DataFrame) -> pl.DataFrame:
         name for name in names if name in table.columns and name not in _DOCUMENT_INCLUSION
     ]
     if "query_stratum" in query_columns or "stratum_share" not in query_columns:
-        query_columns = [name for name in query_columns if name != "stratum"]  # a pool's, of ranks
+        query_columns = [name for name in query_columns if name != "stratum"]  # in a pool: of ranks
     return table.select(query_columns).unique(maintain_order=True)
 
 
@@ -194,7 +194,7 @@ def _document_rows(table: pl.DataFrame, source: str) -> pl.DataFrame | None:
     """The sampled documents; None if the table has no documents.
 
     Raises:
-        InputError: a chance outside (0, 1], a document twice.
+        InputError: a probability is outside (0, 1], or a document is repeated.
     """
     inclusion_column = next((name for name in _DOCUMENT_INCLUSION if name in table.columns), None)
     if "doc_id" not in table.columns or inclusion_column is None:
@@ -234,7 +234,7 @@ def _check_table(table: pl.DataFrame, source: str) -> pl.DataFrame:
     """The table with our column names.
 
     Raises:
-        InputError: a missing or wrong column.
+        InputError: a column is missing or wrong.
     """
     source_columns = {
         column: next((name for name in names if name in table.columns), None)
@@ -276,7 +276,7 @@ def _read_population(table: pl.DataFrame, source: str) -> float | None:
     """The total weight of all queries.
 
     Raises:
-        InputError: rows differ, or it is not a number above 0.
+        InputError: the rows differ, or the value is not a number above 0.
     """
     if "population" not in table.columns:
         return None
@@ -314,10 +314,10 @@ def _check_values(
 
 
 def check_predicted_sample(predicted: object | None, sample: Sample | None) -> None:
-    """Stop if predictions come without a sample, or sampled documents without predictions.
+    """Check that predictions come with a sample, and sampled documents with predictions.
 
     Raises:
-        UsageError: the missing input.
+        UsageError: an input is missing; the message names it.
     """
     if predicted is not None and sample is None:
         raise UsageError(

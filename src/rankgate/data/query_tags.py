@@ -1,7 +1,7 @@
 """Tags and clusters of queries.
 
-Tags are head or tail, intent, critical; they are from a file, from features, or from ids.
-Clusters are a column of the queries' table, or near-copies by their texts.
+Tags such as head or tail, intent, critical come from a file, from features, or from ids. Clusters
+are a column of the table of queries, or near-copies by text.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 IDS = "ids:"
 """The beginning of a pattern of ids, in place of a file of tags."""
 _FEATURE = "feature_"
-_QUARTERS = 4  # of the queries, by the mean of a feature
+_QUARTERS = 4  # groups of the queries, by the mean of a feature
 _NAMES = ("query_id", "qid", "query-id", "query", "topic", "user_id", "user")
 
 
 def read_tags(tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = ()) -> pl.DataFrame:
-    """Tags as a table: from a frame, a file, or the ids of queries by a regular expression.
+    """Read tags as a table: from a frame, a file, or ids of queries by a regular expression.
 
     Args:
         tags: a frame, a file, or ``ids:PATTERN``, whose named groups are the tags:
-            ``ids:(?P<topic>.+)_(?P<turn>[0-9]+)``. An id that does not fit has no tags.
-        query_ids: the ids that a pattern is applied to.
-        tag_names: as in `read_tags_file`.
+            ``ids:(?P<topic>.+)_(?P<turn>[0-9]+)``. An id that does not match has no tags.
+        query_ids: the ids to match with a pattern.
+        tag_names: see `read_tags_file`.
 
     Raises:
-        InputError: as of `read_tags_file`.
-        UsageError: a pattern that is not a regular expression, or has no named groups.
+        InputError: see `read_tags_file`.
+        UsageError: the pattern is not a regular expression, or has no named groups.
     """
     if not isinstance(tags, str | Path):
         return _with_queries(polars_frame(tags, "tags"), "tags")
@@ -71,11 +71,11 @@ def read_tags(tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = (
 def matching_tags(
     tags: TagsLike, query_ids: pl.Series, tag_names: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """As `read_tags`, for a table that has some of the queries.
+    """As `read_tags`, with a check that the table has some of the queries.
 
     Raises:
-        InputError: it has no query of them; as of `read_tags_file`.
-        UsageError: as of `read_tags`.
+        InputError: the table has none of the queries; see also `read_tags_file`.
+        UsageError: see `read_tags`.
     """
     table = read_tags(tags, query_ids, tag_names)
     ids = table["query_id"].cast(pl.String)
@@ -100,7 +100,7 @@ def read_tags_file(path: str | Path, tag_names: Sequence[str] = ()) -> pl.DataFr
         tag_names: the needed tags; a file of features has no others.
 
     Raises:
-        InputError: a file that cannot be read, without queries or tags, a query twice.
+        InputError: the file cannot be read, has no queries or tags, or a query is repeated.
     """
     if ".jsonl" in Path(path).suffixes or ".ndjson" in Path(path).suffixes:
         return read(path).drop("state", "latency_ms", "error")
@@ -119,7 +119,7 @@ def read_tag_table(input_file: InputFile) -> pl.DataFrame:
     """``query_id`` and the other columns as strings, from CSV or TSV.
 
     Raises:
-        InputError: a file that cannot be read, or without queries or other columns.
+        InputError: the file cannot be read, or has no queries or no other columns.
     """
     data = b"".join(input_file.chunks()).removeprefix(BOM)
     separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
@@ -133,16 +133,16 @@ def read_tag_table(input_file: InputFile) -> pl.DataFrame:
 
 
 def _with_queries(table: pl.DataFrame, label: str, line: int | None = None) -> pl.DataFrame:
-    """The same table with ids of queries as texts in its first column, ``query_id``.
+    """The same table with query ids as texts in its first column, ``query_id``.
 
     Raises:
-        InputError: no column of queries, or no other column.
+        InputError: there is no column of queries, or no other column.
     """
     name_by_lower_case = {name.strip().lower(): name for name in table.columns}
     id_column = next(
         (name_by_lower_case[name] for name in _NAMES if name in name_by_lower_case), None
     )
-    if id_column is None or len(table.columns) < 2:  # a query and a tag
+    if id_column is None or len(table.columns) < 2:  # at least a query and a tag
         hint = "; see its first line" if line else ""
         problem = f"tags need a column query_id and one or more others{hint}."
         raise InputError(problem, source=label, line=line, code="missing-column")
@@ -151,7 +151,7 @@ def _with_queries(table: pl.DataFrame, label: str, line: int | None = None) -> p
 
 
 def _read_feature_tags(input_file: InputFile, tag_names: Sequence[str]) -> pl.DataFrame | None:
-    """Tags from a file of features; None if it is not one."""
+    """Tags from a file of features; None if the file has another format."""
     from rankgate.data.formats import learning_to_rank
 
     if learning_to_rank.sniff_svmlight(input_file.head(), "") is None:
@@ -182,7 +182,7 @@ def _read_feature_tags(input_file: InputFile, tag_names: Sequence[str]) -> pl.Da
 
 
 def _quarter_labels(values: pl.Series) -> pl.Series:
-    """The quarter of the queries of each value, equal values in the same quarter; with its ends."""
+    """The quarter (with its ends) of each query by value; equal values are in the same quarter."""
     quarter = ((values.rank("min") - 1) * _QUARTERS // len(values)).alias("part")
     ends = (
         pl.DataFrame([values.alias("value"), quarter])
@@ -207,7 +207,7 @@ TEXT_COLUMNS = ("text", "query_text", "query")
 
 
 def word_key(text: str) -> str:
-    """A key that near-copies share: the words in alphabetical order, without case and marks.
+    """A key that is equal for near-copies: sorted words without case and punctuation.
 
     >>> word_key("iPhone 15 case!") == word_key("Case  iphone-15")
     True
@@ -217,7 +217,7 @@ def word_key(text: str) -> str:
 
 
 def find_near_copies(texts: Mapping[str, str]) -> dict[str, str]:
-    """For each query that is a near-copy of another: the first query with the same words."""
+    """The first query with the same words, for each query that is a near-copy of an earlier one."""
     by_words: dict[str, list[str]] = {}
     for query, text in texts.items():
         if key := word_key(text):
@@ -227,7 +227,7 @@ def find_near_copies(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_clusters(tags: pl.DataFrame) -> pl.DataFrame:
-    """The table of queries with clusters of near-copies, if it names no clusters.
+    """The table of queries with clusters of near-copies, if it has no clusters.
 
     Args:
         tags: ``query_id`` and other columns.
@@ -248,7 +248,7 @@ def with_clusters(tags: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_clusters(tables: Iterable[pl.DataFrame]) -> dict[str, str]:
-    """The cluster of each query that has one, of tables with ``query_id`` and tags."""
+    """The cluster of each query that has a cluster, from tables with ``query_id`` and tags."""
     cluster_of_query: dict[str, str] = {}
     for table in tables:
         name = next((name for name in (CLUSTER, COPY_CLUSTER) if name in table.columns), None)

@@ -1,8 +1,8 @@
 """Read judgments, runs and ratings from files of any format and from frames.
 
-Judgments and runs may also be dicts. Before them is the refusal to work in a process that was
-forked after the first use: Polars keeps threads, and a fork copies none of them, so that
-code that waits for them waits forever.
+Judgments and runs may also be dicts. The first part refuses to work in a process that was forked
+after the first use: Polars keeps threads, a fork does not copy them, and code that waits for them
+would wait forever.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TIMEOUT_SECONDS = 10  # live threads answer within this time on any machine
 
 
 def refuse_forked() -> None:
-    """Note that the library is used, and stop in a fork of a process that had used it.
+    """Record that the library is used; raise an error in a fork of a process that already used it.
 
     Raises:
         UsageError: this process was forked after the first use.
@@ -58,7 +58,7 @@ def refuse_forked() -> None:
 
 
 def _has_live_threads() -> bool:
-    """True if the threads of Polars are alive: a caller may have used it before the fork."""
+    """True if the threads of Polars are alive: another module may have used it before the fork."""
     has_answered = threading.Event()
 
     def ask() -> None:
@@ -223,10 +223,10 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
 def _from_memory(
     read: Callable[[Any, str], Content], table: object, name: str, input_kind: Part
 ) -> Content:
-    """Read a table in memory; errors of columns have a guess to copy.
+    """Read a table in memory; errors about columns include a guess to copy.
 
     Raises:
-        InputError: as of the reader.
+        InputError: see the reader.
     """
     from rankgate.data.foreign_frames import is_frame, lazy_frame
     from rankgate.data.library_objects import read_rankings
@@ -243,7 +243,7 @@ def _from_memory(
 
 
 def _is_empty_snapshot(input_file: InputFile) -> bool:
-    """True for the run of a snapshot without a result for any query."""
+    """True for a snapshot's run that has no result for any query."""
     path = input_file.path
     has_companion = path is not None and Path(f"{path}.meta.jsonl").is_file() and not path.is_dir()
     return has_companion and not input_file.head(1)
@@ -253,7 +253,7 @@ _COMPANIONS = (".meta.jsonl", ".snapshot.json", ".partial.jsonl")
 
 
 def _require_documents(qrels: Qrels) -> Qrels:
-    """Judgments with one grade for each document, as metrics need them."""
+    """Judgments with one grade per document, as metrics need them."""
     if qrels.by_subtopic:
         problem = (
             "judgments by subtopic, where one grade per document is needed; write each document's "
@@ -276,10 +276,10 @@ def _read_with_guess(
     format_: Format,
     input_kind: Part | None,
 ) -> Content:
-    """Read a file; if its columns have unusual names, the error has a guess to copy.
+    """Read a file; if its columns have unusual names, the error includes a guess to copy.
 
     Raises:
-        InputError: a file cannot be read; the message names file and line.
+        InputError: the file cannot be read; the message has file and line.
     """
     try:
         return read(input_file)
@@ -299,10 +299,10 @@ def _read_file_run(input_file: InputFile, format_: Format) -> Run:
 
 
 def _with_companions(run: Run, input_file: InputFile) -> Run:
-    """The run with the data on its queries and its snapshot from the files next to it.
+    """The run with the data of its queries and its snapshot, from the files next to it.
 
     Raises:
-        InputError: its snapshot is under way.
+        InputError: its snapshot is not finished.
     """
     path = input_file.path
     if path is None or not any(Path(f"{path}{suffix}").is_file() for suffix in _COMPANIONS):
@@ -326,7 +326,7 @@ def is_ranking(table: Mapping[Any, Any]) -> bool:
 
 
 def _is_list_of_ids(ids: object) -> bool:
-    """True for a list of ids, but not for a list of runs or of rows of an array."""
+    """True for a list of ids; False for a list of runs or of rows of an array."""
     first = next(iter(ids), None) if isinstance(ids, list | tuple | set | frozenset) else ()
     return first is None or isinstance(first, str | Number)
 
@@ -334,16 +334,16 @@ def _is_list_of_ids(ids: object) -> bool:
 def read_ratings(
     table: RatingsLike | InputFile, name: str | None = None, from_: str | None = None
 ) -> Ratings:
-    """The ratings of single raters, from a path (``-`` is standard input) or a frame.
+    """Read the ratings of single raters from a path (``-`` is standard input) or a frame.
 
     Args:
-        table: the source of the table; a path may be ``NAME:PATH`` to name its format.
-        name: their name where they have no name of their own.
-        from_: the name of the file's format; found by looking into it if not given.
+        table: the source; a path may be ``NAME:PATH`` to name its format.
+        name: the name of the ratings if the source has none.
+        from_: the name of the file's format; detected from the contents if not given.
 
     Raises:
-        InputError: a file cannot be read, with its name and line; or that raters are missing.
-        UsageError: no such format.
+        InputError: the file cannot be read (the message has file and line), or raters are missing.
+        UsageError: the format is unknown.
     """
     if isinstance(table, Ratings):
         return table

@@ -1,6 +1,6 @@
 """Rankings: the documents that a system returned for each query, with its scores.
 
-Rankings as a dictionary of dictionaries come first; they are scored without a table.
+First come rankings as a dictionary of dictionaries, which are scored without a table.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rankings:
-    """``{query_id: {doc_id: score}}``, where a document cannot appear twice.
+    """``{query_id: {doc_id: score}}``, in which a document cannot appear twice.
 
     Attributes:
         query_ids: the queries.
-        rows: their documents with scores.
+        rows: the documents of each query with scores.
         lengths: ``(T,)``, the number of documents of each query.
-        scores: all scores, query after query, in the order of the dictionaries.
+        scores: all scores, by query, in the order of the dictionaries.
     """
 
     query_ids: list[str]
@@ -56,7 +56,7 @@ class Rankings:
     ) -> Rankings:
         """Check a dictionary.
 
-        Only one document id per query is checked: a dictionary has keys of one kind.
+        Only one document id per query is checked, because dictionary keys are of one kind.
 
         Args:
             table: the dictionary.
@@ -64,7 +64,7 @@ class Rankings:
             finite: True if a score that is not finite is an error.
 
         Raises:
-            InputError: an id that is not a string, a score that is not a finite number.
+            InputError: an id is not a string, or a score is not a finite number.
         """
         query_ids, rows = list(table), list(table.values())
         for query, row in zip(query_ids, rows, strict=True):
@@ -92,7 +92,7 @@ def lengths_and_values(
         label: the name of the source in errors.
 
     Raises:
-        InputError: a value that is not a number.
+        InputError: a value is not a number.
     """
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     values = chain.from_iterable(row.values() for row in rows)
@@ -123,13 +123,13 @@ or the first row counts, and the others keep their positions without effect."""
 _MAX_DOCUMENTS = 16_000_000
 """Documents of one query at most, as they are in memory together."""
 
-_ROWS_PER_SLICE = 1 << 18  # rows of a slice of a run in memory
-_FLAG_BITS = 22  # bits of the hash of a query
+_ROWS_PER_SLICE = 1 << 18  # rows in a slice of a run in memory
+_FLAG_BITS = 22  # bits of a query's hash
 _NO_HASHES = np.zeros(0, np.uint64)
 
 
 class ScatteredError(Exception):
-    """The rows of a query are scattered in the file; caught internally, all rows are then read."""
+    """The rows of a query are scattered in the file; the caller then reads all rows."""
 
 
 NO_QUERY = "row"
@@ -138,7 +138,7 @@ NO_QUERY = "row"
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of whole queries.
+    """The rows of whole queries.
 
     Attributes:
         frame: ``query_id``, ``doc_id``, ``score`` in file order.
@@ -294,7 +294,7 @@ class Run:
         """
         try:
             return use(self.batches)
-        except ScatteredError:  # a query came back after others
+        except ScatteredError:  # a query appeared again after others
             pass  # free the rows that the error holds before all rows are read again
         return use(
             lambda rule: (self.whole(duplicate_rule) for duplicate_rule in [rule])
@@ -360,7 +360,7 @@ class Run:
         table = self.table if duplicates == "error" else self.whole("each").frame
         run = replace(self, pieces=lambda: table.iter_slices(_ROWS_PER_SLICE), readings={})
         if duplicates == "error":
-            run.__dict__["table"] = table  # as the cached property would
+            run.__dict__["table"] = table  # equal to the effect of the cached property
         return run
 
     def _rows(self) -> pl.DataFrame:
@@ -369,9 +369,9 @@ class Run:
         )
 
     def _pieces_with_end(self) -> Iterator[tuple[pl.DataFrame, bool]]:
-        """Pieces, true for the last; the end of a file is an empty one, that of a table is known.
+        """Yield pieces, with True for the last; at the end of a file this is an empty piece.
 
-        So the last query of a short run in memory is not a batch of its own.
+        So the last query of a short run in memory is not a separate batch.
         """
         table = self.__dict__.get("table")  # checked already
         if table is not None and len(table) <= _ROWS_PER_SLICE:
@@ -382,7 +382,7 @@ class Run:
         yield pl.DataFrame(schema=RUN_SCHEMA), True
 
     def _checked(self, batch: Batch, duplicates: Duplicates, first_row: int) -> Batch:
-        """A batch without duplicates, or with them if all count."""
+        """A batch without duplicates, or with them if all rows count."""
         if duplicates == "each":
             return batch
         try:
@@ -422,15 +422,15 @@ _UseResult = TypeVar("_UseResult")
 
 
 def _mark_repeated(first: pl.Expr) -> pl.Expr:
-    """Ids of documents; those of later rows become an id that no document has."""
+    """Ids of documents; for ignored rows an id that no document has."""
     return pl.when(first).then("doc_id").otherwise(pl.format("{}\0", "doc_id")).alias("doc_id")
 
 
 class _SeenQueries:
-    """The queries so far, by their hashes.
+    """A set of the queries so far, by their hashes.
 
-    They are kept in sorted parts, each more than twice as long as the next, so that a hash is
-    moved a few times and not once for every batch. Flags for their first bits leave out most
+    Hashes are kept in sorted parts, each more than twice as long as the next, so that a hash is
+    moved a few times and not once per batch. Flags for the first bits of hashes exclude most
     queries at once.
     """
 
@@ -439,7 +439,7 @@ class _SeenQueries:
         self._flags = np.zeros(1 << _FLAG_BITS, bool)
 
     def add(self, hashes: NDArray[np.uint64]) -> bool:
-        """Add some queries; False if one of them was added before."""
+        """Add some queries; return False if any of them was added before."""
         new_hashes = np.sort(hashes)
         if (new_hashes[1:] == new_hashes[:-1]).any():
             return False

@@ -1,8 +1,7 @@
 """Values of metrics by query, sums over groups of queries, and one scored system.
 
-Sums of values over groups of queries serve comparisons if single values are not stored. A
-value is one metric on one query, with the counts behind it. A scored system has values, lists
-and query states.
+Sums over groups of queries serve comparisons if single values are not stored. A value is one metric
+on one query, with the counts behind it. A scored system has values, lists and query states.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ class GroupSums:
     """The sums of one metric of one run in each group of queries.
 
     Two runs that were scored at different times are compared by the differences of their groups,
-    as both have the same queries in the same group.
+    because the groups of both runs have the same queries.
 
     Attributes:
-        n: ``(GROUPS,)`` queries with a value.
-        sums: ``(GROUPS,)`` of their values.
+        n: ``(GROUPS,)`` the number of queries with a value.
+        sums: ``(GROUPS,)`` the sum of their values.
         queries: a checksum of the ids of these queries.
     """
 
@@ -60,11 +59,11 @@ class GroupSums:
 
     @classmethod
     def from_queries(cls, ids: NDArray[np.uint64], values: Floats) -> GroupSums:
-        """The sums of some queries.
+        """Compute the sums for some queries.
 
         Args:
-            ids: ``(n,)`` as `hash_queries` gives them.
-            values: ``(n,)``; NaN has no part.
+            ids: ``(n,)`` from `hash_queries`.
+            values: ``(n,)``; NaN is left out.
         """
         is_defined = ~np.isnan(values)
         ids, values = ids[is_defined], values[is_defined]
@@ -76,17 +75,17 @@ class GroupSums:
         )
 
     def __add__(self, other_sums: GroupSums) -> GroupSums:
-        """The sums over both."""
+        """Add the sums of two objects."""
         query_checksum = (self.queries + other_sums.queries) & int(_JSON_BITS)
         return GroupSums(self.n + other_sums.n, self.sums + other_sums.sums, query_checksum)
 
     @property
     def total(self) -> int:
-        """Queries with a value."""
+        """The number of queries with a value."""
         return int(self.n.sum())
 
     def values(self) -> dict[str, float]:
-        """A value for each group that has queries; their mean is the mean of the queries.
+        """A value for each group with queries; the mean of these values is the mean of the queries.
 
         With n queries in B groups, group b having n_b of them and the sum s_b, its value is
         m + (s_b − m·n_b)·B/n around the mean m: the linearised ratio Σs_b/Σn_b (Cochran, Sampling
@@ -103,15 +102,15 @@ class GroupSums:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The sums as plain values for JSON."""
         return {"n": self.n.tolist(), "sums": self.sums.tolist(), "queries": self.queries}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From `to_dict`.
+        """The sums from `to_dict`.
 
         Raises:
-            ValueError: a wrong number of groups.
+            ValueError: the number of groups is wrong.
         """
         n, sums = np.array(values["n"], np.int64), np.array(values["sums"], np.float64)
         if n.shape != (GROUPS,) or sums.shape != (GROUPS,):
@@ -119,19 +118,19 @@ class GroupSums:
         return cls(n, sums, int(values["queries"]))
 
     def packed(self) -> list[Any]:
-        """Short texts, to be sent."""
+        """The sums as short texts, to be sent."""
         arrays = (self.n.astype("<i4"), self.sums.astype("<f8"))
         return [*(base64.b64encode(array.tobytes()).decode() for array in arrays), self.queries]
 
     @classmethod
     def from_packed(cls, values: list[Any]) -> Self:
-        """From `packed`."""
+        """The sums from `packed`."""
         n, sums = (base64.b64decode(text) for text in values[:2])
         return cls(np.frombuffer(n, "<i4").astype(np.int64), np.frombuffer(sums, "<f8"), values[2])
 
 
 def hash_queries(query_ids: pl.Series) -> NDArray[np.uint64]:
-    """A hash of 64 bits for each query, from its id alone."""
+    """A 64-bit hash of each query, from its id alone."""
     checksums = (crc32(query_id.encode()) for query_id in query_ids.to_list())
     return np.fromiter(checksums, np.uint64, len(query_ids)) * _HASH_MULTIPLIER
 
@@ -195,12 +194,12 @@ class Counts:
 
 @dataclass(frozen=True)
 class MeanParts:
-    """The parts of means over queries: sums, which add up over batches.
+    """The parts of means over queries: sums that can be added over batches.
 
     Attributes:
         means: the exact sum (`ExactMean`) and the number of queries with a hit, by metric.
         judged_at: the mean share of judged documents, by cutoff.
-        lists: for each metric on lists its sums; None where no lists were measured.
+        lists: for each metric on lists its sums; None if no lists were measured.
         judged_documents: the number of judged documents retrieved.
     """
 
@@ -323,7 +322,7 @@ QUERIES = Columns(
 
 @dataclass(frozen=True)
 class ScoredRun(ByContent):
-    """One system, scored: all that a comparison needs to know of it.
+    """A scored system with everything that a comparison needs.
 
     Attributes:
         name: the name of the run.
@@ -331,21 +330,21 @@ class ScoredRun(ByContent):
         sha256: the SHA-256 of the run.
         qrels: the name of the judgments.
         qrels_sha256: the SHA-256 of the judgments.
-        convention: name, axes and hash.
-        metrics: the labels, in order.
+        convention: its name, axes and hash.
+        metrics: the labels in order.
         depth: the last rank of the lists, and the cutoff of ``judged``.
         scores: the columns of `SCORES`.
         lists: the columns of `LISTS`.
         queries: the columns of `QUERIES`, then tags.
         lower: the metrics that are better when lower.
         served: the columns of `SERVED`, then tags: the lists of users without judgments that
-            metrics of lists count; None where they are not known.
+            metrics of lists count; None if they are not known.
         zeros_relevant: judgments of grade 0 that the convention's defaults count as relevant.
-        cautions: as of `Counts`.
-        without_seen: True if items that users had in training left their lists.
-        concurrency: queries that were sent at the same time, if latencies were measured.
-        earlier: as of `Run`.
-        repeats: as of `Run`.
+        cautions: see `Counts`.
+        without_seen: True if items that users had in training were removed from their lists.
+        concurrency: the number of queries sent at the same time, if latencies were measured.
+        earlier: see `Run`.
+        repeats: see `Run`.
     """
 
     name: str
@@ -383,7 +382,7 @@ class ScoredRun(ByContent):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The names of the tags that queries have."""
+        """The names of the query tags."""
         return tuple(name for name in self.queries.columns if name not in {*QUERIES, "error"})
 
     @property

@@ -1,8 +1,8 @@
-"""Parts of scores: needs of their users, supplies of their sources, and errors if they differ.
+"""Parts of scores: the needs of users, the supply of sources, and errors if they do not match.
 
-A metric, a test, a rule, a chart or a report block declares a `Need`; a source of scores (runs and
+A metric, a test, a rule, a chart or a report block declares a `Need`. A source of scores (runs and
 judgments, tables of another tool, a saved baseline, Spark) declares its `Supply`. Only this module
-checks that both fit, so other modules need no errors for such pairs.
+checks that both match, so other modules need no errors for such pairs.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class Need:
 
 @dataclass(frozen=True)
 class MissingPart:
-    """A part that is not available.
+    """A needed part that is not available.
 
     Attributes:
         title: the needed part.
         holds: the parts that are available instead, as a clause.
-        remedy: the way to get it.
+        remedy: the method to get it.
     """
 
     title: str
@@ -88,7 +88,7 @@ class MissingPart:
 
     @property
     def reason(self) -> str:
-        """The reason why a decision is missing."""
+        """The reason why a decision could not be made."""
         return f"it needs {self.title}, and {self.holds}"
 
 
@@ -100,7 +100,7 @@ class Supply:
         parts: their names.
         holds: the parts that the source has instead, as a clause: "only values were given".
         remedy: the way to get a missing part, or a function of the need.
-        depth: the number of first documents of each list; None if lists are whole.
+        depth: the number of documents stored from each list; None if lists are complete.
         metrics: the metrics with values; None if any can be computed.
         code: the code of the error for a missing part.
     """
@@ -117,7 +117,7 @@ class Supply:
         return part_name in self.parts
 
     def lack(self, need: Need) -> MissingPart | None:
-        """The lack of a needed part; None if it is available."""
+        """The needed part as a lack; None if the part is available."""
         is_too_short = self.depth is not None and need.depth > self.depth
         lacks_metric = (
             self.metrics is not None and bool(need.metric) and need.metric not in self.metrics
@@ -128,14 +128,14 @@ class Supply:
         return MissingPart(need.title, self.holds, remedy)
 
     def require(self, user: str, needs: Iterable[Need]) -> None:
-        """Check that all needs of something are met.
+        """Check that all needs of a metric, rule or option are met.
 
         Args:
-            user: the metric, rule or option that needs them.
+            user: the metric, rule or option with the needs.
             needs: the parts.
 
         Raises:
-            UsageError: one of them is not.
+            UsageError: a need is not met.
         """
         for need in needs:
             if self.lack(need):

@@ -1,12 +1,12 @@
-"""Rows of judgments or runs as a file has them: positions, defects, duplicates, hashes.
+"""Raw rows of judgments or runs: positions, invalid values, duplicates, hashes.
 
-The module has, in this order: the position of a row (file and line) for error messages; rows
-of judgments or of a run unchanged from a file, with their defects; ranges of equal values in a
-column, such as the rows of each query; sums that are the same in every call; the search for
-duplicate pairs over all rows, without a Python object per row; and hashes of tables.
+The module has, in this order: the position of a row (file and line) for error messages; raw rows of
+judgments or of a run, with their invalid values; ranges of equal values in a column, such as the
+rows of each query; sums that are equal in every call; the search for duplicate pairs over all rows,
+without a Python object per row; and hashes of tables.
 
-A strict reader raises the first defect; `validate` reports all, so it needs the rows with
-duplicates, empty ids and unreadable numbers.
+A strict reader raises an error for the first invalid row; `validate` reports all of them, so it
+needs the rows with duplicates, empty ids and unreadable numbers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RowLocation:
         return self.part(row) if self.part else self.label
 
     def select(self, rows: Sequence[int]) -> RowLocation:
-        """The place of a table with only these rows of this one, in this order.
+        """The location of a table that has some rows of this table, in a new order.
 
         >>> RowLocation("file", lambda row: row + 2).select([0, 3]).line(1)
         5
@@ -59,7 +59,7 @@ class RowLocation:
         return self._moved(lambda row: rows[row])
 
     def after(self, first: int) -> RowLocation:
-        """The place of a table that begins at a later row of this one.
+        """The location of a table that begins at a later row of this table.
 
         >>> RowLocation("file", lambda row: row + 2).after(10).line(1)
         13
@@ -87,7 +87,7 @@ NUMBER_TEXT = "written"
 
 @dataclass(frozen=True)
 class FileRows:
-    """The rows of one file.
+    """The raw rows of a file.
 
     Attributes:
         part: judgments or a run.
@@ -105,7 +105,7 @@ class FileRows:
     def from_frames(
         cls, input_kind: Part, frames: Iterable[pl.DataFrame], location: RowLocation
     ) -> FileRows:
-        """Rows from frames; without a score, the rank or the order of lines makes one."""
+        """Make rows from frames; a missing score is made from the rank or the order of lines."""
         number = NUMBER_COLUMNS[input_kind]
         rank = pl.col("rank").cast(pl.Float64, strict=False)
         ranked_frames = [
@@ -123,7 +123,7 @@ class FileRows:
 
 
 def with_defects(frame: pl.DataFrame, number: str) -> pl.DataFrame:
-    """Text as numbers; the text of numbers that are not finite in ``written``."""
+    """Convert text to numbers; ``written`` keeps the text of numbers that are not finite."""
     if frame.schema.get(number) != pl.String:
         return frame
     text = pl.col(number).str.strip_chars()
@@ -132,13 +132,13 @@ def with_defects(frame: pl.DataFrame, number: str) -> pl.DataFrame:
     return frame.with_columns(parsed_number, pl.when(is_wrong).then(text).alias(NUMBER_TEXT))
 
 
-_ROWS_PER_PART = 1 << 15  # rows of one part: they fit the cache
-_VALUES_PER_SORT = 1 << 12  # values that are sorted together
-_MIN_PARALLEL = 1 << 20  # values that justify a thread
+_ROWS_PER_PART = 1 << 15  # rows in a part, so that they fit the cache
+_VALUES_PER_SORT = 1 << 12  # values to sort together
+_MIN_PARALLEL = 1 << 20  # values that are worth a thread
 
 
 def range_starts(column: pl.Series) -> NDArray[np.int64]:
-    """The start of each range of equal values; ``(stretches,)``."""
+    """The start of each range of equal values, ``(stretches,)``."""
     if column.is_empty():
         return np.zeros(0, np.int64)
     lengths = column.rle().struct.field("len").to_numpy().astype(np.int64)
@@ -147,9 +147,9 @@ def range_starts(column: pl.Series) -> NDArray[np.int64]:
 
 
 def unique_range_starts(column: pl.Series) -> NDArray[np.int64] | None:
-    """As `range_starts` if each value has one range; None otherwise.
+    """As `range_starts` if each value has only one range; else None.
 
-    None too if most ranges have one row.
+    It also returns None if most ranges have one row.
     """
     starts = range_starts(column)
     if 2 * len(starts) > len(column):
@@ -161,7 +161,7 @@ def unique_range_starts(column: pl.Series) -> NDArray[np.int64] | None:
 def split_ranges(
     starts: NDArray[np.int64], size: int, rows: int = _ROWS_PER_PART
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Parts of whole ranges with a limited number of rows, or of one range that is longer.
+    """Parts of whole ranges with a limited number of rows, or of a single longer range.
 
     Yields:
         the first range of each part and the one after it, their first row and the one after.
@@ -184,9 +184,9 @@ def common_range_length(starts: NDArray[np.int64], size: int) -> int:
 
 
 def sort_ranges(values: NDArray[Any], starts: NDArray[np.int64]) -> None:
-    """Sort values in place that rise from each range to the next.
+    """Sort values in place if all values of a range are greater than those of the previous range.
 
-    Short ranges are sorted in a fifth to a twentieth of the time for all values together.
+    Sorting short ranges takes a fifth to a twentieth of the time of sorting all values together.
     """
     if length := common_range_length(starts, len(values)):
         values.reshape(-1, length).sort(axis=1)
@@ -196,7 +196,7 @@ def sort_ranges(values: NDArray[Any], starts: NDArray[np.int64]) -> None:
 
 
 def sort_halves(values: NDArray[np.uint64]) -> None:
-    """Sort values in place; many of them on two cores, as halves that are merged."""
+    """Sort values in place; many values are sorted on two cores, as halves that are merged."""
     if len(values) < _MIN_PARALLEL:
         values.sort()
         return
@@ -205,26 +205,26 @@ def sort_halves(values: NDArray[np.uint64]) -> None:
         first_half = executor.submit(values[:middle].sort)
         values[middle:].sort()
         first_half.result()
-    values.sort(kind="stable")  # a merge, because both halves are sorted
+    values.sort(kind="stable")  # a merge sort, because both halves are sorted
 
 
-_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
-_MAX_ROWS = 1 << 16  # rows that have numbers of 16 bits
-_MAX_SORTED_LENGTH = 256  # the longest list that is sorted faster than looked through
-_SLOT_BITS = 18  # bits of the number of slots: 512 KB, several for each row
+_HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication loses no information
+_MAX_ROWS = 1 << 16  # rows that can be numbered with 16 bits
+_MAX_SORTED_LENGTH = 256  # longest list for which sorting is faster than a hash table
+_SLOT_BITS = 18  # bits of a slot number: 512 KB, several slots for each row
 
 
 def in_row_order(values: pl.Expr) -> pl.Expr:
-    """The numbers of a group, which Polars then adds in the order of the rows.
+    """The numbers of a group, to be added by Polars in the order of the rows.
 
-    Without it Polars adds parts of a group in threads, so that the last digit of a sum or mean of
-    floats depends on the number of threads, and without ``maintain_order`` on the call.
+    Without this Polars adds parts of a group in threads, so that the last digit of a sum or mean of
+    floats depends on the number of threads, and without ``maintain_order`` also on the call.
 
     >>> pl.DataFrame({"a": [1, 1], "b": [0.5, 1.5]}).group_by("a").agg(
     ...     in_row_order(pl.col("b")).mean()).rows()
     [(1, 1.0)]
     """
-    return values.slice(0)  # of a slice there are no sums of parts
+    return values.slice(0)  # Polars does not split a slice into parts
 
 
 def hash_pairs(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> NDArray[np.uint64]:
@@ -247,12 +247,12 @@ def hash_pairs(frame: pl.DataFrame, starts: NDArray[np.int64] | None = None) -> 
 def find_repeated_hashes(
     pairs: NDArray[np.uint64], starts: NDArray[np.int64] | None = None
 ) -> NDArray[np.uint64]:
-    """The hashes that appear twice or more; almost surely empty without duplicate pairs.
+    """The hashes that appear more than once; almost certainly empty without duplicate pairs.
 
     Args:
         pairs: the hashes.
-        starts: the start of each list, if equal hashes can be in one list only; searching whole
-            lists that fit the cache takes an eighth of the time of sorting all.
+        starts: the start of each list, if equal hashes can only be in the same list; searching
+            lists that fit the cache takes an eighth of the time of sorting all hashes.
     """
     if starts is None:
         return _equal_neighbours(np.sort(pairs))
@@ -271,10 +271,10 @@ def find_repeated_hashes(
 
 
 def _repeated_in_slots(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes that appear twice or more among `_MAX_ROWS` at most, found without sorting them.
+    """The hashes that appear more than once among at most `_MAX_ROWS`, found without sorting all.
 
-    Each row is written into the slot of its hash. One that is not read back from there met
-    another row: the last of the slot, or one that is not read back either.
+    Each row is written into the slot of its hash. A row that is not read back from its slot shares
+    the slot with another row: the last one written, or another row that is not read back.
     """
     rows = np.arange(len(pairs), dtype=np.uint16)
     slots = (pairs >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
@@ -289,13 +289,13 @@ def _repeated_in_slots(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _equal_neighbours(sorted_hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes that are equal to the one before them."""
+    """The hashes that equal their predecessor."""
     equal_hashes: NDArray[np.uint64] = sorted_hashes[1:][sorted_hashes[1:] == sorted_hashes[:-1]]
     return equal_hashes
 
 
 def has_repeated(pairs: NDArray[np.uint64]) -> bool:
-    """True if a hash appears twice; the hashes are sorted in place."""
+    """True if a hash is repeated; the hashes are sorted in place."""
     sort_halves(pairs)
     return bool((pairs[1:] == pairs[:-1]).any())
 
@@ -310,10 +310,10 @@ def refuse_repeated(
         location: the location of the rows.
         noun: the noun for an id, as in ``query``.
         code: the code of the error.
-        mend: the advice; by default to remove one of the two lines.
+        mend: the advice; by default to remove either line.
 
     Raises:
-        InputError: with the id and the line of its second row.
+        InputError: an id is repeated; the message has the id and the line of its second row.
     """
     is_repeated = ~ids.is_first_distinct()
     if is_repeated.any():
@@ -333,19 +333,19 @@ def refuse_duplicates(
 ) -> None:
     """Check that no two rows have the same query and document.
 
-    Rows are compared by the hash of the pair; equal hashes are confirmed on the strings, so that
-    a collision is never an error.
+    Rows are compared by the hash of the pair. Equal hashes are confirmed on the strings, so that a
+    collision is not an error.
 
     Args:
         frame: with ``query_id`` and ``doc_id``.
         pairs: their hashes.
         word: the role of a document here: ``ranked`` or ``judged``.
         place: the location of the rows.
-        first_row: the row of the table with which the frame begins.
-        starts: the start of each range of rows of one query, if each query has one.
+        first_row: the row of the table where the frame begins.
+        starts: the start of each query's rows, if the rows of each query are together.
 
     Raises:
-        DuplicateError: with the pair and both lines.
+        DuplicateError: a pair is repeated; the message has the pair and both lines.
     """
     repeated_hashes = find_repeated_hashes(pairs, starts)
     if not len(repeated_hashes):
@@ -376,16 +376,16 @@ def refuse_duplicates(
 
 
 _ROWS_PER_UPDATE = 1 << 16
-_NULL_LENGTH = (1 << 32) - 1  # the length of null, which differs from an empty text
+_NULL_LENGTH = (1 << 32) - 1  # the length for null, different from that of an empty text
 
 
 def hash_table(table: pl.DataFrame) -> str:
-    """SHA-256 over names, types and values in the table's order, however it is stored."""
+    """SHA-256 over names, types and values in the table's order, for any storage."""
     total = hashlib.sha256()
     for column in table:
         total.update(f"{column.name}:{column.dtype}\n".encode())
         if column.dtype.is_numeric():
-            total.update((column.to_numpy() + 0).tobytes())  # + 0: no negative zero
+            total.update((column.to_numpy() + 0).tobytes())  # + 0: removes negative zero
             continue
         for begin in range(0, len(column), _ROWS_PER_UPDATE):
             text_slice = column.slice(begin, _ROWS_PER_UPDATE).cast(str)

@@ -1,7 +1,7 @@
 """Interactions: users, items, times and kinds; the log that a recommender learns from.
 
-Times of a log may be in any unit; mixed units raise an error. The reader translates the names
-that logs give our columns.
+Times of a log may be in any unit; mixed units raise an error. The names that logs use for our
+columns are also translated here.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _FORMS = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d")
 def parse_instants(
     raw: pl.Series, location: RowLocation, unit: Unit | None = None
 ) -> tuple[pl.Series, Unit]:
-    """Times as whole microseconds since 1970, and the unit that they were written in.
+    """Times as whole microseconds since 1970, and their unit in the file.
 
     The unit of numbers is inferred from their size: since 1973 a count of seconds has nine to
-    eleven digits, one of milliseconds twelve to fourteen, and so on. Smaller numbers are not
+    eleven digits, a count of milliseconds twelve to fourteen, and so on. Smaller numbers are not
     times: they only order the rows.
 
     Args:
@@ -67,7 +67,8 @@ def parse_instants(
         an Int64 column (bare numbers in millionths), and the unit.
 
     Raises:
-        InputError: no time, units that are mixed, a date that cannot be; with the line.
+        InputError: there is no time, units are mixed, or a date is impossible; the message has the
+            line.
     """
     if raw.dtype.is_temporal():
         return raw.cast(pl.Datetime("us")).to_physical().cast(pl.Int64), "date"
@@ -92,7 +93,7 @@ def parse_instant(text: str, unit: Unit) -> int:
     """Read one time in microseconds: a date, or a number in a log's own unit.
 
     Raises:
-        InputError: it is neither.
+        InputError: the value is neither.
 
     >>> parse_instant("2024-01-01", "s") == parse_instant("1704067200", "s")
     True
@@ -104,7 +105,7 @@ def parse_instant(text: str, unit: Unit) -> int:
 
 
 def format_instant(time: int, unit: Unit) -> str:
-    """A time for people: a date, or the bare number.
+    """A time for people: a date, or the plain number.
 
     >>> format_instant(1_704_067_200_000_000, "s"), format_instant(7_000_000, "order")
     ('2024-01-01T00:00:00Z', '7')
@@ -158,7 +159,7 @@ def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
     forms = [pl.col("text").str.to_datetime(form, time_unit="us", strict=False) for form in _FORMS]
     microseconds = frame.select(pl.coalesce(forms).to_physical().cast(pl.Int64).alias("at"))["at"]
     unread_rows = microseconds.is_null().arg_true().to_list()
-    if unread_rows:  # other zones one by one, or values that are not times
+    if unread_rows:  # times in other zones are read one by one; other values are errors
         times = microseconds.to_list()
         for row in unread_rows:
             time = parse_time(str(raw[row]), "time", location.label, location.line(row))
@@ -244,17 +245,17 @@ def map_columns(
     label: str,
     line: int | None = None,
 ) -> dict[str, str]:
-    """Map our columns to those of a log: ours -> theirs.
+    """Map our columns to the columns of a log (ours -> theirs).
 
     Args:
         log_columns: the log's columns.
-        chosen_columns: ours -> theirs, from the user; the others are found by their names.
+        chosen_columns: ours -> theirs, from the user; all others are found by their names.
         label: the name of the log in errors.
-        line: the line that names its columns.
+        line: the line of the column names.
 
     Raises:
-        UsageError: a chosen column that is not one of ours.
-        InputError: a column that is not there, or none for the user or the item.
+        UsageError: a chosen column is not one of ours.
+        InputError: a column does not exist, or there is none for the user or the item.
     """
     for column, log_column in chosen_columns.items():
         if column not in ALIASES:
@@ -313,7 +314,7 @@ KIND = "interaction"
 
 @dataclass(frozen=True)
 class Interactions:
-    """A log: one row for each time that a user or query met an item.
+    """A log: one row for each interaction of a user or query with an item.
 
     Attributes:
         table: ``query_id`` (the user, or the query), ``doc_id`` (the item), ``at`` (microseconds
@@ -321,8 +322,8 @@ class Interactions:
             ``kind`` and ``value`` (1 where the log has none); by ``query_id`` and ``at``, rows of
             one time in the order of the file.
         unit: the unit of times in the file.
-        name: the name of the log.
-        repeated: rows that were the same as another in every column, and were left out.
+        name: its name.
+        repeated: the number of rows that equal another row in every column, and were left out.
         place: the location of the rows.
     """
 
@@ -334,11 +335,11 @@ class Interactions:
 
     @property
     def timed(self) -> bool:
-        """True if rows have a time, or a number that orders them."""
+        """True if rows have a time, or a number that gives their order."""
         return self.unit != "none"
 
     def filter_rows(self, rows: pl.Series | pl.Expr) -> Interactions:
-        """The same log with some of its rows."""
+        """The same log with only some of its rows."""
         return replace(self, table=self.table.filter(rows))
 
 
@@ -357,11 +358,11 @@ def make_interactions(
         name: the name of the log.
         location: the location of the rows, for errors.
         unit: the unit of times that are numbers, if it is known.
-        same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
+        same: how to count rows that are equal in every column: ``once``, or ``each``.
 
     Raises:
-        InputError: no rows, an id or a time that is missing, a value that is not finite, times in
-            mixed units.
+        InputError: there are no rows, an id or a time is missing, a value is not finite, or times
+            have mixed units.
     """
     if raw.is_empty():
         raise InputError("no interactions found.", source=location.label, code="no-interactions")
@@ -376,7 +377,7 @@ def parse_log_rows(
     """The columns of a log: ids as strings, times as instants; and the unit of times.
 
     Raises:
-        InputError: as `make_interactions`.
+        InputError: see `make_interactions`.
     """
     expressions = [pl.col("query_id", "doc_id").cast(pl.String)]
     if "kind" in raw.columns:
@@ -401,7 +402,7 @@ def _parse_values(values: pl.Series, location: RowLocation) -> pl.Series:
     """Values as numbers.
 
     Raises:
-        InputError: one that is not a number, with its line.
+        InputError: a value is not a number; the message has its line.
     """
     numbers = values.cast(pl.Float64, strict=False)
     if not values.dtype.is_numeric():
@@ -416,11 +417,11 @@ def _parse_values(values: pl.Series, location: RowLocation) -> pl.Series:
 
 
 def order_rows(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
-    """Rows by user and time; of rows that are equal in every column the first, or each."""
+    """Rows by user and time; of rows that are equal in every column, the first or all."""
     rows = sort_by_user(rows, timed=unit != "none")
     if same == "each":
         return rows
-    # only neighbours of one user and time can be equal, and most logs have few such rows
+    # equal rows are neighbours with one user and time, and most logs have few
     order = ["query_id", "at"] if unit != "none" else ["query_id"]
     same_as_previous = rows.select(
         pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in order)
@@ -437,7 +438,7 @@ def order_rows(rows: pl.DataFrame, unit: Unit, same: str) -> pl.DataFrame:
 
 
 def sort_by_user(rows: pl.DataFrame, *, timed: bool) -> pl.DataFrame:
-    """Rows by user, and with ``timed`` by time; rows of one time keep their order.
+    """Rows by user, and with ``timed`` also by time; rows with equal times keep their order.
 
     Sorting the numbers of users is several times faster than sorting their names, because there
     are fewer users than rows.
@@ -446,7 +447,7 @@ def sort_by_user(rows: pl.DataFrame, *, timed: bool) -> pl.DataFrame:
     owner = rows["query_id"].cast(pl.Enum(users)).to_physical().to_numpy()
     by_time = np.argsort(rows["at"].to_numpy(), kind="stable") if timed else np.arange(len(rows))
     keys = owner[by_time].astype(np.uint64) << np.uint64(32)
-    keys |= np.arange(len(rows), dtype=np.uint64)  # equal users keep their order
+    keys |= np.arange(len(rows), dtype=np.uint64)  # rows of one user keep their order
     keys.sort()
     return rows.select(pl.all().gather(by_time[keys & np.uint64(0xFFFFFFFF)]))
 

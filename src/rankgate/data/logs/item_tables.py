@@ -1,4 +1,4 @@
-"""Tables of items and of users: an id, and columns that describe it; sets of candidates."""
+"""Tables of items and of users: ids and descriptive columns; sets of candidates."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class DescribedTable:
 
     Attributes:
         of: items or users.
-        ids: each once.
-        columns: the descriptions.
+        ids: the ids, each once.
+        columns: the descriptive columns.
         place: the location of the rows.
     """
 
@@ -53,10 +53,10 @@ class DescribedTable:
     place: RowLocation
 
     def description(self, column: str) -> pl.Series:
-        """One column.
+        """Return one column.
 
         Raises:
-            UsageError: it is not there.
+            UsageError: the column does not exist.
         """
         if column not in self.columns.columns:
             column_names = ", ".join(self.columns.columns) or "none"
@@ -67,11 +67,11 @@ class DescribedTable:
         return self.columns[column]
 
     def numbers(self, column: str) -> pl.Series:
-        """One column of numbers; empty cells are null.
+        """Return one column of numbers; empty cells are null.
 
         Raises:
-            UsageError: it is not there.
-            InputError: a value in it is not a finite number, with its line.
+            UsageError: the column does not exist.
+            InputError: a value is not a finite number; the message has its line.
         """
         texts = self.description(column)
         if texts.dtype == pl.String:
@@ -93,11 +93,11 @@ def read_described_table(
 ) -> DescribedTable:
     """A table of items or users from CSV, TSV, RecBole's atomic files, JSONL, Parquet, a frame.
 
-    A table that was read already is returned as it is.
+    A table that is already read is returned unchanged.
 
     Raises:
-        InputError: no column of ids, an id that is missing or appears twice, a record with the
-            wrong number of fields; with the line.
+        InputError: there is no column of ids, an id is missing or repeated, or a record has the
+            wrong number of fields; the message has the line.
     """
     if isinstance(table, DescribedTable):
         return table
@@ -116,10 +116,10 @@ def read_described_table(
 
 
 def read_candidates(table: TableLike) -> tuple[pl.DataFrame, str]:
-    """The pairs that lists may hold, as `split` writes them, and the mark of a sample.
+    """The pairs that lists may contain, as `split` writes them, and the mark of a sample.
 
     Raises:
-        InputError: a column that is missing, or several marks in one file.
+        InputError: a column is missing, or a file has several marks.
     """
     frame, location = read_frame(table, "candidates")
     column_map = map_columns(frame.columns, {}, location.label, 1)
@@ -144,7 +144,7 @@ def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, RowLocation]
     """All columns of a table unchanged, and the location of the rows.
 
     Raises:
-        InputError: a file that cannot be read.
+        InputError: the file cannot be read.
     """
     if not isinstance(table, str | Path):
         return polars_frame(table, label), RowLocation(label)
@@ -155,10 +155,10 @@ def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, RowLocation]
 
 
 def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
-    """Read a folder of part files with one set of columns.
+    """Read a folder of part files that have the same columns.
 
     Raises:
-        InputError: a file with other columns; objects may leave out null values.
+        InputError: a file has other columns; only objects may omit null values.
     """
     part_rows = PartRows(folder.label)
     input_files = list_part_files(folder)
@@ -195,7 +195,7 @@ def _read_jsonl(origin: InputFile) -> tuple[pl.DataFrame, RowLocation]:
 
 
 def _format_field(value: Json) -> str | None:
-    """A value as a CSV field holds it; a list is joined by bars."""
+    """A value as text for a CSV field; bars join the values of a list."""
     if isinstance(value, list):
         return "|".join(map(str, value))
     return None if value is None else str(value)

@@ -1,6 +1,6 @@
 """Logs larger than memory, sorted on disk by user, and compact user-item pairs.
 
-A sorted log is read in ranges of whole users. The compact pairs serve metrics on lists.
+A sorted log is read in ranges of whole users. Metrics on lists use the compact pairs.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _ROWS_PER_FILE = 1 << 17  # rows of a file of a sorted piece
 
 @dataclass(frozen=True)
 class SortedLog:
-    """A log on disk: users in byte order, each user's rows as in `Interactions`.
+    """A log on disk: users in byte order, with the rows of each user as in `Interactions`.
 
     Attributes:
         name: the name of the log.
         place: the location of the rows.
         unit: the unit of times.
-        repeated: rows that were left out because they equal another.
+        repeated: the number of rows that equal another row, and were left out.
         items: every item once, in byte order.
         kinds: every kind of interaction once.
         lengths: the number of rows of each range.
@@ -75,14 +75,14 @@ class SortedLog:
     files: tuple[Path, ...]
 
     def __iter__(self) -> Iterator[Interactions]:
-        """Yield one range after the other."""
+        """Yield the ranges in order."""
         for path in self.files:
             yield self._log(fill_columns(pl.read_ipc(path)))
 
     def narrow(self, *, items: bool) -> Interactions:
-        """The whole log in whole numbers: users and times, with `items` also items.
+        """The complete log as whole numbers: users and times, with `items` also items.
 
-        Numbers have the order of the names they represent.
+        Numbers have the same order as the names they represent.
         """
         user_count, tables = 0, []
         for path in self.files:
@@ -107,17 +107,17 @@ def sort_log(
 ) -> SortedLog:
     """Sort a log on disk and cut it into ranges of users.
 
-    Each piece is sorted by user and written; the rows of one range are then read from all pieces
-    together, so that no more than a few pieces are ever in memory.
+    Each piece is sorted by user and written. Then the rows of one range are read from all pieces
+    together, so that memory never holds more than a few pieces.
 
     Args:
         raw: the log; it is read once.
         folder: a folder with space for twice the log.
-        same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
-        rows: the number of rows of a range.
+        same: how to count rows that are equal in every column: ``once``, or ``each``.
+        rows: the number of rows in a range.
 
     Raises:
-        InputError: as `interactions_of`.
+        InputError: see `interactions_of`.
     """
     sorted_pieces = _SortedPieces(folder)
     for piece in _merge_frames(raw.pieces, rows):
@@ -149,8 +149,8 @@ def sort_log(
 class _SortedPiece:
     """A piece of the log on disk, sorted by user, in small files.
 
-    A range has a few rows of every piece. Read from one large file, a few rows would cost as much
-    as all: what is compressed together is read together.
+    A range has a few rows of every piece. Reading a few rows from one large file would take as long
+    as reading all of it, because compressed data must be read together.
 
     Attributes:
         first: the first user of each file.
@@ -162,7 +162,7 @@ class _SortedPiece:
 
     @classmethod
     def write(cls, table: pl.DataFrame, name: Path, rows: int) -> _SortedPiece:
-        """Write a sorted table, with a number of rows for each file."""
+        """Write a sorted table to files with a fixed number of rows."""
         first_users: list[str] = []
         paths: list[Path] = []
         for rows_of_file in table.iter_slices(rows):
@@ -172,7 +172,7 @@ class _SortedPiece:
         return cls(first_users, paths)
 
     def between(self, low: str | None, high: str | None) -> Iterator[pl.DataFrame]:
-        """The rows of users from one to before another; files without later users are deleted."""
+        """The rows of users from one to before another; files that are finished are deleted."""
         first_file = 0 if low is None else max(bisect_left(self.first, low) - 1, 0)
         end = len(self.files) if high is None else bisect_left(self.first, high)
         for number in range(first_file, end):
@@ -215,7 +215,7 @@ class _SortedPieces:
         self._pieces.append(_SortedPiece.write(table, name, _ROWS_PER_FILE))
 
     def stretches(self, rows: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows of each range of users, in the order of the log; each is read once."""
+        """Yield the rows of each range of users, in the order of the log, once."""
         users = self._users.sort("query_id")
         last_row = users["len"].cast(pl.Int64).cum_sum().to_numpy() - 1
         range_starts = np.flatnonzero(np.diff(last_row // rows, prepend=-1))
@@ -246,7 +246,7 @@ def _merge_frames(frames: Iterator[pl.DataFrame], rows: int) -> Iterator[pl.Data
 
 _PAIR_COLUMNS = ["query_id", "doc_id"]
 _BLOCK_SIZE = 1 << 20
-_ITEM_BITS = 32  # of a number, for the item
+_ITEM_BITS = 32  # bits of a number for the item
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +257,8 @@ class UserItems:
         users: ``(U,)`` ids, each once.
         items: ``(I,)`` ids, each once.
         starts: ``(U + 1,)``, the first pair of each user.
-        item: ``(n,)``, the position of each pair's item, user after user, rising for each; no pair
-            appears twice.
+        item: ``(n,)``, the position of each pair's item, by user, rising within a user; no pair is
+            repeated.
     """
 
     users: pl.Series
@@ -268,7 +268,7 @@ class UserItems:
 
     @classmethod
     def from_keys(cls, users: pl.Series, items: pl.Series, keys: NDArray[np.int64]) -> UserItems:
-        """From the keys that `pack_pairs` makes, in any order; the keys are sorted in place."""
+        """Make pairs from the keys of `pack_pairs` in any order; the keys are sorted in place."""
         unique_keys = unique_sorted(keys)
         starts = np.searchsorted(unique_keys, np.arange(len(users) + 1) << _ITEM_BITS)
         return cls(users, items, starts, unique_keys.astype(np.int32))
@@ -285,7 +285,7 @@ class UserItems:
 
     @property
     def people(self) -> int:
-        """The number of users with any item."""
+        """The number of users with at least one item."""
         return int(np.count_nonzero(self.lengths))
 
     @property
@@ -316,7 +316,7 @@ class UserItems:
         return has_pair
 
     def _has_pair(self, owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """True if a user has an item: a binary search over all pairs at once.
+        """True for pairs of a user and an item in the log; one binary search handles all pairs.
 
         Args:
             owner: ``(m,)``, positions of users; `NOT_FOUND` gives an arbitrary result.
@@ -335,11 +335,11 @@ def read_user_items(log: LogLike) -> UserItems:
     """The pairs of a log, which is read piece by piece; times and kinds are ignored.
 
     Raises:
-        InputError: as ``read_interactions``, but for times.
+        InputError: see ``read_interactions``, except errors of times.
     """
     users, items, keys = GrowingIds(), GrowingIds(), GrowingArray(np.int64)
     for rows in _read_pairs(log):
-        starts = range_starts(rows["query_id"])  # rows of a user mostly are together
+        starts = range_starts(rows["query_id"])  # most rows of a user are together
         user_codes = users.codes(rows["query_id"].gather(starts))
         owner = np.repeat(user_codes, np.diff(starts, append=len(rows)))
         keys.add(unique_sorted(pack_pairs(owner, items.codes(rows["doc_id"]))))
@@ -347,7 +347,7 @@ def read_user_items(log: LogLike) -> UserItems:
 
 
 def pack_pairs(owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pack the positions of a user and an item into one number; rising numbers are rising users.
+    """Pack the positions of a user and an item into one number that rises with the user.
 
     >>> pack_pairs(np.array([0, 1]), np.array([7, 2])).tolist()
     [7, 4294967298]
@@ -356,7 +356,7 @@ def pack_pairs(owner: NDArray[np.int64], item: NDArray[np.int64]) -> NDArray[np.
 
 
 def _read_pairs(log: LogLike) -> Iterator[pl.DataFrame]:
-    """``query_id`` and ``doc_id`` of every row, checked, piece by piece."""
+    """``query_id`` and ``doc_id`` of every row, checked and piece by piece."""
     if isinstance(log, Interactions):
         yield log.table.select(_PAIR_COLUMNS)
         return

@@ -88,21 +88,21 @@ class Truth:
 
 
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
-    """Judgments from a log, one for each user and item, a user's items in time order.
+    """Judgments from a log, one per user and item, with a user's items in time order.
 
-    That is the order of the first interactions with a worth; then come the items without one,
-    such as items that were only shown.
+    The time is that of the first interaction with a worth; items without such an interaction, such
+    as items that were only shown, come last.
 
-    A pair below the threshold is judged with grade 0; a pair that is not in the log is unjudged.
+    A pair below the threshold has grade 0; a pair that is not in the log is unjudged.
 
     Args:
         log: the interactions, in order of time for each user.
         rule: the rule that makes grades of interactions.
-        name: the name of the judgments; as the log if not given.
+        name: the name of the judgments; the name of the log if not given.
 
     Raises:
-        InputError: no interaction is of a kind that counts.
-        UsageError: a weight for a kind that the log does not have.
+        InputError: the log has no interaction of a kind that counts.
+        UsageError: a weight names a kind that the log does not have.
 
     >>> from rankgate.data.logs.read_logs import read_interactions
     >>> log = read_interactions(pl.DataFrame(
@@ -132,14 +132,14 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
 
 
 def judgments_of_log(source: InputFile, form: str) -> Qrels:
-    """A log as judgments: a grade is the rating, or 1 without one; repeats count by the highest.
+    """A log as judgments: a grade is the rating, or 1 without one; the highest of repeats counts.
 
     Args:
         source: the log.
         form: its format.
 
     Raises:
-        InputError: a file cannot be read; the message names file and line.
+        InputError: the file cannot be read; the message has file and line.
     """
     from rankgate.data.logs.read_logs import read_interactions
 
@@ -148,7 +148,7 @@ def judgments_of_log(source: InputFile, form: str) -> Qrels:
 
 
 def _weigh_interactions(log: Interactions, rule: Truth) -> pl.DataFrame:
-    """The interactions that count, each with its worth."""
+    """The interactions that count, with the worth of each."""
     value = pl.col("value")
     if rule.least:
         lowest_values = {kind: float(lowest) for kind, lowest in rule.least.items()}

@@ -1,8 +1,8 @@
 """Read logs of interactions: tables, lists of items by user, and detection of the format.
 
-Tables are read in pieces: separated fields with and without a header, Parquet, JSONL. Lists
-are lines of ``user: item item …`` in time order. The last part detects the format of a file,
-and reads it.
+Tables are read in pieces: separated fields with and without a header, Parquet, JSONL. Lists are
+lines of ``user: item item …`` in time order. The last part detects the format of a file and reads
+it.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _NULLABLE = frozenset({"kind", "at"})
 
 
 def read_delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """CSV or TSV with column names in the first line.
+    """Read CSV or TSV with column names in the first line.
 
     Raises:
-        InputError: a missing column, a value that is not a number; with its line.
+        InputError: a column is missing, or a value is not a number; the message has the line.
     """
     first_chunk = next(source.chunks(), b"")
     counts = {
@@ -62,10 +62,10 @@ def read_delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
 
 
 def read_recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """RecBole's atomic file: ``user_id:token``, ``item_id:token`` … between tabs.
+    """Read RecBole's atomic file: ``user_id:token``, ``item_id:token`` … separated by tabs.
 
     Raises:
-        InputError: as `read_delimited`.
+        InputError: see `read_delimited`.
     """
     header = delimited_records.read_header(source, "\t")
     name_in_file = {name.rpartition(":")[0] or name: name for name in header.names}
@@ -78,20 +78,20 @@ def read_recbole(source: InputFile, columns: Mapping[str, str]) -> Rows:
 
 
 def read_u_data(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """MovieLens 100K: user, item, rating and time between tabs, without a header.
+    """Read MovieLens 100K: user, item, rating and time separated by tabs, without a header.
 
     Raises:
-        InputError: as `read_delimited`.
+        InputError: see `read_delimited`.
     """
     fixed_columns = {name: name for name in _MOVIELENS}
     return _read_rows(source, delimited_records.Header("\t", _MOVIELENS, 0), fixed_columns)
 
 
 def read_ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """MovieLens 1M and 10M: user, item, rating and time between double colons.
+    """Read MovieLens 1M and 10M: user, item, rating and time separated by double colons.
 
     Raises:
-        InputError: as `read_delimited`.
+        InputError: see `read_delimited`.
     """
     user_column, item_column, value_column, time_column = _MOVIELENS
     names = (
@@ -102,7 +102,7 @@ def read_ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:
         value_column,
         "gap 3",
         time_column,
-    )  # between colons is nothing
+    )  # the field between two colons is empty
     return _read_rows(
         source,
         delimited_records.Header(":", names, 0, doubled=True),
@@ -111,10 +111,10 @@ def read_ratings_dat(source: InputFile, columns: Mapping[str, str]) -> Rows:
 
 
 def read_columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """Parquet or Arrow.
+    """Read Parquet or Arrow.
 
     Raises:
-        InputError: a damaged file, a missing column.
+        InputError: the file is damaged, or a column is missing.
     """
     frame = parquet_arrow.scan_file(source)
     column_map = map_columns(frame.collect_schema().names(), columns, source.label)
@@ -125,10 +125,10 @@ def read_columnar(source: InputFile, columns: Mapping[str, str]) -> Rows:
 
 
 def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """One object a line.
+    """Read one object per line.
 
     Raises:
-        InputError: a line that is not an object, a missing column, a value that is not a number.
+        InputError: a line is not an object, a column is missing, or a value is not a number.
     """
     rows, lines = [], []
     column_map: dict[str, str] = {}
@@ -169,17 +169,17 @@ def _read_rows(
 
 
 def _line_of_row(source: InputFile, header: delimited_records.Header, row: int) -> int | None:
-    """The line of a row; in a file without a header it is one line earlier."""
+    """The line of a row; it is one line earlier in a file without a header."""
     return delimited_records.line_of(source, header, row if header.size else row - 1)
 
 
 def read_user_lists(source: InputFile, columns: Mapping[str, str]) -> Rows:
-    """One row for each item, in one piece; ``at`` is its position in the line, from 1.
+    """One row per item, in one piece; ``at`` is the item's position in the line, from 1.
 
     A user may be on several lines; later lines are later in time.
 
     Raises:
-        InputError: a line without a colon, or not UTF-8 text; with its line.
+        InputError: a line has no colon, or is not UTF-8 text; the message has the line.
     """
     users: list[str] = []
     items: list[list[str]] = []
@@ -187,7 +187,7 @@ def read_user_lists(source: InputFile, columns: Mapping[str, str]) -> Rows:
     line = 0
     for chunk in source.chunks():
         text = decode_utf8(chunk if line else chunk.removeprefix(BOM), source.label, line + 1)
-        for row in StringIO(text, newline="\n"):  # one at a time: blank lines may be millions
+        for row in StringIO(text, newline="\n"):  # there may be millions of blank lines
             line += 1
             user, colon, item_text = row.partition(":")
             if not row.strip():
@@ -228,8 +228,8 @@ class LogFormat:
     Attributes:
         name: the name in ``--from``.
         title: its description.
-        fits: True if a file begins like one: takes its first bytes and its first line.
-        read: its rows under our column names, in pieces, and their location.
+        fits: a function of a file's first bytes and first line; True if the format fits.
+        read: a function that returns rows under our column names, in pieces, and their location.
         unit: the unit of its times, if the format defines it.
     """
 
@@ -297,20 +297,21 @@ def read_interactions(
     same: str = "once",
     timed: bool = True,
 ) -> Interactions:
-    """A log from a path (``-`` is standard input), a frame, or as it is.
+    """Read a log from a path (``-`` is standard input) or a frame; a log is returned unchanged.
 
     Args:
         log: the location of the log.
         columns: our column (``query_id``, ``doc_id``, ``at``, ``kind``, ``value``) -> the log's;
-            those that are not named are found by their usual names.
+            columns that are not named are found by their usual names.
         from_: the name of the format; by default it is detected from the file.
         unit: the unit of times that are numbers; inferred from their size if not given.
-        same: the treatment of rows that are equal in every column: counted ``once``, or ``each``.
-        timed: True if times matter; if not, they are not looked at.
+        same: how to count rows that are equal in every column: ``once``, or ``each``.
+        timed: True if times are needed; otherwise they are not read.
 
     Raises:
-        InputError: a file cannot be read, with its name and line; times in mixed units.
-        UsageError: no such format or column.
+        InputError: a file cannot be read (the message has file and line), or times have mixed
+            units.
+        UsageError: the format or column does not exist.
     """
     if isinstance(log, Interactions):
         return log
@@ -322,12 +323,12 @@ def read_interactions(
 
 @dataclass(frozen=True)
 class RawLog:
-    """An open log; it is not read or checked yet.
+    """An open log that is not yet read or checked.
 
     Attributes:
         name: the name of the log.
         place: the location of its rows.
-        pieces: the rows under our column names, once.
+        pieces: an iterator of the rows under our column names.
         unit: the unit of times that are numbers, if it is known.
     """
 
@@ -347,7 +348,7 @@ def open_log(
     """Open a log that is read piece by piece; arguments as in `read_interactions`.
 
     Raises:
-        InputError, UsageError: as `read_interactions`; an error in rows, when they are read.
+        InputError, UsageError: see `read_interactions`; errors in rows appear when rows are read.
     """
     refuse_unknown_unit(unit)
     if not isinstance(log, str | Path | InputFile):
@@ -367,7 +368,7 @@ def _open_parts(
     """A log in a folder of part files, which are read one after another.
 
     Raises:
-        InputError: files of several formats, or of a format that orders rows by their lines.
+        InputError: files have several formats, or a format that orders rows by their lines.
     """
     parts = list_part_files(folder)
     log_format = _find_format(format_name) if format_name else detect_format(parts[0])
@@ -401,10 +402,10 @@ def _open_parts(
 def _match_first_schema(
     frame: pl.DataFrame, first_schema: dict[str, pl.DataType], input_file: InputFile
 ) -> pl.DataFrame:
-    """Rows with the columns and types of the first file's.
+    """Rows with the columns and types of the first file.
 
     Raises:
-        InputError: other columns, or a type that cannot be that of the first file.
+        InputError: columns are different, or a type cannot be converted to that of the first file.
     """
     if not first_schema:
         first_schema |= {
@@ -419,10 +420,10 @@ def _match_first_schema(
 
 
 def refuse_unknown_unit(unit: str | None) -> None:
-    """Check that a unit is one that numbers can have.
+    """Check that numbers can be in a unit.
 
     Raises:
-        UsageError: no format has this name.
+        UsageError: the unit is unknown.
     """
     if unit not in (None, *UNITS):
         raise UsageError(
@@ -462,7 +463,7 @@ def _find_format(name: str) -> LogFormat:
 def _frame_of_table(
     table: object, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, str, RowLocation]:
-    """A frame under our column names; of a matrix, the entries that are not 0."""
+    """A frame under our column names; for a matrix, the entries that are not 0."""
     if is_source(table):
         matrix = make_source(table, "log")
         rows, items = nonzero_pairs(matrix)

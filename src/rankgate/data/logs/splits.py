@@ -1,6 +1,6 @@
 """Strategies for splitting a log into training and test sets, and the candidate items.
 
-Candidates are the items that a system may put into a user's list: all, all unseen ones, or a
+Candidates are the items that a system may put into a user's list: all items, all unseen items, or a
 sample.
 """
 
@@ -43,7 +43,7 @@ _SAMPLED = re.compile(r"\.sampled-(\d+)\b")
 
 
 def sampling_mark(name: str) -> str:
-    """The mark of judgments on sampled candidates, by their name, else nothing.
+    """The mark for judgments on sampled candidates, found by their name; empty for others.
 
     >>> sampling_mark("test.sampled-99.qrels"), sampling_mark("test.qrels")
     ('sampled(99)', '')
@@ -53,7 +53,7 @@ def sampling_mark(name: str) -> str:
 
 
 def sampling_warnings(name: str) -> tuple[str, ...]:
-    """Warn of figures by judgments on sampled candidates, by the name of the judgments."""
+    """The warning about figures by judgments on sampled candidates, found by their name."""
     mark = sampling_mark(name)
     return (f"{mark} candidates: {WARNING}",) if mark else ()
 
@@ -65,7 +65,7 @@ class Sample:
     Attributes:
         table: ``query_id`` and ``doc_id``.
         negatives: the number of items to draw for each user.
-        short: users with fewer items to draw from, who got all of them.
+        short: users with too few items to draw from; they got all of these items.
         seed: the seed of the draw.
     """
 
@@ -76,17 +76,17 @@ class Sample:
 
     @property
     def mark(self) -> str:
-        """The mark of every figure on such candidates."""
+        """The mark for figures on these candidates."""
         return f"sampled({self.negatives})"
 
     @property
     def name(self) -> str:
-        """The name of a file of these candidates."""
+        """The name of the file with these candidates."""
         return f"candidates.sampled-{self.negatives}"
 
     @property
     def marked(self) -> pl.DataFrame:
-        """The table with the mark in every row."""
+        """The table with the mark in each row."""
         return self.table.with_columns(pl.lit(self.mark).alias("candidates"))
 
 
@@ -99,16 +99,16 @@ def sample(
     items: pl.Series | None = None,
     random: np.random.Generator | None = None,
 ) -> Sample:
-    """Draw items that a user never had, without replacement, each as likely as any other.
+    """Draw items that a user never had, without replacement and with equal probability.
 
     Args:
         judged: the interactions to predict; each user's judged items are candidates.
-        log: all interactions, of training and of the test: an item that the user had in any part
-            is not drawn.
+        log: all interactions of training and test; items that the user had in either part are not
+            drawn.
         negatives: the number of items to draw for each user.
         seed: the seed of the draw.
         items: the items to draw from, in byte order; by default those of the log.
-        random: goes on drawing where another call stopped, for the next users.
+        random: the generator, which continues from an earlier call, for the next users.
     """
     items = log["doc_id"].unique().sort() if items is None else items
     judged = judged.select("query_id", "doc_id")
@@ -135,7 +135,7 @@ def sample(
 def _known_codes(
     known_pairs: pl.DataFrame, users: pl.Series, items: pl.Series
 ) -> Iterator[NDArray[np.int64]]:
-    """For each user the sorted codes of the items that the user had."""
+    """The sorted codes of the items that each user had."""
     sorted_pairs = known_pairs.filter(pl.col("query_id").is_in(users.implode())).sort(
         "query_id", "doc_id"
     )
@@ -144,7 +144,7 @@ def _known_codes(
     ends = np.append(starts[1:], len(sorted_pairs))
     is_item = (
         sorted_pairs["doc_id"].is_in(items.implode()).to_numpy()
-    )  # an item of only the test has no value
+    )  # an item that is only in the test has no value
     for begin, end in zip(starts, ends, strict=True):
         yield codes[begin:end][is_item[begin:end]]
 
@@ -158,9 +158,9 @@ def draw_positions(free: int, negatives: int, rng: np.random.Generator) -> NDArr
 def _draw_negatives(
     size: int, known_codes: NDArray[np.int64], negatives: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw items that a user does not have: positions among the free ones, turned into codes."""
+    """Draw positions among the items that a user does not have, and convert them to codes."""
     positions = np.sort(draw_positions(size - len(known_codes), negatives, rng))
-    free_before = known_codes - np.arange(len(known_codes))  # free items before each that is had
+    free_before = known_codes - np.arange(len(known_codes))  # free items before each known one
     return positions + np.searchsorted(free_before, positions, side="right")
 
 
@@ -251,7 +251,7 @@ class SplitPlan:
 
 @dataclass(frozen=True)
 class SplitMethod:
-    """One method: its function, its description in a sentence, and what it needs of the log."""
+    """A split method: its function, its description in a sentence, and the data it needs."""
 
     masks: Callable[[Interactions, SplitPlan], Masks]
     title: str
@@ -260,15 +260,15 @@ class SplitMethod:
 
 
 def make_masks(log: Interactions, plan: SplitPlan) -> Masks:
-    """For each fold the training rows and the test rows.
+    """The training rows and the test rows of each fold.
 
     Args:
         log: the interactions, by user and time.
         plan: the method of the split.
 
     Raises:
-        UsageError: the way needs times that the log does not have.
-        InputError: nothing would be left to learn from, or to predict.
+        UsageError: the method needs times that the log does not have.
+        InputError: the training part or the test part would be empty.
     """
     refuse_untimed(log.unit, log.name, plan)
     masks = SPLIT_METHODS[plan.way].masks(log, plan)
@@ -278,7 +278,7 @@ def make_masks(log: Interactions, plan: SplitPlan) -> Masks:
 
 
 def refuse_untimed(unit: Unit, name: str, plan: SplitPlan) -> None:
-    """Check that a log with times in a unit can be split by a method.
+    """Check that a split method works for a log with times in a unit.
 
     Raises:
         UsageError: the method needs times that the log does not have.
@@ -306,24 +306,24 @@ def refuse_empty(train: object, test: object, label: str, plan: SplitPlan) -> No
 
 
 def find_cut_position(rows: int, share: float) -> int:
-    """The position of the first test time among times in rising order, from 0."""
+    """The position of the first test time among sorted times, from 0."""
     return min(rows - 1, math.ceil((1 - share) * rows))
 
 
 def window_edges(first: int, last: int, windows: int) -> list[int]:
-    """The times between which windows lie, from the first test time to the last."""
+    """The times at the edges of windows, from the first test time to the last."""
     end = last + 1
     return [first + (end - first) * i // windows for i in range(windows + 1)]
 
 
 def masks_between(log: Interactions, edges: list[int]) -> Masks:
-    """The masks of `windows`, from the times at their edges."""
+    """The masks of `windows`, from the times at the edges."""
     times = _times(log)
     return [(times < low, (times >= low) & (times < high)) for low, high in pairwise(edges)]
 
 
 def masks_without_one(log: Interactions, random: np.random.Generator) -> Masks:
-    """The masks of `leave-one-out`; the generator continues for the next users."""
+    """The masks of `leave-one-out`; the generator continues for further users."""
     position, length = _positions(log.table["query_id"])
     starts = np.flatnonzero(position == 0)
     sampled_position = random.integers(0, length[starts])
@@ -390,7 +390,7 @@ def _times(log: Interactions) -> NDArray[np.int64]:
 
 
 def _positions(owner: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The position of each row among the rows of its user, from 0, and their number."""
+    """The position of each row among the rows of its user, from 0, and the number of these rows."""
     starts = range_starts(owner)
     lengths = np.diff(starts, append=len(owner))
     return np.arange(len(owner)) - np.repeat(starts, lengths), np.repeat(lengths, lengths)

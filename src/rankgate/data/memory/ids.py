@@ -1,6 +1,6 @@
-"""Ids of rows and columns: given, or the numbers from 0; and the position of an id.
+"""Ids of rows and columns (given names, or numbers from 0), and the look-up of positions.
 
-An array that grows comes first.
+First comes an array that can grow.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class GrowingArray:
-    """An array that grows in place; joining pieces would hold the memory twice."""
+    """An array that grows in place, because joining pieces would need twice the memory."""
 
     def __init__(self, dtype: type[np.generic]) -> None:
         self.values = np.empty(0, dtype)
 
     def add(self, values: NDArray[Any]) -> None:
-        """Put values at the end."""
+        """Append values."""
         size = len(self.values)
-        self.values.resize(size + len(values), refcheck=False)  # no other array shares its memory
+        self.values.resize(size + len(values), refcheck=False)  # no other array shares this memory
         self.values[size:] = values
 
 
 NOT_FOUND = -1
 """The position of an id that is not among others."""
 
-_MIN_LOOKUP_RATIO = 8  # times as many ids as places
-_BLOCK = 1 << 20  # numbers per block, so that no copy of all numbers is made
+_MIN_LOOKUP_RATIO = 8  # least number of ids per entry of the vocabulary
+_BLOCK = 1 << 20  # numbers in a block, so that not all numbers are copied at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Ids:
 
     Attributes:
         size: the number of ids.
-        given: their names, each once; None if the positions are their own names.
+        given: the names, each once; None if the positions are the names.
     """
 
     size: int
@@ -56,10 +56,10 @@ class Ids:
 
     @classmethod
     def from_axis(cls, names: Sequence[object] | None, size: int, label: str) -> Ids:
-        """The ids of an array's rows or columns.
+        """Make the ids of an array's rows or columns.
 
         Raises:
-            InputError: a wrong number of ids, one that is empty, one twice.
+            InputError: the number of ids is wrong, or an id is empty or repeated.
         """
         if names is None:
             return cls(size)
@@ -88,7 +88,7 @@ class Ids:
         return pl.int_range(self.size, eager=True).cast(pl.String)
 
     def codes(self, ids: pl.Series) -> NDArray[np.int64]:
-        """The position of each id; `NOT_FOUND` if it is not among these.
+        """The position of each of some ids; `NOT_FOUND` for unknown ids.
 
         >>> Ids(3).codes(pl.Series(["2", "02", "7", "x"])).tolist()
         [2, -1, -1, -1]
@@ -100,7 +100,7 @@ class Ids:
         return np.where(is_known.fill_null(value=False), number.fill_null(NOT_FOUND), NOT_FOUND)
 
     def positions_in(self, other_ids: Ids) -> NDArray[np.int64]:
-        """The position of each of these ids among other ids, ``(size,)``."""
+        """The position of each id of this object among other ids, ``(size,)``."""
         if self.given is None and other_ids.given is None:
             positions = np.arange(self.size)
             return np.where(positions < other_ids.size, positions, NOT_FOUND)
@@ -109,10 +109,10 @@ class Ids:
 
 @dataclass(eq=False)
 class GrowingIds:
-    """Ids by their positions, in the order in which they first appeared.
+    """A growing set of ids with positions, in the order of first appearance.
 
     Attributes:
-        ids: those seen so far, each once.
+        ids: the ids so far, each once.
     """
 
     ids: pl.Series = field(default_factory=lambda: pl.Series("id", [], dtype=pl.String))
@@ -132,8 +132,8 @@ class GrowingIds:
 
 
 def find_positions(ids: pl.Series, vocabulary: pl.Series) -> NDArray[np.int64]:
-    """The position of each id in a series of different ids; `NOT_FOUND` if it is not in it."""
-    if len(ids) > _MIN_LOOKUP_RATIO * len(vocabulary):  # quicker, except for making its table
+    """The position of each id in a series of distinct ids; `NOT_FOUND` for unknown ids."""
+    if len(ids) > _MIN_LOOKUP_RATIO * len(vocabulary):  # quicker, apart from building its table
         coded = ids.cast(pl.Enum(vocabulary), strict=False).to_physical()
         return coded.cast(pl.Int64).fill_null(NOT_FOUND).to_numpy()
     position_of_id = pl.DataFrame(
@@ -146,7 +146,7 @@ def find_positions(ids: pl.Series, vocabulary: pl.Series) -> NDArray[np.int64]:
 
 
 def unique_codes(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Each distinct position once, rising; faster than sorting, as positions are near 0.
+    """The distinct positions in rising order; faster than sorting, because positions are small.
 
     >>> unique_codes(np.array([3, 1, 3])).tolist()
     [1, 3]
@@ -159,7 +159,7 @@ def unique_codes(codes: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
 
 
 def unique_sorted(keys: NDArray[Any]) -> NDArray[Any]:
-    """Each distinct number once, rising; numbers that do not rise are sorted in place.
+    """The distinct numbers in rising order; unsorted numbers are sorted in place.
 
     >>> unique_sorted(np.array([3, 1, 3])).tolist()
     [1, 3]
@@ -180,10 +180,10 @@ def unique_sorted(keys: NDArray[Any]) -> NDArray[Any]:
 
 
 def text_ids(ids: Iterable[object], label: str) -> list[str]:
-    """Ids as texts, which differ if the ids do.
+    """Convert ids to texts that differ if the ids differ.
 
     Raises:
-        InputError: an id that is neither a text nor a whole number; two that are one text.
+        InputError: an id is neither a text nor a whole number, or two ids give one text.
     """
     texts = [text_id(value) for value in ids]
     if len(set(texts)) < len(texts):
@@ -196,7 +196,7 @@ def text_id(value: object) -> str:
     """An id as text.
 
     Raises:
-        InputError: neither a text, nor a whole number, nor a UUID.
+        InputError: the id is neither a text, nor a whole number, nor a UUID.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | np.integer | UUID):
         problem = (

@@ -1,7 +1,7 @@
-"""Rankings and judgments as recommender libraries return them; none of these is imported.
+"""Rankings and judgments of recommender libraries, none of which is imported.
 
 - implicit's ``recommend`` and RecBole's ``full_sort_topk``: a pair of arrays with the same shape,
-  the items of each user by number, and their scores, in either order;
+  the items of each user by number and their scores, in either order;
 - LensKit's ``ItemListCollection``: an item list for each user.
 """
 
@@ -24,7 +24,7 @@ _UNRANKED = float(np.finfo(np.float32).min)
 
 
 def is_pair(table: object) -> bool:
-    """True for a pair of items and scores of users: matrices of one shape, but of two dtypes.
+    """True for a pair of matrices with items and scores of users: one shape, but two dtypes.
 
     Two runs as matrices are both scores, so they are not such a pair.
     """
@@ -60,11 +60,11 @@ def lists_by_user(collection: object, input_kind: Part) -> dict[str, Any]:
 
     Args:
         collection: the item lists.
-        input_kind: the kind of input to read: item lists with ratings have grades if read as
-            judgments.
+        input_kind: the kind of input to read; read as judgments, item lists with ratings have
+            grades.
 
     Raises:
-        InputError: item lists by several keys, or without the scores or the order of items.
+        InputError: item lists have several keys, or neither scores nor an order of items.
     """
     return dict(
         _grades_by_user(collection) if input_kind == "qrels" else _rankings_by_user(collection)
@@ -81,7 +81,7 @@ def _item_lists(collection: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _rankings_by_user(collection: object) -> Iterator[tuple[str, list[str]]]:
-    """The items of each user, the best first; NaN as a score is not ranked."""
+    """The items of each user, best first; items with the score NaN are not ranked."""
     for user, item_list in _item_lists(collection):
         ids = np.asarray([str(item_id) for item_id in item_list.ids()], dtype=object)
         if not getattr(item_list, "ordered", False):

@@ -1,11 +1,12 @@
-"""Matrices and padded lists, as models give them: a row a user, items by number.
+"""Matrices and padded lists, as models return them: a row per user, items by number.
 
 A user's input (`Matrix`, `Lists`, or a plain array) becomes a source: `Dense`, `Sparse` or
-`Padded`. Rows and items are looked up by their ids, which are numbers unless names are given.
+`Padded`. Rows and items are identified by ids, which are numbers unless the user gives names.
 
-The top of each row is selected on the array's own device, then copied to the CPU: NumPy, torch
-and jax by their own names, others by the array API standard, or whole by DLPack. None of these
-libraries but NumPy is imported: an array of another has imported it already.
+The top of each row is selected on the array's own device, then copied to the CPU. NumPy, torch and
+jax are called by their own functions, other libraries by the array API standard, or their arrays
+are copied completely by DLPack. Only NumPy is imported here: the library of another array is
+already imported.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _NARROW_DTYPES = ("float16", "bfloat16", "float8")
 
 @dataclass(frozen=True, eq=False)
 class TopScores:
-    """The best of each row of a block.
+    """The best scores of each row of a block.
 
     Attributes:
         owner: ``(n,)``, the row of each best score, 0 to B - 1, rising.
         column: ``(n,)``, rising within a row.
         score: ``(n,)``.
-        retrieved: ``(B,)``, the number of the row's scores that count at all.
+        retrieved: ``(B,)``, the number of scores in the row that count.
         infinite: True if a score is plus infinity.
     """
 
@@ -62,16 +63,16 @@ def select_top_scores(
     single: bool = False,
     without: NDArray[np.bool_] | None = None,
 ) -> TopScores:
-    """The k greatest of each row of ``(B, I)``, with all that are equal to the last of them.
+    """The k greatest scores of each row of ``(B, I)``, including all ties with the last.
 
-    NaN and minus infinity do not count. Only the result leaves the array's device.
+    NaN and minus infinity do not count. Only the result is copied from the array's device.
 
     Args:
         block: some rows.
         k: the number of scores; None takes all.
-        above: only greater scores count.
-        absent: scores equal to it do not count.
-        single: compare scores as 32-bit floats.
+        above: if given, only greater scores count.
+        absent: if given, scores equal to it do not count.
+        single: True to compare scores as 32-bit floats.
         without: ``(B, I)``, True for scores that do not count.
     """
     xp, scores = _to_floats(block)
@@ -104,13 +105,13 @@ def select_top_scores(
 
 
 def _to_floats(block: Any) -> tuple[Any, Any]:
-    """The library of an array, and the array as floats that hold its numbers."""
+    """The library of an array, and the array as floats that hold its numbers exactly."""
     block = block.detach() if hasattr(block, "detach") else block
     xp = array_library(block)
     dtype_name = str(block.dtype).rpartition(".")[2] if xp else ""
     if dtype_name.startswith(_NARROW_DTYPES):
         dtype_name = "float32"
-    elif xp is None or not dtype_name.startswith("float"):  # whole numbers: the widest type
+    elif xp is None or not dtype_name.startswith("float"):  # whole numbers need the widest type
         xp, block, dtype_name = np, to_numpy(block), "float64"
     return xp, _cast(xp, block, dtype_name)
 
@@ -125,7 +126,7 @@ def _is_torch(xp: Any) -> bool:
 
 
 def array_library(array: object) -> Any:
-    """The functions of an array's library; None if the library is unknown."""
+    """The module with the functions of an array's library; None if the library is unknown."""
     if isinstance(array, np.ndarray):
         return np
     name = type(array).__module__.partition(".")[0]
@@ -135,7 +136,7 @@ def array_library(array: object) -> Any:
 
 
 def _kth_greatest(xp: Any, scores: Any, k: int) -> Any:
-    """The k-th greatest of each row, by the library's own top-k if it has one."""
+    """The k-th greatest score of each row, by the library's own top-k if it exists."""
     if xp is np:
         return np.partition(scores, -k, axis=1)[:, -k]
     if _is_torch(xp):
@@ -146,18 +147,18 @@ def _kth_greatest(xp: Any, scores: Any, k: int) -> Any:
 
 
 def to_numpy(array: object, name: str = "array") -> NDArray[Any]:
-    """An array as NumPy's, in main memory, without a copy if it is there already.
+    """Convert an array to NumPy in main memory, without a copy if possible.
 
     Raises:
-        InputError: it cannot be converted.
+        InputError: the array cannot be converted.
     """
     if isinstance(array, np.ndarray | list | tuple) or not hasattr(array, "__dlpack__"):
         try:
             return np.asarray(array)
-        except ValueError:  # rows of several lengths
+        except ValueError:  # rows have several lengths
             problem = "rows of several lengths; pad them, and give the mask to from_arrays."
             raise InputError(problem, source=name, code="wrong-shape") from None
-    for method in ("detach", "cpu", "get"):  # torch off its graph, torch and cupy off the device
+    for method in ("detach", "cpu", "get"):  # torch: leave the graph; both: copy to the CPU
         if callable(transfer := getattr(array, method, None)):
             array = transfer()
     if isinstance(array, np.ndarray):
@@ -219,7 +220,7 @@ class Lists:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A whole matrix, on any device."""
+    """A dense matrix, on any device."""
 
     name: str
     users: Ids
@@ -227,7 +228,7 @@ class Dense:
     values: Any
 
     def flat(self, rows: slice) -> Flat:
-        """Row (from 0), item and number of each entry in some rows."""
+        """Row (from 0), item and number of each entry in some of the rows."""
         block = require_numbers(to_numpy(self.values[rows], self.name), self.name)
         owner, item = np.nonzero(~np.isnan(block))
         return _drop_nan(owner, item, block[owner, item])
@@ -235,7 +236,7 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """The stored entries of a sparse matrix, row after row."""
+    """The stored entries of a sparse matrix, row by row."""
 
     name: str
     users: Ids
@@ -257,11 +258,11 @@ class Padded:
     """Lists of items by number.
 
     Attributes:
-        name, users, items: as for the other sources.
+        name, users, items: see the other sources.
         codes: ``(U, K)``, whole numbers.
-        values: ``(U, K)``, or None if the order ranks.
+        values: ``(U, K)``, or None if the order is the ranking.
         padding: the number that is not an item.
-        vocabulary: the number of each code if numbers are too great to be codes; rising.
+        vocabulary: the number of each code, rising, if numbers are too large to be codes.
     """
 
     name: str
@@ -273,27 +274,27 @@ class Padded:
     vocabulary: NDArray[Any] | None = field(default=None)
 
     def lists(self, rows: slice, *, refuse: bool = True) -> Codes:
-        """The items of some rows in their order, padded at the end, ``(B, K)``.
+        """The items of some rows in order, padded at the end, ``(B, K)``.
 
         Raises:
-            DuplicateError: an item appears twice in a list, and that is to be refused.
+            DuplicateError: an item appears twice in a list, and duplicates are not allowed.
         """
         block = self.codes[rows]
         is_item = block != self.padding
         codes = block.astype(np.int64) if self.vocabulary is None else self._coded(block, is_item)
         if not is_item.all():
             codes = np.where(is_item, codes, NOT_FOUND)
-            if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # gaps: later values move up
+            if (is_item[:, 1:] & ~is_item[:, :-1]).any():  # after a gap, later values move up
                 codes = np.take_along_axis(codes, np.argsort(~is_item, axis=1, kind="stable"), 1)
         if refuse:
             self._refuse_repeated(codes, rows.start)
         return codes
 
     def flat(self, rows: slice, *, refuse: bool = True) -> Flat:
-        """As for `Dense`; without values numbers are -1, -2, … from the first to the last.
+        """See `Dense`; without values numbers are -1, -2, … from the first item to the last.
 
         Raises:
-            DuplicateError: as `lists`.
+            DuplicateError: see `lists`.
         """
         if self.values is None:
             codes = self.lists(rows, refuse=refuse)
@@ -332,7 +333,7 @@ MatrixInput: TypeAlias = Dense | Sparse | Padded
 
 
 def nonzero_pairs(source: MatrixInput) -> tuple[Codes, Codes]:
-    """Row and item of each entry that is not 0: the pairs of a log given as a matrix."""
+    """Row and item of each entry that is not 0, which are the pairs of a log as a matrix."""
     rows = slice(0, source.users.size)
     repeated = {"refuse": False} if isinstance(source, Padded) else {}
     owner, item, number = source.flat(rows, **repeated)
@@ -341,7 +342,7 @@ def nonzero_pairs(source: MatrixInput) -> tuple[Codes, Codes]:
 
 
 def is_source(table: object) -> bool:
-    """True for a matrix or lists by number: an array, but not a frame."""
+    """True for a matrix or lists by number: an array that is not a frame."""
     if isinstance(table, Matrix | Lists | MatrixInput):
         return True
     is_array = hasattr(table, "__dlpack__") or hasattr(table, "tocoo")
@@ -349,12 +350,12 @@ def is_source(table: object) -> bool:
 
 
 def make_source(table: object, name: str) -> MatrixInput:
-    """The source of an array, a `Matrix` or `Lists`.
+    """Make the source of an array, a `Matrix` or `Lists`.
 
     Raises:
-        InputError: no numbers, not two dimensions, a wrong number of ids, or ids that are not whole
-            numbers.
-        DuplicateError: a sparse matrix with two numbers in one place.
+        InputError: values are not numbers, there are not two dimensions, the number of ids is
+            wrong, or ids are not whole numbers.
+        DuplicateError: a sparse matrix has two numbers in one position.
     """
     if isinstance(table, MatrixInput):
         return table
@@ -385,7 +386,7 @@ def _make_sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
     require_numbers(rows.data[:0], name)
     if rows.nnz == values.nnz and not rows.has_canonical_format:
         rows = rows.copy()
-        rows.sum_duplicates()  # sorts too
+        rows.sum_duplicates()  # this also sorts
     if rows.nnz != values.nnz:
         problem = "a place of the sparse matrix holds two numbers; add them up, or remove one."
         raise DuplicateError(problem, source=name)
@@ -428,7 +429,7 @@ def _make_padded(table: Lists, name: str) -> Padded:
 
 
 def _item_range(codes: NDArray[Any], padding: int) -> tuple[int, int]:
-    """The lowest and the greatest item; 0 and -1 if there is none."""
+    """The lowest and the greatest item; 0 and -1 if there are no items."""
     if not codes.size:
         return 0, NOT_FOUND
     lowest, greatest = int(codes.min()), int(codes.max())
@@ -439,7 +440,7 @@ def _item_range(codes: NDArray[Any], padding: int) -> tuple[int, int]:
 
 
 def refuse_shape(array: Any, name: str, needed: str) -> None:
-    """Refuse an array that is not a matrix."""
+    """Check that an array is a matrix."""
     if len(array.shape) != _MATRIX_DIMENSIONS:
         problem = f"shape {tuple(array.shape)}, where {needed} is needed; reshape it."
         raise InputError(problem, source=name, code="wrong-shape")
@@ -454,7 +455,7 @@ def require_numbers(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _drop_nan(owner: NDArray[Any], item: NDArray[Any], value: NDArray[Any]) -> Flat:
-    """Leave out entries that are NaN."""
+    """Remove entries that are NaN."""
     numbers: Floats = value.astype(np.float64)
     valid = ~np.isnan(numbers)
     if valid.all():

@@ -1,4 +1,4 @@
-"""Folders of part files, as Spark, DuckDB and warehouses write one table."""
+"""Folders of part files, in which Spark, DuckDB and warehouses write a table."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
 
-_MIN_ROWS = 1 << 18  # that frames of small files are put together to, at least
+_MIN_ROWS = 1 << 18  # rows to collect from small files for one frame, at least
 _LOG_FOLDERS = {"_delta_log": "Delta", ".hoodie": "Hudi"}
-_UNCOMMITTED_FOLDER = "_temporary"  # where Spark writes before it commits
+_UNCOMMITTED_FOLDER = "_temporary"  # Spark writes here before it commits
 
 
 def is_folder(input_file: InputFile) -> bool:
-    """True if a place is a folder."""
+    """True if a path is a folder."""
     return input_file.content is None and input_file.path is not None and input_file.path.is_dir()
 
 
 def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
-    """The files of one table, in the order of their names; those without a byte are left out.
+    """The files of one table in the order of their names, without empty files.
 
     Names that begin with ``_`` or ``.``, such as ``_SUCCESS``, are not part files.
 
@@ -37,8 +37,8 @@ def list_part_files(folder: InputFile) -> tuple[InputFile, ...]:
         folder: the folder of the files.
 
     Raises:
-        InputError: no such files, folders in the folder, a table with a log of its valid
-            files, or files that are still being written.
+        InputError: there are no such files, the folder has folders in it, the table has a log of
+            its valid files, or files are still being written.
     """
     assert folder.path is not None
     paths = sorted(folder.path.iterdir(), key=lambda path: path.name)
@@ -76,7 +76,7 @@ def refuse_other_columns(
     """Check that a part file has the columns of the first one.
 
     Raises:
-        InputError: it has others.
+        InputError: it has other columns.
     """
     names = ", ".join(sorted({*columns} ^ {*first}))
     if names:
@@ -85,14 +85,14 @@ def refuse_other_columns(
 
 
 def _is_empty(part_file: InputFile) -> bool:
-    """True if a text file is empty, as when a task had no rows to write."""
+    """True if a text file is empty because a task had no rows to write."""
     assert part_file.path is not None
     return part_file.path.suffix not in {".parquet", ".pq"} and not part_file.head(1)
 
 
 @dataclass(frozen=True)
 class PartRows:
-    """The locations of the rows of part files, which are read one after another.
+    """The locations of the rows of part files, which are read in order.
 
     Attributes:
         label: the folder.
@@ -104,13 +104,13 @@ class PartRows:
 
     @property
     def location(self) -> RowLocation:
-        """The location of a row that was read; rows are counted over all files."""
+        """The location of a row; rows are counted over all files."""
         return RowLocation(self.label, self._line, self._file)
 
     def together(
         self, parts: Iterable[tuple[RowLocation, Iterable[pl.DataFrame]]]
     ) -> Iterator[pl.DataFrame]:
-        """The rows of part files; those of small files in one frame.
+        """The rows of part files; rows of small files are joined in one frame.
 
         Args:
             parts: the location of the rows of each file, and the rows.

@@ -1,6 +1,6 @@
 """Append rows to disk one by one, so that rows are not lost if the program stops.
 
-Context managers that close what they hold open come first.
+First come context managers that close their resources.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Closing(ABC):
-    """A value that is closed when its ``with`` ends, also by an error."""
+    """A base class whose objects are closed at the end of ``with``, also after an error."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what it holds."""
+        """Close the resources."""
 
     def __enter__(self) -> Self:
         return self
@@ -35,16 +35,16 @@ class Closing(ABC):
 
 @dataclass
 class Journal(Closing):
-    """An append-only file of one JSON object a line.
+    """An append-only file with one JSON object per line.
 
-    ``add`` returns when the line is on disk (fsync). A line that was being written when the
-    program or the machine stopped is not complete; it was never acknowledged, and is cut off
-    when the file is opened again.
+    ``add`` returns after the line is on disk (fsync). If the program or the machine stops during a
+    write, the last line is incomplete; ``add`` never returned for it, and it is cut off when the
+    file is opened again.
 
     Attributes:
         path: the file.
         rows: its rows, in order.
-        cut: bytes of an incomplete last line that were cut off.
+        cut: the number of bytes of an incomplete last line that was cut off.
     """
 
     path: Path
@@ -54,11 +54,11 @@ class Journal(Closing):
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open a journal, or begin one.
+        """Open a journal, or create it.
 
         Raises:
-            InputError: a line that is not a JSON object, with its number.
-            UsageError: a file that cannot be written.
+            InputError: a line is not a JSON object; the message has its number.
+            UsageError: the file cannot be written.
         """
         journal_path = Path(path)
         try:
@@ -72,7 +72,7 @@ class Journal(Closing):
             data = _read_all(handle)
             if _parse_object(
                 data[data.rfind(b"\n") + 1 :]
-            ):  # whole, and only the line's end is missing
+            ):  # the line is complete, only its end is missing
                 os.write(handle, b"\n")
                 data += b"\n"
             rows, end = _parse_rows(data, str(path))
@@ -86,18 +86,18 @@ class Journal(Closing):
         return cls(journal_path, rows, len(data) - end, handle)
 
     def add(self, row: JsonObject) -> None:
-        """Write a row; when this returns, it is on disk.
+        """Write a row; it is on disk when the function returns.
 
         Raises:
-            UsageError: the disk is full or gone; the row is not kept.
+            UsageError: the disk is full or missing; the row is not kept.
         """
         self.extend([row])
 
     def extend(self, rows: Sequence[JsonObject]) -> None:
-        """Write several rows at once; when this returns, they are on disk.
+        """Write several rows at once; they are on disk when the function returns.
 
         Raises:
-            UsageError: the disk is full or gone; no row is kept.
+            UsageError: the disk is full or missing; no row is kept.
         """
         lines = [json.dumps(dict(row), ensure_ascii=False, allow_nan=False) for row in rows]
         data = "".join(f"{line}\n" for line in lines).encode()
@@ -117,14 +117,14 @@ class Journal(Closing):
         self.rows.extend(map(dict, rows))
 
     def close(self) -> None:
-        """Close the file; to call it again does nothing."""
+        """Close the file; further calls have no effect."""
         handle, self._handle = self._handle, -1
         if handle >= 0:
             os.close(handle)
 
 
 def _lock(handle: int, path: str | Path) -> None:
-    """Refuse a journal that another program is writing."""
+    """Raise an error if another program is writing the journal."""
     try:
         import fcntl
     except ImportError:
@@ -166,11 +166,11 @@ def _parse_object(line: bytes) -> dict[str, Json] | None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Sync the folder of a new file; only then is the file's name on disk."""
+    """Sync the folder of a new file, because only then is the name of the file on disk."""
     try:
         folder = os.open(path.resolve().parent, os.O_RDONLY)
     except OSError:
-        return  # a system where folders cannot be opened
+        return  # folders cannot be opened on this system
     try:
         os.fsync(folder)
     except OSError:

@@ -1,7 +1,7 @@
 """Input files (plain, compressed, or standard input), read ahead in threads.
 
-Threads read and write ahead of use, while the parser and NumPy let others run. Memory for the
-pieces of a file is used again for later pieces.
+Threads read and write ahead while the parser and NumPy release the GIL. The memory for pieces of a
+file is used again for later pieces.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_WORKERS = 2  # a piece is parsed by one core; more pieces at a time would only take memory
+_WORKERS = 2  # one core parses a piece; more pieces at a time would only need more memory
 
 
 def read_ahead(chunks: Iterator[T]) -> Iterator[T]:
-    """The same pieces; the next one is made while the caller works on this one.
+    """The same pieces, with the next piece prepared while the caller works on the current one.
 
-    An error of the maker reaches the caller at the piece that it belongs to.
+    An error of the iterator reaches the caller at the piece where it occurred.
     """
     with ThreadPoolExecutor(1, "rankgate-read") as maker:
         next_chunk = maker.submit(next, chunks, None)
@@ -47,7 +47,7 @@ def read_ahead(chunks: Iterator[T]) -> Iterator[T]:
 
 
 def run_in_order(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """The results of some tasks, in their order, with a few tasks at work at a time.
+    """The results of tasks in order, with a few tasks running at a time.
 
     An error of a task reaches the caller when its result is due.
     """
@@ -65,20 +65,20 @@ _MAX_BUFFERS = 5  # one piece is read, two are parsed, two wait
 
 
 class BufferPool:
-    """Reads pieces into the memory of earlier pieces that are no longer in use.
+    """A reader that stores pieces in the memory of earlier pieces that are no longer in use.
 
-    New memory for every piece would make reading take half as long again. A piece that is
-    still in use when its memory is needed does not change: `io.BytesIO` copies what it shares.
+    New memory for every piece would make reading half as long again. A piece that is still in use
+    when its memory is needed does not change: `io.BytesIO` copies shared memory.
     """
 
     def __init__(self) -> None:
         self._rooms: deque[io.BytesIO] = deque()
 
     def read(self, stream: io.BufferedReader, size: int) -> bytes:
-        """The next bytes of a stream, fewer than ``size`` at its end only."""
+        """The next bytes of a stream; fewer than ``size`` only at the end."""
         if len(self._rooms) < _MAX_BUFFERS:
             piece = stream.read(size)
-            self._rooms.append(io.BytesIO(piece))  # shares the piece
+            self._rooms.append(io.BytesIO(piece))  # shares the memory of the piece
             return piece
         room = self._rooms.popleft()
         self._rooms.append(room)
@@ -107,8 +107,8 @@ MAX_EXPANSION = 100
 that show all users the same list reach 90 with zstd, files made to fill the memory 1,000 and more.
 It is a factor, not a size, as real runs have many GB."""
 
-_SMALL = 64 << 20  # bytes that any compressed file may unpack to
-_PACKED = 1 << 17  # bytes unpacked at one time
+_SMALL = 64 << 20  # bytes that any compressed file may expand to
+_PACKED = 1 << 17  # bytes to decompress at one time
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _BZIP2, _XZ = b"BZh", b"\xfd7zXZ\x00"
@@ -236,7 +236,7 @@ class InputFile:
                 offset += len(chunk)
 
     def _to_line_end(self, buffers: BufferPool, stream: IO[bytes], offset: int, size: int) -> bytes:
-        """The next piece of a file; its end is looked up first, so that it is read in one go."""
+        """The next piece of a file; the end of the file is determined first, for a single read."""
         stream.seek(offset + size)
         end = size + len(self._line(stream, offset + size, size))
         stream.seek(offset)
@@ -254,7 +254,7 @@ class InputFile:
         Raises:
             InputError: more than the limit, damaged compression.
         """
-        contents = io.BytesIO()  # joined pieces would be in memory twice
+        contents = io.BytesIO()  # joined pieces would need twice the memory
         with self.open() as stream:
             while contents.tell() <= limit and (piece := self.read(stream, CHUNK)):
                 contents.write(piece)
@@ -269,13 +269,13 @@ class InputFile:
             return self.read(stream, size)
 
     def _line_at(self, offset: int) -> int:
-        """The number of the line that a byte is in."""
+        """The number of the line that contains a byte."""
         with self.open() as stream:
             chunks = (stream.read(min(CHUNK, offset - start)) for start in range(0, offset, CHUNK))
             return 1 + sum(chunk.count(b"\n") for chunk in chunks)
 
     def _line(self, stream: IO[bytes], offset: int, size: int) -> bytes:
-        """The rest of the stream's current line, which goes on at some byte."""
+        """The rest of the current line of the stream, after a byte."""
         line_rest = self._checked(lambda: stream.readline(size))
         if len(line_rest) < size:
             return line_rest
@@ -309,7 +309,7 @@ class InputFile:
 
 @contextmanager
 def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO[bytes]]:
-    """The bytes without their compression."""
+    """The decompressed bytes."""
     magic = raw.peek(6)[:6]
     if magic.startswith(_GZIP):
         with gzip.GzipFile(fileobj=raw) as unpacked:
@@ -340,12 +340,12 @@ def _open_unpacked(raw: io.BufferedReader, input_file: InputFile) -> Iterator[IO
 def _open_library_stream(
     stream: io.BufferedIOBase, raw: IO[bytes], input_file: InputFile
 ) -> io.BufferedReader:
-    """A stream that a library unpacks, with its errors turned into ours."""
+    """A stream that a library decompresses; its errors are converted to ours."""
     return io.BufferedReader(_SizeLimitedStream(_LibraryStream(stream), raw, input_file), 1 << 20)
 
 
 class _LibraryStream(io.RawIOBase):
-    """A stream of bz2 or lzma; damage raises its own error, distinct from an error of the disk."""
+    """A stream of bz2 or lzma; damaged data raises a different error than a disk failure."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
         self._stream = stream
@@ -363,7 +363,7 @@ class _LibraryStream(io.RawIOBase):
 
 
 def _file_state(raw: io.BufferedReader) -> tuple[int, int] | None:
-    """The size of a file and its time of writing; None if it is not a file on a disk."""
+    """The size and modification time of a file; None if it is not a file on a disk."""
     if not isinstance(raw.raw, io.FileIO):
         return None
     file_status = os.fstat(raw.fileno())
@@ -375,7 +375,7 @@ def _file_state(raw: io.BufferedReader) -> tuple[int, int] | None:
 
 
 def open_source(path_text: str | Path) -> InputFile:
-    """A source for a path; ``-`` reads standard input to its end, and a pipe is read likewise.
+    """The source for a path; ``-`` reads standard input to its end, as for a pipe.
 
     ``FILE:TABLE`` is a table of a database, or a sheet of a workbook.
     """
@@ -386,7 +386,7 @@ def open_source(path_text: str | Path) -> InputFile:
 
 
 def split_table(path_text: str | Path) -> tuple[Path, str]:
-    """The file and the table of ``FILE:TABLE``; any other path without a table."""
+    """The file and the table of ``FILE:TABLE``; other paths without a table."""
     path = Path(path_text)
     path_part, colon, table = str(path_text).rpartition(":")
     if colon and path_part and table and not path.exists() and Path(path_part).is_file():
@@ -395,7 +395,7 @@ def split_table(path_text: str | Path) -> tuple[Path, str]:
 
 
 def read_limit(variable: str, default: int) -> float:
-    """A limit that a variable of the environment may set; 0 is without a limit."""
+    """A limit, which an environment variable may set; 0 means no limit."""
     setting = os.environ.get(variable, "")
     try:
         limit = float(setting or default)
@@ -411,17 +411,17 @@ def read_limit(variable: str, default: int) -> float:
 
 
 def limit_judgments(input_file: InputFile) -> InputFile:
-    """The same file, which is not read beyond the limit of judgments.
+    """The same file with the read limit for judgments.
 
     Raises:
-        UsageError: a limit that is not a number.
+        UsageError: the limit is not a number.
     """
     megabytes = read_limit("RANKGATE_MAX_JUDGMENTS_MB", MAX_JUDGMENTS_MB)
     return replace(input_file, most=megabytes * (1 << 20) if megabytes else math.inf)
 
 
 class _SizeLimitedStream(io.RawIOBase):
-    """An unpacked stream that ends in an error where a small file becomes a huge one."""
+    """A decompressed stream that raises an error if a small file becomes a huge one."""
 
     def __init__(
         self, stream: io.RawIOBase | io.BufferedIOBase, raw: IO[bytes], input_file: InputFile
@@ -459,7 +459,7 @@ class DamageError(Exception):
 
 
 class _Zstd(io.RawIOBase):
-    """A zstd stream, of one frame or several, that does not end quietly where it was cut off."""
+    """A zstd stream of one or more frames that raises an error if the data is cut off."""
 
     def __init__(self, raw: IO[bytes]) -> None:
         try:
@@ -471,7 +471,7 @@ class _Zstd(io.RawIOBase):
         self._raw = raw
         self._new = zstandard.ZstdDecompressor().decompressobj
         self._frame = self._new()
-        self._began = False  # whether the frame has bytes yet
+        self._began = False  # true if the frame has bytes
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:

@@ -1,10 +1,10 @@
-"""Records of separated fields under a header, parsed a piece at a time, and product sheets.
+"""Parse records of separated fields with a header piece by piece, and CSV sheets of products.
 
-The fast way hands a piece to Polars. A piece that it cannot take, or in which a needed field
-is empty, is read again record by record, which reads what is right (quotes in the middle of a
-field, blanks around numbers) and names what is wrong.
+The fast method passes a piece to Polars. If Polars cannot parse a piece, or a needed field is
+empty, the piece is read again record by record. That accepts valid special cases (quotes in the
+middle of a field, blanks around numbers) and names the errors.
 
-Spreadsheets of products have columns by their names, with the guard against formulas.
+The columns of product sheets are found by name, with the guard against formulas.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SEPARATORS = (",", "\t", ";", "|")
 
 _NEWLINE, _QUOTE = 10, 34
-_MAX_IRREGULAR_BYTES = 256 << 20  # bytes that are read record by record, and kept in memory
+_MAX_IRREGULAR_BYTES = 256 << 20  # bytes that are read record by record and kept in memory
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Header:
     """The first line of a file.
 
     Attributes:
-        separator: between the fields.
+        separator: the text between fields.
         names: the name of each column, without blanks around it.
-        size: its bytes, with the line's end and a byte order mark.
-        doubled: True if two separators in a row are between fields, so that every other field holds
-            nothing.
+        size: the number of its bytes, including the line's end and a byte order mark.
+        doubled: True if fields are separated by two separators in a row, so that every second field
+            is empty.
     """
 
     separator: str
@@ -58,15 +58,15 @@ class Header:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The columns to keep.
+    """The columns to read.
 
     Attributes:
         header: the header.
-        kept: our name of each column to keep, and theirs.
-        numbers: those of ours that hold numbers; the others hold strings.
-        empty: those of ours that may be empty, which is null.
-        defects: return empty ids as null, and numbers that are not finite as null or infinity
-            with their text in a column ``written``, where a strict reader raises an error.
+        kept: our name of each column to keep, and the file's name.
+        numbers: our columns that hold numbers; all others hold strings.
+        empty: our columns that may be empty, which is read as null.
+        defects: True to return empty ids as null, and numbers that are not finite as null or
+            infinity, with their text in a column ``written``; otherwise they are errors.
     """
 
     header: Header
@@ -77,7 +77,7 @@ class ColumnChoice:
 
     @property
     def places(self) -> dict[str, int]:
-        """The index of each kept column; of two with one name, the first."""
+        """The index of each kept column; of two columns with one name, the first."""
         return {name: self.header.names.index(file_name) for name, file_name in self.kept.items()}
 
 
@@ -86,7 +86,7 @@ def first_fields(first_bytes: bytes, separator: str) -> tuple[str, ...]:
     first_line = first_bytes.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace")
     try:
         fields = next(csv.reader([first_line.rstrip("\r")], delimiter=separator), [])
-    except csv.Error:  # a field that is longer than any name
+    except csv.Error:  # a field is longer than any name
         return ()
     return tuple(field.strip() for field in fields)
 
@@ -95,7 +95,7 @@ def read_header(source: InputFile, separator: str) -> Header:
     """The header of a file.
 
     Raises:
-        InputError: a line of more than 16 MB, a file that cannot be read.
+        InputError: a line has more than 16 MB, or the file cannot be read.
     """
     return parse_header(next(source.chunks(), b""), separator)
 
@@ -110,8 +110,8 @@ def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.D
     """The kept columns of all records, piece by piece, numbers as Float64.
 
     Raises:
-        InputError: a record with the wrong number of fields, a number that is not a finite
-            number, an empty id, bytes that are not UTF-8 text; with file and line.
+        InputError: a record has the wrong number of fields, a number is not finite, an id is empty,
+            or bytes are not UTF-8 text; the message has file and line.
     """
     tasks = (
         partial(_parse_piece, piece, layout, source)
@@ -123,7 +123,7 @@ def read_record_frames(source: InputFile, layout: ColumnChoice) -> Iterator[pl.D
 
 
 def line_of(source: InputFile, header: Header, row: int) -> int | None:
-    """The line that a 0-based row begins on; a quoted field may hold line ends."""
+    """The line where a row begins (rows count from 0); a quoted field may contain line ends."""
     with source.open() as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
         reader = csv.reader(text, delimiter=header.separator)
@@ -141,7 +141,7 @@ def line_of(source: InputFile, header: Header, row: int) -> int | None:
 
 @dataclass(frozen=True)
 class _RecordPiece:
-    """Some whole records, the line of the first, and whether all quotes are where they belong."""
+    """Some whole records, the line of the first record, and True if all quotes are regular."""
 
     data: bytes
     line: int
@@ -149,10 +149,10 @@ class _RecordPiece:
 
 
 def _read_record_pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_RecordPiece]:
-    """Pieces that end where a record ends, without the header.
+    """Pieces that end at the end of a record, without the header.
 
-    After a quote in the middle of a field, only reading shows which newlines are
-    inside of quotes, so that all that follows is one piece.
+    After a quote in the middle of a field, the newlines inside quotes are only found by parsing, so
+    the remaining data is one piece.
     """
     line, pending, header_size, is_regular = 1, b"", layout.header.size, True
     for chunk in source.chunks():
@@ -188,7 +188,7 @@ def _unclosed_quote_error(source: InputFile, line: int, *, regular: bool) -> Inp
 
 
 def _find_record_end(data: bytes) -> int:
-    """The end of the last complete record: after a newline outside of quotes."""
+    """The end of the last complete record: after a newline outside quotes."""
     if data.count(b'"') % 2 == 0:
         return len(data)
     values = np.frombuffer(data, np.uint8)
@@ -199,9 +199,9 @@ def _find_record_end(data: bytes) -> int:
 
 
 def _has_regular_quotes(data: bytes, separator: str) -> bool:
-    """True if each quote begins or ends a field, or is one of two that stand for one.
+    """True if each quote begins or ends a field, or is part of a doubled quote.
 
-    Polars silently loses rows otherwise.
+    Otherwise Polars silently loses rows.
     """
     if b'"' not in data:
         return True
@@ -216,12 +216,12 @@ def _has_regular_quotes(data: bytes, separator: str) -> bool:
 
 
 def _parse_piece(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -> pl.DataFrame:
-    if not piece.data.strip(b"\r\n"):  # blank lines would be rows of Polars first
+    if not piece.data.strip(b"\r\n"):  # Polars would return blank lines first as rows
         return pl.DataFrame()
     mark_offset = find_inner_mark(piece.data)
     if (
         mark_offset is not None and piece.data.count(b'"', 0, mark_offset) % 2 == 0
-    ):  # else it is in a field
+    ):  # otherwise the separator is inside a field
         line = piece.line + piece.data.count(b"\n", 0, mark_offset)
         raise InputError(JOINED_FILES_MESSAGE, source=source.label, line=line, code="joined-lines")
     frame = _parse_with_polars(piece.data, layout) if piece.regular else None
@@ -229,20 +229,20 @@ def _parse_piece(piece: _RecordPiece, layout: ColumnChoice, source: InputFile) -
 
 
 def _parse_with_polars(data: bytes, layout: ColumnChoice) -> pl.DataFrame | None:
-    """The kept columns as Polars reads them; None if the piece needs a closer look."""
+    """The kept columns from Polars; None if the piece must be read record by record."""
     number = {str(index) for name, index in layout.places.items() if name in layout.numbers}
     names = map(str, range(len(layout.header.names)))
     schema = {name: pl.Float64 if name in number else pl.String for name in names}
     expressions = [pl.col(str(index)).alias(name) for name, index in layout.places.items()]
     separator, last = layout.header.separator, len(schema) - 1
     has_quotes = b'"' in data
-    if has_quotes:  # then separators cannot be counted, and a record may be cut off before the last
+    if has_quotes:  # with quotes, separators cannot be counted, and a record may end early
         expressions.append(pl.col(str(last)).alias("last field"))
-    data = data if data.endswith(b"\n") else data + b"\n"  # or an extra field at the end is lost
+    data = data if data.endswith(b"\n") else data + b"\n"  # keeps an extra field at the end
     try:
         scan = pl.scan_csv(data, has_header=False, separator=separator, schema=schema)
         frame = scan.select(expressions).collect()
-    except (pl.exceptions.PolarsError, OSError):  # text that begins as packed files do, too
+    except (pl.exceptions.PolarsError, OSError):  # also for text that begins like a compressed file
         return None
     if not has_quotes and data.count(separator.encode()) != last * len(frame):
         return None
@@ -279,7 +279,7 @@ def _parse_by_record(
 
 
 def _parse_field(text: str, name: str, layout: ColumnChoice) -> str | float | ValueError | None:
-    """A field's value, or an error with the reason why it is wrong."""
+    """The value of a field, or an error with the reason."""
     if not text.strip() and name in layout.empty:
         return None
     if name not in layout.numbers:
@@ -332,9 +332,9 @@ class CsvSheet:
     """The rows of a CSV file.
 
     Attributes:
-        rows: the wanted columns under our names, then all others under theirs.
+        rows: the requested columns under our names, then all others under the file's names.
         others: the names of all other columns.
-        absent: those of our names without a column in the file; they are null.
+        absent: our names without a column in the file; these columns are null.
         place: the location of the rows.
     """
 
@@ -345,16 +345,16 @@ class CsvSheet:
 
 
 def read_column_names(first_bytes: bytes) -> tuple[str, ...]:
-    """The names of the columns, in lower case, of a file with commas between its fields.
+    """The lower-case column names of a file with commas between its fields.
 
-    A file of more columns than any product has belongs to no product.
+    A file with more columns than any product uses belongs to no product.
     """
     names = first_fields(first_bytes, ",")
     return tuple(name.lower() for name in names) if len(names) <= _MAX_COLUMNS else ()
 
 
 def names_columns(first_bytes: bytes, *names: str) -> bool:
-    """True if the first line has all these columns, in any order and among others."""
+    """True if the first line has all these columns, in any order and with further columns."""
     return set(names) <= set(read_column_names(first_bytes))
 
 
@@ -372,14 +372,14 @@ def read_sheet(
         source: the file; a byte order mark, ``\\r\\n`` and a missing last newline are fine.
         column_names: for each of our columns the names it may have, in lower case; a column that
             the file lacks is null.
-        numbers: those that hold numbers, of ours or of others.
-        filled: those of ours that may not be empty; another column's empty field is null.
-        guard: take away the blank that is before ``-``, ``=``, ``+`` or ``@``.
+        numbers: the columns that hold numbers, under our names or the file's.
+        filled: our columns that may not be empty; an empty field of another column is null.
+        guard: True to remove the blank before ``-``, ``=``, ``+`` or ``@``.
 
     Raises:
-        InputError: more than 1,000 columns, two of one name, a record of too many or too few
-            fields, an invalid number, an empty field that may not be empty, text that
-            is not UTF-8; with the line.
+        InputError: there are more than 1,000 columns or two with one name, a record has too many or
+            too few fields, a number is invalid, a required field is empty, or text is not UTF-8;
+            the message has the line.
     """
     header = read_header(source, ",")
     if len(header.names) > _MAX_COLUMNS:
@@ -439,13 +439,13 @@ def _refuse_twins(names: tuple[str, ...], source: InputFile) -> None:
 def write_sheet(
     table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last: bool = True
 ) -> None:
-    r"""Write a table with its header; texts that a spreadsheet takes for formulas get a blank.
+    r"""Write a table with its header; texts that a spreadsheet would run as formulas get a blank.
 
     Args:
-        table: the columns, under the names they are to have; null is an empty field.
+        table: the columns under the names to write; null is an empty field.
         out: the output stream.
-        crlf: end lines with ``\\r\\n``.
-        last: end the last line too.
+        crlf: True to end lines with ``\\r\\n``.
+        last: True to end the last line too.
     """
     text = pl.col(pl.String)
     is_harmless = ~text.str.contains(_FORMULA) | text.str.contains(NUMBER_PATTERN)
@@ -457,7 +457,7 @@ def write_sheet(
 
 
 def format_grade(column: str = "grade") -> pl.Expr:
-    """A column of grades as texts, whole ones without a point."""
+    """A column of grades as texts, whole grades without a decimal point."""
     number = pl.col(column)
     is_whole = (number == number.round()) & (number.abs() < float(1 << 53))
     whole_text = number.cast(pl.Int64, strict=False).cast(pl.String)

@@ -1,9 +1,9 @@
-"""Lines of fields between blanks, the shape of all TREC files, parsed a piece at a time.
+"""Parse lines of fields separated by blanks, the form of all TREC files, piece by piece.
 
-The fast way hands a piece to Polars and needs it *regular*: every line has the same
-number of fields with exactly one blank between them and nothing else. A piece that is not
-is tidied once (tabs, runs of blanks, CRLF, blank lines, comments) and looked at again; a
-piece that is still irregular has a wrong line, which is found and named.
+The fast method passes a piece to Polars, which needs a *regular* piece: every line has the same
+number of fields, separated by exactly one blank, and nothing else. An irregular piece is cleaned
+once (tabs, runs of blanks, CRLF, blank lines, comments) and checked again. If it is still
+irregular, it has a wrong line, which is found and reported.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 _BLOCK = 1 << 18  # bytes of one block: small enough for the cache
-_HEADER_BYTES = 1 << 16  # bytes that are searched for the first line
+_HEADER_BYTES = 1 << 16  # bytes to search for the first line
 _BLANK = 32
-_MAX_FIELDS = 6  # fields that a line of a TREC file has
+_MAX_FIELDS = 6  # most fields in a line of a TREC file
 _EXTRA_FIELD = "beyond"  # the field after the last
 _CONTROL = rb"[\x00-\x08\x0e-\x1f]"
 _NUL_MESSAGE = "NUL bytes, where lines of text are needed; check whether this is the right file."
@@ -55,16 +55,17 @@ _PREFIX = r"^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields of one kind of line.
+    """The fields of a kind of line.
 
     Attributes:
         fields: the name of each field, in file order.
-        number: the one field that holds a number; empty if none does.
+        number: the field that holds a number; empty if there is none.
         kept: the fields to return.
-        loose: read numbers as trec_eval does: what the field begins with, or 0.
-        longer: pass over extra fields at the end of a line.
-        defects: return numbers that are not finite as null or infinity, with their text in a
-            column ``written``, where a strict reader raises an error.
+        loose: True to read numbers as trec_eval does: the number at the beginning of the field, or
+            0.
+        longer: True to ignore extra fields at the end of a line.
+        defects: True to return numbers that are not finite as null or infinity, with their text in
+            a column ``written``; otherwise they are errors.
     """
 
     fields: Sequence[str]
@@ -76,16 +77,16 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Fields in a line."""
+        """The number of fields in a line."""
         return len(self.fields)
 
 
 def read_line_frames(source: InputFile, layout: Layout) -> Iterator[pl.DataFrame]:
-    """The kept fields of every line, piece by piece; the number as Float64.
+    """The kept fields of every line, piece by piece; the number is Float64.
 
     Raises:
-        InputError: a line with the wrong number of fields, a number that is not a finite
-            number, bytes that are not UTF-8 text; with file and line.
+        InputError: a line has the wrong number of fields, a number is not finite, or bytes are not
+            UTF-8 text; the message has file and line.
     """
     chunks = enumerate(source.chunks())
     tasks = (partial(_parse_chunk, number, chunk, layout, source) for number, chunk in chunks)
@@ -118,7 +119,7 @@ def _parse_chunk(
 
 
 def _parse_nonfinite(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
-    """Lines with a number that is not finite, if the layout takes them, else None."""
+    """Lines with numbers that are not finite, if the layout accepts them; else None."""
     if not layout.loose and not layout.defects:
         return None
     frame = _parse(data, replace(layout, number=""), lines)
@@ -130,8 +131,8 @@ def _parse_nonfinite(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | 
 
 
 def find_inner_mark(data: bytes) -> int | None:
-    """The offset of a line that begins with a byte order mark, which only a file may."""
-    if b"\xef" not in data:  # quicker than to look for all of it
+    """The offset of a line with a byte order mark, which is allowed only at the start of a file."""
+    if b"\xef" not in data:  # quicker than a search for the complete mark
         return None
     offset = 0 if data.startswith(BOM) else data.find(b"\n" + BOM) + 1
     return offset if data.startswith(BOM, offset) else None
@@ -142,10 +143,10 @@ def line_of(source: InputFile, row: int) -> int:
     line = 0
     for chunk in source.chunks():
         lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
-        if row >= lines and _is_all_rows(chunk):  # a row a line, and the row is not among them
+        if row >= lines and _is_all_rows(chunk):  # one row per line, and the row is not among them
             line, row = line + lines, row - lines
             continue
-        for text in BytesIO(chunk):  # a list of blank lines is eight times the chunk
+        for text in BytesIO(chunk):  # a list of blank lines would need 8 times the memory
             line += 1
             content = text.removeprefix(BOM).strip()
             if content and not content.startswith(b"#"):
@@ -156,7 +157,7 @@ def line_of(source: InputFile, row: int) -> int:
 
 
 def _is_all_rows(chunk: bytes) -> bool:
-    """True if surely every line holds a row: none is blank or a comment."""
+    """True if every line certainly holds a row: no line is blank or a comment."""
     codes = np.frombuffer(chunk, np.uint8)
     is_white = codes <= _BLANK
     if is_white[0] or (is_white[1:] & is_white[:-1]).any():
@@ -178,7 +179,7 @@ def first_fields(source: InputFile) -> list[str]:
         raise InputError(_NUL_MESSAGE, source=source.label, code="binary-file")
     last_line = (
         b"" if len(first_bytes) == _HEADER_BYTES else first_bytes
-    )  # the last line may be cut
+    )  # the last line may be incomplete
     complete_lines = first_bytes[: first_bytes.rfind(b"\n") + 1] or last_line
     for data in chain([complete_lines], source.chunks()):
         for text in BytesIO(data.removeprefix(BOM)):
@@ -205,14 +206,15 @@ def first_fields(source: InputFile) -> list[str]:
 
 
 def _count_regular_lines(data: bytes, width: int) -> int:
-    """The number of lines, if blanks and newlines are as the fast way needs them; else 0.
+    """The number of lines, if blanks and newlines allow the fast method; else 0.
 
-    The counts cannot tell a line with a field too few from one with a field too many when
-    both occur, nor a newline from a tab; the parser sees the first of the two, and fewer lines.
+    The counts cannot distinguish a line with a missing field from a line with an extra field if
+    both occur, nor a newline from a tab; the parser detects a missing field, and a smaller number
+    of lines.
     """
     codes = np.frombuffer(data, np.uint8)
     blank_count = white_count = 0
-    buffers = np.empty((2, _BLOCK + 1), bool)  # fresh memory for every block would take longer
+    buffers = np.empty((2, _BLOCK + 1), bool)  # new memory for every block would take longer
     for begin in range(0, len(codes), _BLOCK):
         block = codes[begin : begin + _BLOCK + 1]
         is_white, scratch = buffers[:, : len(block)]
@@ -245,11 +247,11 @@ def _normalize_blanks(data: bytes, layout: Layout) -> bytes:
 
 
 def _parse(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
-    """The kept fields of some lines, or None if a line or a number is wrong.
+    """The kept fields of some lines; None if a line or a number is wrong.
 
-    There are as many fields as in regular lines, so that where a line has too few, another one has
-    too many. It is quicker to ask for a field after the last, which must be empty, than for the
-    last one, which must be there: no strings are made of it.
+    The number of fields equals that of regular lines, so if one line has too few, another has too
+    many. It is quicker to request a field after the last, which must be empty, than to request the
+    last, which must exist: no strings are made for an empty field.
     """
     asks_beyond = layout.fields[-1] not in layout.kept and _inserts_fields()
     last_field = _EXTRA_FIELD if asks_beyond else layout.fields[-1]
@@ -265,7 +267,7 @@ def _parse(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
     )
     try:
         frame = table.select(*layout.kept, *{last_field}.difference(layout.kept)).collect()
-    except (pl.exceptions.PolarsError, OSError):  # as in records
+    except (pl.exceptions.PolarsError, OSError):  # see the same clause for records
         return None
     if len(frame) != lines or frame[last_field].null_count() != (lines if asks_beyond else 0):
         return None
@@ -274,12 +276,12 @@ def _parse(data: bytes, layout: Layout, lines: int) -> pl.DataFrame | None:
 
 @cache
 def _inserts_fields() -> bool:
-    """True if this version of Polars fills in fields that no line has."""
+    """True if this version of Polars adds fields that no line has."""
     return "missing_columns" in signature(pl.scan_csv).parameters
 
 
 def _parse_as_atof(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Read the number as C's ``atof`` does; 0 if there is none.
+    """Read numbers as C's ``atof`` does; 0 if there is no number.
 
     Infinity becomes the greatest finite number, which sorts the same way.
     """
@@ -308,7 +310,7 @@ def _find_fault(number: int, layout: Layout, source: InputFile) -> InputError:
     chunks = source.chunks()
     lines_before = sum(chunk.count(b"\n") for chunk in islice(chunks, number))
     chunk = next(chunks, b"")
-    # line by line: a list of all lines of a piece would take many times its memory
+    # read line by line: a list of all lines of a piece would need many times its memory
     for line, text in enumerate(BytesIO(chunk), lines_before + 1):
         code, problem = _line_fault(text.removeprefix(BOM) if line == 1 else text, layout)
         if problem:
@@ -321,7 +323,7 @@ def _find_fault(number: int, layout: Layout, source: InputFile) -> InputError:
 
 
 def _line_fault(text: bytes, layout: Layout) -> tuple[str, str]:
-    """The code and the message of a fault in one line; both empty if there is none."""
+    """The code and the message for an error in one line; both empty if there is no error."""
     content = text.strip()
     if not content or content.startswith(b"#"):
         return "", ""

@@ -1,9 +1,8 @@
 """Parse untrusted JSON: limits of size and depth, unique keys, errors with lines and paths.
 
-The nesting depth is limited before JSON is parsed. The parser limits the size, rejects
-duplicate keys and raises errors with line numbers. A reader then takes documents step by step,
-with errors that name the path. The key paths at the beginning of a JSON file are read to
-distinguish formats.
+The nesting depth is limited before JSON is parsed. The parser limits the size, rejects duplicate
+keys and raises errors with line numbers. Then a reader takes values from documents, with errors
+that name the path. The key paths at the beginning of a JSON file are read to distinguish formats.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ _STEP[[*b"}]"]] = -1
 
 
 def exceeds_depth(data: bytes, limit: int) -> bool:
-    r"""True if more than ``limit`` brackets are inside each other, outside of strings.
+    r"""True if more than ``limit`` brackets are nested, outside strings.
 
-    It is exact up to the first fault, where a parser ends.
+    The result is exact up to the first syntax error, where a parser stops.
 
     >>> exceeds_depth(b'[["[[["]]', 2), exceeds_depth(b'[[["\\"[["]]]', 2)
     (False, True)
@@ -74,19 +73,19 @@ _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:\n]|[^"{}\[\],:\n]+|"', re.DOTAL
 
 
 class _DuplicateKeyError(ValueError):
-    """An object with one key twice; its place is sought by `_find_duplicate_key_line`."""
+    """A key appears twice in an object; `_find_duplicate_key_line` finds its line."""
 
 
 def read_document(source: InputFile, limit: int = LIMIT) -> Any:
-    """The one JSON value of a file.
+    """Read the single JSON value of a file.
 
     Args:
         source: the file.
-        limit: the most bytes that it may have.
+        limit: the largest number of bytes.
 
     Raises:
-        InputError: not JSON, a key twice in one object, too long or too deep, NaN or Infinity;
-            with the line.
+        InputError: the text is not JSON, an object has a key twice, the text is too long or too
+            deep, or contains NaN or Infinity; the message has the line.
     """
     chunks, size = [], 0
     with source.open() as stream:
@@ -103,15 +102,15 @@ def read_document(source: InputFile, limit: int = LIMIT) -> Any:
 
 
 def parse_json(data: bytes, label: str, line: int = 1) -> Json:
-    """One JSON value from bytes.
+    """Read a single JSON value from bytes.
 
     Args:
         data: the bytes.
         label: the name of the source in errors.
-        line: the number of their first line.
+        line: the number of the first line.
 
     Raises:
-        InputError: as `read_document`.
+        InputError: see `read_document`.
     """
     text = decode_utf8(data.removeprefix(BOM), label, line)
     if data.count(b",") > VALUES or data.count(b"{") > OBJECTS:
@@ -130,7 +129,7 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Json:
             text, object_pairs_hook=unique_keys, parse_constant=_refuse_constant
         )
         if "\\ud" in text.lower():
-            json.dumps(value, ensure_ascii=False).encode()  # half a pair is not a character
+            json.dumps(value, ensure_ascii=False).encode()  # fails on half a pair
     except UnicodeEncodeError:
         problem = "an escape such as \\ud800 without its other half; write the whole character."
         raise InputError(problem, source=label, line=line, code="invalid-json") from None
@@ -144,17 +143,17 @@ def parse_json(data: bytes, label: str, line: int = 1) -> Json:
             line=line + _find_duplicate_key_line(text) - 1,
             code="duplicate-key",
         ) from None
-    except ValueError as error:  # NaN, or a number of thousands of digits
+    except ValueError as error:  # NaN, or a number with thousands of digits
         problem = f"not JSON: {str(error).split(';')[0]}."
         raise InputError(problem, source=label, line=line, code="invalid-json") from None
     return value
 
 
 def _not_json(text: str, error: json.JSONDecodeError, label: str, line: int) -> InputError:
-    """The error of text that is not JSON, the same in every version of Python.
+    """The error for text that is not JSON, the same in every version of Python.
 
-    Since 3.13 Python reports a comma before a closing bracket where the comma is; before, it
-    reported the bracket.
+    For a comma before a closing bracket, Python from 3.13 reports the position of the comma, and
+    earlier versions that of the bracket.
     """
     message, offset = error.msg, error.pos
     comma_match = _COMMA_LAST.match(text, offset)
@@ -174,7 +173,7 @@ def read_json_lines(source: InputFile) -> Iterator[tuple[int, Json]]:
     """The values of a file of one JSON value a line, each with its line; blank lines are skipped.
 
     Raises:
-        InputError: as `read_document`; a line of more than 16 MB.
+        InputError: see `read_document`; or a line has more than 16 MB.
     """
     line = 0
     for chunk in source.chunks():
@@ -185,10 +184,10 @@ def read_json_lines(source: InputFile) -> Iterator[tuple[int, Json]]:
 
 
 def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]]:
-    """As `read_json_lines`, where every value is an object.
+    """As `read_json_lines`, with a check that every value is an object.
 
     Raises:
-        InputError: as `read_json_lines`; a value that is not an object.
+        InputError: see `read_json_lines`; or a value is not an object.
     """
     for line, value in read_json_lines(source):
         if not isinstance(value, dict):
@@ -198,7 +197,7 @@ def read_json_objects(source: InputFile) -> Iterator[tuple[int, dict[str, Json]]
 
 
 def member(table: JsonObject, key: str, type_: type[T], object_path: str, label: str) -> T:
-    """The value of an object's key, checked to be of a type.
+    """The value of an object's key, after a check of its type.
 
     Args:
         table: the object.
@@ -208,7 +207,7 @@ def member(table: JsonObject, key: str, type_: type[T], object_path: str, label:
         label: the file.
 
     Raises:
-        InputError: it is missing, or of another type.
+        InputError: the value is missing, or has another type.
     """
     if key not in table:
         raise InputError(f"{object_path} has no '{key}'.", source=label, code="missing-key")
@@ -224,7 +223,7 @@ def member(table: JsonObject, key: str, type_: type[T], object_path: str, label:
 
 
 def number(value: Json, name: str, label: str, line: int | None = None) -> float:
-    """A finite number from a number or a string that writes one.
+    """A finite number from a JSON number or a string.
 
     Args:
         value: the value in the file.
@@ -233,7 +232,7 @@ def number(value: Json, name: str, label: str, line: int | None = None) -> float
         line: its line, if known.
 
     Raises:
-        InputError: it is not valid.
+        InputError: the value is not a finite number.
     """
     parsed_number = math.nan
     if isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -247,12 +246,12 @@ def number(value: Json, name: str, label: str, line: int | None = None) -> float
 
 
 def identifier(value: Json, name: str, label: str, line: int | None = None) -> str:
-    """An id: a string that is not empty, or a whole number as its digits.
+    """An id from a string that is not empty, or from a whole number.
 
-    Arguments as of `number`.
+    For the arguments see `number`.
 
     Raises:
-        InputError: it is not valid.
+        InputError: the value is not a valid id.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -266,7 +265,7 @@ def identifier(value: Json, name: str, label: str, line: int | None = None) -> s
 
 
 def describe_type(value: Json) -> str:
-    """The type of a JSON value as words with an article.
+    """The name of the type of a JSON value, with an article.
 
     >>> describe_type([]), describe_type(None), describe_type(1.5), describe_type(True)
     ('a list', 'null', 'a number', 'true')
@@ -277,7 +276,7 @@ def describe_type(value: Json) -> str:
 
 
 def format_json(value: Json, indent: int | None = None) -> str:
-    """Write JSON text: UTF-8 as it is, no NaN, whole floats without a point.
+    """Write JSON text: UTF-8 without escapes, no NaN, whole floats without a decimal point.
 
     >>> format_json({"rating": 3.0, "text": "ä"})
     '{"rating": 3, "text": "ä"}'
@@ -286,7 +285,7 @@ def format_json(value: Json, indent: int | None = None) -> str:
 
 
 def whole_numbers(value: Json) -> Any:
-    """The same value with floats that are whole numbers as integers."""
+    """The same value with integers instead of floats that are whole numbers."""
     if isinstance(value, dict):
         return {key: whole_numbers(member_value) for key, member_value in value.items()}
     if isinstance(value, list | tuple):
@@ -324,7 +323,7 @@ def _short(text: str) -> str:
 
 
 def _find_too_deep_line(text: str) -> int:
-    """The line where brackets get too deep; 0 if they do not."""
+    """The line where brackets are nested too deeply; 0 if they are not."""
     depth, line = 0, 1
     for match in _WORD.finditer(text):
         symbol = match[0]
@@ -336,7 +335,7 @@ def _find_too_deep_line(text: str) -> int:
 
 
 def _find_duplicate_key_line(text: str) -> int:
-    """The line of the first key that is in its object for the second time."""
+    """The line of the first key that appears in its object for the second time."""
     line, stack, last_string = 1, [], ""
     keys: list[set[str]] = []
     for match in _WORD.finditer(text):
@@ -362,10 +361,10 @@ TOP = "the document"
 
 
 def require_object(value: Json, source: InputFile) -> dict[str, Json]:
-    """A document that must be an object.
+    """Check that a document is an object, and return it.
 
     Raises:
-        InputError: it is something else.
+        InputError: the document is not an object.
     """
     if not isinstance(value, dict):
         raise InputError(
@@ -380,12 +379,12 @@ def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str
     """The objects of a list, each with its JSON path.
 
     Args:
-        values: the value that should be a list.
+        values: the value to check.
         list_path: its JSON path, such as ``queries``; empty for the document itself.
         label: the file.
 
     Raises:
-        InputError: no list, or something in it that is not an object.
+        InputError: the value is not a list, or an element is not an object.
     """
     if not isinstance(values, list):
         list_name = f"'{list_path}'" if list_path else TOP
@@ -405,7 +404,7 @@ def list_objects(values: Json, list_path: str, label: str) -> Iterator[tuple[str
 def objects_under_key(
     table: JsonObject, key: str, path: str, label: str
 ) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The objects of the list under a required key; as `list_objects`."""
+    """The objects of the list under a required key; see `list_objects`."""
     if key not in table:
         raise InputError(f"{path or TOP} has no '{key}'.", source=label, code="missing-key")
     yield from list_objects(table[key], f"{path}.{key}" if path else key, label)
@@ -423,10 +422,10 @@ def read_id(table: JsonObject, key: str, path: str, label: str) -> str:
 
 
 def read_text(table: JsonObject, key: str, path: str, label: str) -> str | None:
-    """The string under a key; None if it is missing or null.
+    """The string under a key; None if the key is missing or null.
 
     Raises:
-        InputError: the key holds another type.
+        InputError: the value has another type.
     """
     if table.get(key) is None:
         return None
@@ -434,10 +433,10 @@ def read_text(table: JsonObject, key: str, path: str, label: str) -> str | None:
 
 
 def read_object(table: JsonObject, key: str, path: str, label: str) -> dict[str, Json]:
-    """The object under a key; empty if it is missing or null.
+    """The object under a key; empty if the key is missing or null.
 
     Raises:
-        InputError: the key holds another type.
+        InputError: the value has another type.
     """
     if table.get(key) is None:
         return {}
@@ -450,7 +449,7 @@ _MAX_TOKENS = 20_000  # tokens to read
 
 @lru_cache(maxsize=4)
 def find_key_paths(first_bytes: bytes) -> frozenset[str]:
-    """The paths of all keys in JSON or JSON lines, which may be cut off or not be JSON at all.
+    """The paths of all keys in JSON or JSON lines; the text may be cut off or not be JSON.
 
     Keys are joined by dots; ``[]`` follows a path that holds a list.
 
@@ -491,11 +490,11 @@ def find_key_paths(first_bytes: bytes) -> frozenset[str]:
 
 
 def has_keys(first_bytes: bytes, *paths: str) -> bool:
-    """True if the beginning of a file has every one of these keys."""
+    """True if the beginning of a file has all of these keys."""
     return set(paths) <= find_key_paths(first_bytes)
 
 
 def matches_key(first_bytes: bytes, pattern: str) -> bool:
-    """True if a pattern matches the whole path of some key."""
+    """True if a pattern matches a complete path of a key."""
     path_pattern = re.compile(pattern)
     return any(path_pattern.fullmatch(path) for path in find_key_paths(first_bytes))

@@ -1,4 +1,4 @@
-"""Spreadsheets as rows of cells, each with its line: CSV as text, XLSX as the program left it."""
+"""Spreadsheets as rows of cells with line numbers: CSV as text, XLSX as the program saved it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Cell = str | float | bool | datetime | date | time | None
 
 ZIP = b"PK\x03\x04"
 _SEPARATORS = ",;\t"
-_MAX_CELL_LENGTH = 32_000  # letters of a cell of XLSX; a cell of more than 32,767 would be left out
-_MAX_LIST_LENGTH = 255  # letters of a list to choose from
+_MAX_CELL_LENGTH = 32_000  # letters in a cell; XLSX drops cells of more than 32,767
+_MAX_LIST_LENGTH = 255  # letters in a list of choices
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read(path: str | Path | InputFile) -> Cells:
 def cells_by_name(
     names: tuple[str, ...], cells: Sequence[Cell], input_file: InputFile, line: int
 ) -> dict[str, Cell]:
-    """Cells of a row by the name of their column."""
+    """The cells of a row by column name."""
     if any(cell not in (None, "") for cell in cells[len(names) :]):
         problem = (
             f"{count_noun(len(cells), 'cell')} under {count_noun(len(names), 'column')}; was a "
@@ -94,10 +94,10 @@ def cells_by_name(
 
 
 def read_csv_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequence[str]]]:
-    """All rows of CSV, the header too, each with the line on which it begins.
+    """All rows of CSV, including the header, with the line where each row begins.
 
     Raises:
-        InputError: bytes that are not UTF-8, a stray quote, a field that is too long.
+        InputError: bytes are not UTF-8, a quote is misplaced, or a field is too long.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -122,7 +122,7 @@ def read_csv_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequenc
 
 
 def number_rows(text: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows of a CSV, the header too, each with the line on which it begins."""
+    """The rows of a CSV, including the header, with the line where each row begins."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     line = 1
     for cells in reader:
@@ -136,7 +136,7 @@ def require_width(
     """The rows that are not empty.
 
     Raises:
-        InputError: a row that is longer or shorter than the header.
+        InputError: a row is longer or shorter than the header.
     """
     for line, cells in numbered_rows:
         if not any(map(str.strip, cells)):
@@ -163,10 +163,10 @@ def read_xlsx_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequen
 
 
 def find_sheet(book: Any, input_file: InputFile) -> Any:
-    """The sheet named in a path, or the first.
+    """The sheet named in a path, or the first sheet.
 
     Raises:
-        InputError: no such sheet.
+        InputError: the sheet does not exist.
     """
     if not input_file.table:
         return book.worksheets[0]
@@ -192,15 +192,15 @@ def write_xlsx(
     *,
     choices: Mapping[str, Sequence[str]],
 ) -> None:
-    """Write XLSX with every cell as text, so that no program makes a date or a number of an id.
+    """Write XLSX with every cell as text, so that no program converts ids to dates or numbers.
 
     Args:
         header: the names of the columns.
         rows: their cells.
         out: the output stream.
-        choices: columns with cells that are chosen from a list.
+        choices: columns whose cells are chosen from a list.
 
-    Texts that are longer than a cell may be are cut, with a sign at their end.
+    Texts longer than the limit of a cell are cut, with a mark at the end.
     """
     from xlsxwriter import Workbook
 

@@ -1,7 +1,7 @@
 """Values of text files: bytes as text, numbers, normalized spellings, points in time.
 
-Numbers are read as files write them. Texts that look the same get one spelling: Unicode forms,
-ligatures, quotes, soft hyphens. Points in time are read as products write them.
+Numbers are read as files write them. Texts that look the same are normalised to one spelling:
+Unicode forms, ligatures, quotes, soft hyphens. Points in time are read in the formats of products.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ NOT_UTF8 = "not UTF-8 text; convert the file, for example with iconv -f latin1 -
 
 
 def refuse_surrogates(ids: Iterable[str], label: str) -> None:
-    """Check that ids are text: half of a surrogate pair alone cannot be written as UTF-8.
+    """Check that ids are valid text: half of a surrogate pair cannot be written as UTF-8.
 
     Raises:
-        InputError: an id that is not.
+        InputError: an id is not valid text.
     """
     for id_ in ids:
         try:
@@ -35,10 +35,10 @@ def refuse_surrogates(ids: Iterable[str], label: str) -> None:
 
 
 def decode_utf8(data: bytes, label: str, line: int = 1) -> str:
-    """The text of bytes; their first line has this number.
+    """The text of bytes; `line` is the number of the first line.
 
     Raises:
-        InputError: they are not UTF-8; with the line.
+        InputError: the bytes are not UTF-8; the message has the line.
     """
     try:
         return data.decode()
@@ -51,7 +51,7 @@ _MAX_SHOWN_LENGTH = 40
 
 
 def number_fault(text: str, name: str) -> str:
-    """The reason why a text is not a finite number; empty if it is one."""
+    """The reason why a text is not a finite number; empty if it is a finite number."""
     short_text = text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
     value = _number(text)
     if value is None:
@@ -93,13 +93,13 @@ def parse_time(text: str, name: str, label: str, line: int | None = None) -> dat
     """A point in time from ISO 8601 or Rails' ``2026-01-31 12:00:00 UTC``; without a zone, UTC.
 
     Args:
-        text: the text to write.
+        text: the text to read.
         name: its name, for the error.
         label: the file.
         line: its line, if known.
 
     Raises:
-        InputError: it is not valid.
+        InputError: the text is not a valid point in time.
 
     >>> parse_time("2026-01-31 12:00:00 UTC", "time", "file").isoformat()
     '2026-01-31T12:00:00+00:00'
@@ -114,7 +114,7 @@ def parse_time(text: str, name: str, label: str, line: int | None = None) -> dat
 
 
 def format_time(time: datetime | None, *, zone: bool = True) -> str | None:
-    """ISO 8601 with the digits that are needed, in UTC.
+    """ISO 8601 in UTC, without unnecessary digits.
 
     >>> format_time(datetime(2026, 1, 31, 12, tzinfo=UTC))
     '2026-01-31T12:00:00Z'

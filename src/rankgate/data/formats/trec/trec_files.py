@@ -1,11 +1,11 @@
-"""TREC files: qrels and runs, fields between blanks.
+"""TREC files: qrels and runs, with fields separated by blanks.
 
 Qrels are ``query_id iteration doc_id grade``, or without the iteration. Runs are
 ``query_id Q0 doc_id rank score tag``.
 
-The rank column is not used: like trec_eval, rankgate orders by score. Three columns are
-``query_id doc_id score``, or ``query_id doc_id rank`` where the third counts from 1 in each
-query; two are ``query_id doc_id``, best first.
+The rank column is not used: like trec_eval, rankgate orders by score. Three columns are ``query_id
+doc_id score``, or ``query_id doc_id rank`` if the third column counts from 1 in each query; two are
+``query_id doc_id``, best first.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
 
     Args:
         source: the file.
-        loose: read as trec_eval does: four fields, and a grade is the whole number that the
-            field begins with, or 0.
+        loose: read as trec_eval does: four fields, and a grade is the whole number at the beginning
+            of the field, or 0.
 
     Raises:
-        InputError: a line that is not a judgment, with its number.
-        DuplicateError: a document judged twice for one query.
+        InputError: a line is not a judgment; the message has its number.
+        DuplicateError: a document is judged twice for one query.
     """
     first_row = first_fields(source)
     if len(first_row) not in (
@@ -76,14 +76,14 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
 
 
 def _join_chunks(chunks: list[pl.DataFrame]) -> pl.DataFrame:
-    """Join chunks into one table, and free them, so that memory holds each only once."""
+    """Join chunks into one table and free them, so that memory holds each chunk only once."""
     return pl.concat(chunks, rechunk=True) if chunks else pl.DataFrame(schema=QRELS_SCHEMA)
 
 
 _RUN_FIELDS = tuple(RUN_SCHEMA)
 _SIX_FIELDS = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 _QRELS_WIDTH = 4  # fields of judgments
-_MIN_RUN_RANKS = 2  # documents of a query, for the third field to show an order
+_MIN_RUN_RANKS = 2  # documents of a query that are needed to see an order in the third field
 _RANKS = (
     "the third field counts 1, 2, 3, … in each query and is read as the rank, as in MS MARCO's "
     "runs; write six fields, query_id Q0 doc_id rank score tag, if it is a score"
@@ -95,8 +95,8 @@ def read_run_lines(source: InputFile, *, loose: bool = False) -> Run:
 
     Args:
         source: the file.
-        loose: read as trec_eval does: six fields, further ones are ignored, and a score is the
-            number that the field begins with, or 0.
+        loose: read as trec_eval does: six fields, further fields are ignored, and a score is the
+            number at the beginning of the field, or 0.
 
     Raises:
         InputError: the first line has a number of fields that no kind of run has.
@@ -137,12 +137,12 @@ def counts_ranks(source: InputFile, min_rank: int) -> bool:
 
     Args:
         source: the file.
-        min_rank: the rank that some query has to reach, or two queries 2.
+        min_rank: the rank that one query has to reach; two queries have to reach 2.
     """
     first_bytes = source.head()
     lines = first_bytes.split(b"\n")
     if len(lines) > 1 and not first_bytes.endswith(b"\n"):
-        lines.pop()  # the last line may be cut
+        lines.pop()  # the last line may be incomplete
     ranks: dict[bytes, int] = {}
     for fields in map(bytes.split, lines):
         if not fields or fields[0].startswith(b"#"):
@@ -155,13 +155,13 @@ def counts_ranks(source: InputFile, min_rank: int) -> bool:
 
 
 def _read_ranks(source: InputFile) -> Iterator[pl.DataFrame]:
-    """Read three columns, the third of them the rank."""
+    """Read three columns; the third is the rank."""
     for frame in read_line_frames(source, Layout(_RUN_FIELDS, "score", _RUN_FIELDS)):
         yield frame.with_columns(-pl.col("score"))
 
 
 def _read_ordered(source: InputFile) -> Iterator[pl.DataFrame]:
-    """Read two columns: the score is the position in the file, counted down."""
+    """Read two columns; the score is the position in the file, counted down."""
     layout = Layout(_RUN_FIELDS[:2], "", _RUN_FIELDS[:2])
     row = 0
     for frame in read_line_frames(source, layout):
@@ -173,7 +173,7 @@ def _read_ordered(source: InputFile) -> Iterator[pl.DataFrame]:
 _QRELS, _RUN, _EITHER, _RANKED = 4, 6, 3, 2  # fields in a line
 _WIDTH_LABELS = {_QRELS: ", as judgments have", _RUN: ", as a run has", _EITHER: "", _RANKED: ""}
 _LOOKED_AT = 1000
-_MIN_TREC_RANKS = 3  # ranks count this far in some query if they are ranks and not grades
+_MIN_TREC_RANKS = 3  # in ranks, at least one query counts this far; grades do not
 _FIELDS: dict[Part, dict[int, tuple[str, ...]]] = {
     "qrels": {
         _QRELS: ("query_id", "iteration", "doc_id", "grade"),
@@ -200,17 +200,17 @@ def sniff(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_trec(source: InputFile) -> FileContents:
-    """Judgments from 4 fields, a run from 6 or 2; 3 are judgments if whole and not ranks."""
+    """Read judgments from 4 fields, a run from 6 or 2; 3 are judgments if whole and not ranks."""
     if holds_judgments(source):
         return FileContents(qrels=read_qrels_lines(source))
     return FileContents(runs=(read_run_lines(source),))
 
 
 def rows(source: InputFile) -> FileRows | None:
-    """The rows with their defects, with the rank or the iteration; None of other widths.
+    """The rows with invalid values, with rank or iteration; None for other numbers of fields.
 
     Raises:
-        InputError: a line with the wrong number of fields, bytes that are not text.
+        InputError: a line has the wrong number of fields, or bytes are not text.
     """
     input_kind: Part = "qrels" if holds_judgments(source) else "run"
     fields = _FIELDS[input_kind].get(len(first_fields(source)))
@@ -229,7 +229,7 @@ def rows(source: InputFile) -> FileRows | None:
 
 
 def holds_judgments(source: InputFile) -> bool:
-    """True if the first line is one of judgments; of 3 fields, if all are whole, and not ranks."""
+    """True if the first line is a judgment; of 3 fields, if all are whole numbers and not ranks."""
     width = len(first_fields(source))
     return width == _QRELS or (
         width == _EITHER and _has_whole_thirds(source) and not counts_ranks(source, _MIN_TREC_RANKS)
@@ -237,11 +237,11 @@ def holds_judgments(source: InputFile) -> bool:
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The judgments if there are any, else the first run; blanks in ids become ``_``.
+    """Write the judgments if there are any, else the first run; blanks in ids become ``_``.
 
     Raises:
-        InputError: two ids that would become one.
-        UsageError: neither judgments nor a run.
+        InputError: two ids would become equal.
+        UsageError: there are neither judgments nor a run.
     """
     from rankgate.data.formats.trec import trec_writer as trec_write
 

@@ -37,7 +37,7 @@ _MAX_LINES = 100
 
 
 def _split_lines(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The fields of lines that are not empty, and not comments."""
+    """The fields of lines that are neither empty nor comments."""
     for line in lines:
         fields = line.split()
         if fields and not fields[0].startswith(b"#"):
@@ -55,7 +55,7 @@ def sniff_ntcir(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_ntcir(source: InputFile) -> FileContents:
-    """Judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2."""
+    """Read judgments; S, A, B, C are 3, 2, 1, 0, and L2 is 2."""
     return FileContents(qrels=read_ntcir_qrels(source))
 
 
@@ -102,10 +102,10 @@ def read_ntcir_qrels(source: InputFile) -> Qrels:
 
 
 def write_ntcir(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """``query doc L2`` a line.
+    """Write one line ``query doc L2`` per judgment.
 
     Raises:
-        InputError: there are no judgments, a grade that is not a whole number, ids with blanks.
+        InputError: there are no judgments, a grade is not a whole number, or an id has blanks.
     """
     from rankgate.data.formats.trec.trec_writer import write_judgments
 
@@ -121,7 +121,7 @@ def write_ntcir(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
 
 
 def find_label_index(lines: Sequence[bytes]) -> int | None:
-    """The index of the label in every one of the first lines."""
+    """The index of the field that is a label in all of the first lines."""
     line_fields = list(_split_lines(lines[:_MAX_LINES]))
     for index, width in ((2, 3), (1, 4)):
         full_lines = [fields for fields in line_fields if len(fields) == width]
@@ -152,8 +152,8 @@ NTCIR_FORMAT = Format(
 
 
 _PRELS_FIELDS = ("query_id", "doc_id", "grade", "stratum", "inclusion")
-_METHODS = (b"0", b"1", b"2")  # the algorithms that chose documents: the first, the second, both
-_CERTAIN = 1.0  # the probability of a document where every one was judged
+_METHODS = (b"0", b"1", b"2")  # methods that chose documents: the first algorithm, the second, both
+_CERTAIN = 1.0  # the probability of a document if all documents were judged
 
 
 def sniff_prels(first_bytes: bytes, name: str) -> str | None:
@@ -168,9 +168,9 @@ def sniff_prels(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_prels(source: InputFile) -> FileContents:
-    """Judgments with the probability with which each document was drawn.
+    """Judgments with the probability that each document was drawn.
 
-    A probability of 0, or one that is missing, means the document was chosen, not drawn.
+    A missing probability, or 0, means that the document was chosen and not drawn.
     """
     qrels = read_prels_qrels(source)
     without = qrels.table.filter(pl.col("inclusion").is_null())
@@ -215,10 +215,10 @@ def read_prels_qrels(source: InputFile) -> Qrels:
 
 
 def write_prels(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Five fields per line; without known probabilities every document has 1.
+    """Write five fields per line; without known probabilities, every document has 1.
 
     Raises:
-        InputError: there are no judgments, or two ids that would become one.
+        InputError: there are no judgments, or two ids would become equal.
     """
     from rankgate.data.formats.tables import schemas
     from rankgate.data.formats.trec import trec_writer as trec_write
@@ -292,7 +292,7 @@ def sniff_subtopics(first_bytes: bytes, name: str) -> str | None:
 
 
 def read_subtopics(source: InputFile) -> FileContents:
-    """Judgments, each for a subtopic of a query."""
+    """Read judgments, each for a subtopic of a query."""
     first_row = first_fields(source)
     if len(first_row) != len(_SUBTOPIC_FIELDS):
         problem = (
@@ -310,10 +310,10 @@ def read_subtopics(source: InputFile) -> FileContents:
 
 
 def write_subtopics(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """Four fields a line; judgments without subtopics have 0 there, as in TREC's qrels.
+    """Write four fields per line; without subtopics the second is 0, as in TREC's qrels.
 
     Raises:
-        InputError: there are no judgments, or two ids that would become one.
+        InputError: there are no judgments, or two ids would become equal.
     """
     from rankgate.data.formats.tables import schemas
     from rankgate.data.formats.trec import trec_writer as trec_write

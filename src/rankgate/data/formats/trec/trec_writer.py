@@ -25,18 +25,18 @@ _INVALID_CHARACTERS = (
 )
 _REPLACEMENT = "_"
 _EXAMPLES = 3
-_ROWS_PER_WRITE = 1 << 20  # rows written at one time, or one query with more rows
+_ROWS_PER_WRITE = 1 << 20  # rows to write at one time, or one query with more rows
 
 
 def write(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
-    """The judgments if there are any, else the first run.
+    """Write the judgments if there are any, else the first run.
 
     Blanks in ids become ``_``, which is reported as a loss.
 
     Raises:
-        InputError: two ids that would become one.
-        UsageError: neither judgments nor a run.
-        ScatteredError: as for the run's batches.
+        InputError: two ids would become equal.
+        UsageError: there are neither judgments nor a run.
+        ScatteredError: see the run's batches.
     """
     part_name, lost = schemas.choose_part(contents, ("qrels", "runs"), columns=())
     fitted_ids = _WritableIds()
@@ -58,16 +58,16 @@ def write_judgments(
     fields: Sequence[str | pl.Expr],
     kept_columns: Sequence[str] = (),
 ) -> tuple[Loss, ...]:
-    """Write judgments in other fields than TREC's, between blanks.
+    """Write judgments with fields other than TREC's, separated by blanks.
 
     Args:
         contents: the content to write.
         out: the output stream.
-        fields: the columns of a line, from those of the judgments.
-        kept_columns: the columns among them that few formats have.
+        fields: the columns of a line, out of those of the judgments.
+        kept_columns: the optional columns among them.
 
     Raises:
-        InputError: no documents, or two ids that would become one.
+        InputError: there are no documents, or two ids would become equal.
     """
     qrels = contents.judgments("")
     fitted_ids = _WritableIds()
@@ -84,7 +84,7 @@ def _qrels_frames(qrels: Qrels) -> Iterator[pl.DataFrame]:
 
 
 def _slice_queries(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Some whole queries at a time; all rows at once if the rows of a query are scattered."""
+    """Batches of whole queries; all rows at once if the rows of a query are scattered."""
     starts = range_starts(table["query_id"])
     if table["query_id"].gather(starts).n_unique() < len(starts):
         yield table
@@ -98,7 +98,7 @@ def _slice_queries(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _run_frames(run: Run) -> Iterator[pl.DataFrame]:
-    """Rows in the run's order; ranks follow the score, and the order of rows where it ties."""
+    """Rows in the order of the run; ranks follow the score, then the order of rows."""
     tag = pl.Series([run.tag or run.name]).str.replace_all(_INVALID_CHARACTERS, _REPLACEMENT).item()
     rank = pl.col("score").rank("ordinal", descending=True).over("query_id").alias("rank")
     for batch in run.batches():
@@ -113,7 +113,7 @@ def _run_frames(run: Run) -> Iterator[pl.DataFrame]:
 
 
 class _WritableIds:
-    """Ids that the format can express, and the changes made for it."""
+    """Ids that the format can express, and the changes that were needed."""
 
     def __init__(self) -> None:
         self._queries: dict[str, str] = {}
@@ -123,10 +123,10 @@ class _WritableIds:
         self._rows = 0
 
     def fitted(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A batch of whole queries with writable ids.
+        """A batch of whole queries with ids that can be written.
 
         Raises:
-            InputError: two ids of queries, or of documents of one query, that become one.
+            InputError: two ids of queries, or of documents of one query, would become equal.
         """
         ids = pl.col("query_id", "doc_id")
         fitted = frame.with_columns(ids.str.replace_all(_INVALID_CHARACTERS, _REPLACEMENT))
@@ -153,7 +153,7 @@ class _WritableIds:
                 self._queries[old] = new
 
     def losses(self) -> Iterator[Loss]:
-        """The losses by changed ids."""
+        """The losses from changed ids."""
         loss_text = "query ids with blanks or signs that TREC cannot hold, written with _"
         yield from Loss.of(loss_text, map(repr, self._queries))
         if self._documents:
