@@ -91,10 +91,10 @@ def of_collection(
 
 
 def _judgments_of(project: Project, qrels: object) -> Any:
-    """The judgments that QRELS names in a project; for several, each by its label.
+    """The judgments of the argument QRELS in a project; several sets are found by label.
 
     Raises:
-        UsageError: the project does not have them.
+        UsageError: the project has no such judgments.
     """
     labelled = [text.rpartition("=") for text in qrels] if isinstance(qrels, tuple) else []
     if labelled and all(label for label, _, _ in labelled):
@@ -105,7 +105,7 @@ def _judgments_of(project: Project, qrels: object) -> Any:
 def _join_guess_errors(
     error: InputError, collection: Collection, runs: Sequence[Any]
 ) -> InputError:
-    """Join the errors of tables with unknown columns into one line for all files."""
+    """Join errors about unknown columns of several tables into one line for all files."""
     from rankgate.data.column_guess import GuessError, merge_errors
 
     if not isinstance(error, GuessError):
@@ -125,10 +125,10 @@ def _join_guess_errors(
 
 
 def _collection(qrels: Any, stated: dict[str, Any], project: Project | None) -> Collection:
-    """The collection of QRELS with the options' tables, from a project if there is one.
+    """The collection from QRELS and the tables of the options, based on a project if there is one.
 
     Raises:
-        UsageError: --predicted-saw without --predicted; a grade that is not LABEL=NUMBER.
+        UsageError: --predicted-saw is given without --predicted, or a grade is not LABEL=NUMBER.
     """
     item_tables = Items(stated.pop("items"), **{name: stated.pop(name) for name in _ITEM_NAMES})
     predicted, saw = stated.pop("predicted"), stated.pop("predicted_saw")
@@ -156,10 +156,10 @@ def _runs_with_options(
     stated: dict[str, tuple[str, ...]],
     project: Project | None,
 ) -> dict[str, Any]:
-    """The arguments that are runs, each with the options about it.
+    """The arguments that are runs, each with its options.
 
     Raises:
-        UsageError: an option names a system that no run is called.
+        UsageError: an option names a system, and no run has that name.
     """
     runs_by_argument: dict[str, list[Run]] = {}
     for name, value in arguments.items():
@@ -193,7 +193,7 @@ def _runs_with_options(
 
 
 def _table_finder(project: Project | None) -> Callable[[str, str], Any]:
-    """The function that finds the table of an option: in the project, or the file itself."""
+    """A function that finds the table of an option: in the project, or as a file."""
     if project is None:
         return lambda _, path: path
     from rankgate.store.project_collection import project_table
@@ -202,7 +202,7 @@ def _table_finder(project: Project | None) -> Callable[[str, str], Any]:
 
 
 def _refuse_overwritten(stated: dict[str, tuple[str, ...]], output: str | None) -> None:
-    """Check that the output replaces no run of an option; errors as of ``refuse_clashes``."""
+    """Check that the output does not replace a run; errors as in ``refuse_clashes``."""
     from rankgate.core.console.shared_options import check_paths, input_paths
 
     paths = [_split_system(text)[1] for texts in stated.values() for text in texts]
@@ -218,10 +218,10 @@ def _split_system(text: str) -> tuple[str, str]:
 def _by_system(
     flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The paths of an option by system; those without a name, for every system, under ``""``.
+    """The paths of an option by system; paths without a name are for every system, under ``""``.
 
     Raises:
-        UsageError: a name that no run has; two paths of every system for ``--earlier``.
+        UsageError: no run has the name, or ``--earlier`` has two paths for every system.
     """
     paths: dict[str, list[str]] = {}
     for text in stated[flag.removeprefix("--") if flag == "--earlier" else "repeats"]:
@@ -290,7 +290,7 @@ def _options(kind: type, help_of: Mapping[str, str]) -> Iterator[Decorator]:
 def _option(
     name: str, help_: str, *, is_flag: bool = False, section: str = COLLECTION
 ) -> Decorator:
-    """The option of one field; a value other than a column or pairs is the path of a file."""
+    """The option for one field; a value that is not a column or a pair is the path of a file."""
     is_multiple = name in _REPEATED_OPTIONS
     metavar = _METAVARS.get(name)
     of_file = metavar is None or "FILE" in metavar or "QRELS" in metavar or metavar == "RUN"
@@ -323,7 +323,7 @@ _RUN_OPTIONS = tuple(_option(name, text, section=RUNS) for name, text in _RUN_HE
 
 
 def _names(options: Iterable[Decorator]) -> tuple[str, ...]:
-    """The names of the parameters that options make."""
+    """The names of the parameters that options set."""
 
     def nothing() -> None: ...
 

@@ -139,7 +139,7 @@ def _in_memory(contents: Any, as_: Part | None) -> FileContents:
 
 
 def _size_and_hash(file: InputFile) -> tuple[int, str]:
-    """Size and hash of the bytes as they are stored; a folder has neither."""
+    """Size and hash of the stored bytes; None for a folder."""
     if file.path is not None and not file.path.is_file():  # a folder, or the name of a data set
         return 0, ""
     total, size = hashlib.sha256(), 0
@@ -170,8 +170,8 @@ def _make_description(
 
 
 def _overlaps(labels: list[str], content: list[FileContents]) -> tuple[SharedIds, ...]:
-    """The ids that each two files have in common."""
-    if len(content) < 2:  # one file has nothing in common with another
+    """The number of ids that two files have in common, for each pair of files."""
+    if len(content) < 2:  # a single file has nothing to be compared with
         return ()
     queries = [_ids(contents, "query_id") for contents in content]
     documents = [_ids(contents, "doc_id") for contents in content]
@@ -208,7 +208,7 @@ def _shared_counts(first: pl.Series, second: pl.Series) -> tuple[int, int, int]:
 
 
 def _judged_depths(content: list[FileContents], cutoff: int) -> tuple[JudgedDepth, ...]:
-    """The share of judged documents of each run, by each set of judgments."""
+    """The share of judged documents in each run, for each set of judgments."""
     sets = [contents.qrels for contents in content if contents.qrels]
     runs = [run for contents in content for run in contents.runs]
     label = f"Judged@{cutoff}"
@@ -219,7 +219,7 @@ def _judged_depths(content: list[FileContents], cutoff: int) -> tuple[JudgedDept
             shared_queries = judged_queries & set(run.table["query_id"].unique())
             share = None
             if shared_queries:
-                plain_run = replace(run, queries=None)  # ranking by ranking
+                plain_run = replace(run, queries=None)  # each ranking is a query
                 with progress(None):
                     values = evaluate(qrels, plain_run, label).runs[0].per_query(label)
                 share = fmean(values[query] or 0.0 for query in sorted(shared_queries))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """Documents of a query: the fewest, the middle, the most."""
+    """The number of documents of a query: minimum, median and maximum."""
 
     least: int
     median: float
@@ -127,7 +127,7 @@ def summarise_judgments(qrels: Qrels) -> Judgments:
 
 
 def summarise_run(run: Run) -> RunSummary:
-    """A run in figures; reads all of it."""
+    """A run in figures; reads all rows of the run."""
     raw_run = RawRun(run.name, run.table)
     scores = run.table["score"]
     return RunSummary(
@@ -187,10 +187,10 @@ class SideTable:
 
 
 def side_tables(collection: Collection, qrels: Qrels) -> tuple[SideTable, ...]:
-    """Read the side tables that a collection states.
+    """Read the tables that a collection names in addition to judgments.
 
     Raises:
-        InputError: a table that cannot be read.
+        InputError: a table cannot be read.
     """
     judged = {
         "queries": qrels.table["query_id"].unique(),
@@ -209,7 +209,7 @@ def side_tables(collection: Collection, qrels: Qrels) -> tuple[SideTable, ...]:
 
 
 def _source(collection: Collection, name: str) -> Any:
-    """The table of a field; None where the collection does not state it."""
+    """The table of a field; None if the collection does not name it."""
     if name == "items":
         return collection.items.table
     if name in {"predicted", "saw"}:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     )
 
 
-_MOST_GRADES = 12  # grades that are shown; a set with more of them has no scale of steps
+_MOST_GRADES = 12  # grades to show; a set with more grades has no scale of steps
 
 
 def description_document(result: Descriptions) -> Document:
-    """The facts of each file, then the overlap of files, and the shares judged."""
+    """The facts of each file, then the overlap of files, and the judged shares."""
     files = [
         Entries(
             tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file
@@ -43,7 +43,7 @@ def description_document(result: Descriptions) -> Document:
 
 
 def overlaps(result: Descriptions) -> Grid:
-    """The ids that each two files have in common."""
+    """The number of ids that two files have in common, for each pair of files."""
     rows = [
         (shared.first, shared.second, *map(_count, (shared.queries[2], shared.documents[2])))
         for shared in result.overlaps
@@ -89,7 +89,7 @@ def _facts(result: Description) -> list[tuple[str, str]]:
 
 
 def _side_table(table: SideTable) -> str:
-    """The ids of a side table, and how many of the judged ones it has."""
+    """The ids of a table of the collection, and the number of judged ids in it."""
     missing_count = table.judged - table.matched
     missing = f"; {missing_count:,} are missing" if missing_count else ""
     return (

@@ -108,7 +108,7 @@ class BatchTotals:
 
 
 def totals_from_scores(scores: RunScores) -> BatchTotals:
-    """The totals of scores that were made with ``exact``."""
+    """The totals of scores that were computed with ``exact``."""
     counts = {name: getattr(scores.counts, name) for name in SUMMED_COUNTS}
     parts = scores.parts
     lists = None if parts.lists is None else list(parts.lists)
@@ -185,15 +185,15 @@ class Accumulator:
         item_parts: bool = False,
         open_catalogue: bool = False,
     ) -> None:
-        """Say what is computed; arguments as of `evaluate`, the collection without judgments.
+        """Set what to compute; arguments as in `evaluate`, with a collection without judgments.
 
-        Metrics of lists need all items beforehand: from the catalogue, training or the table of
-        items. So do parts of the items (`of_items`), which ``item_parts`` announces. With
-        ``open_catalogue`` items may be added before the first batch (`with_items`).
+        Metrics of lists need all items in advance: from the catalogue, the training data or the
+        table of items. Parts of the items (`of_items`), announced by ``item_parts``, need them too.
+        With ``open_catalogue`` items may be added before the first batch (`with_items`).
 
         Raises:
-            InputError: a table that cannot be read.
-            UsageError: an unknown metric or convention; metrics of lists without their items.
+            InputError: a table cannot be read.
+            UsageError: a metric or convention is unknown, or metrics of lists have no items.
         """
         self._how = chosen_convention(convention)
         self._metrics = find_metrics(metrics, self._how, FACET_METRICS)
@@ -399,7 +399,7 @@ class Accumulator:
         return numbers
 
     def _kind(self) -> dict[str, Any]:
-        """The settings that merged accumulators must share."""
+        """The settings that must be equal in merged accumulators."""
         base = self._catalogue
         catalogue_hash = "" if base is None else hash_table(base.items.to_frame("doc_id"))
         return {
@@ -414,7 +414,7 @@ class Accumulator:
         return any(metric.view == SUBTOPICS for _, metric in self._metrics)
 
     def _read(self, qrels: QrelsLike, run: RunLike) -> tuple[JudgmentIndex, Rankings]:
-        """Read a batch."""
+        """Read the rankings of a batch."""
         judged = JudgmentIndex.read(
             rename_columns(qrels, self._collection.frame_columns), subtopics=self._subtopics
         )
@@ -432,7 +432,7 @@ class Accumulator:
         return with_known_subtopics(index, judge_by_categories(judged.qrels, self._categories))
 
     def _relevant(self, judged: JudgmentIndex, is_included: Flags) -> JudgmentIndex:
-        """The judgments of a batch where only the items of a part are relevant."""
+        """The judgments of a batch in which only the items of a part are relevant."""
         assert self._catalogue is not None
         relevant_qrels = relevant_judgments(
             judged.qrels, self._catalogue.items.filter(pl.Series(is_included))
@@ -460,7 +460,7 @@ class Accumulator:
 
 
 def _unknown(base: Catalogue, judged: JudgmentIndex, top: TopLists) -> pl.Series:
-    """The items of judgments and lists that a catalogue lacks."""
+    """The items of judgments and lists that are not in a catalogue."""
     used_items = pl.concat(
         [judged_items(judged).alias("doc_id"), top.all_items.alias("doc_id")]
     ).unique()

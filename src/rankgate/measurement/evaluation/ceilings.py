@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 CEILING_METRICS = tuple(metric.name for metric in CATALOGUE if metric.ideal_order_optimal)
 """Our metrics that no order of some documents raises above the order of falling grades."""
 
-_RETRIEVED_IDEALS = ("retrieved", "shown")  # ideals that are made of retrieved documents
+_RETRIEVED_IDEALS = ("retrieved", "shown")  # ideals that consist of retrieved documents
 
 
 def choose_target(
     scorer: Scorer,
     target: str | Metric | None,
 ) -> tuple[str, Metric]:
-    """The metric of the ceiling: the given one, else the first nDCG with a cutoff.
+    """The metric of the ceiling: the given metric, else the first nDCG with a cutoff.
 
     Raises:
-        UsageError: the best order is not known for it, it has no cutoff, or one below the depth.
+        UsageError: the metric has no known best order, no cutoff, or a cutoff below the depth.
     """
     if target is None:
         usable = [pair for pair in scorer.metrics if _has_ceiling(pair[1], scorer.depth)]
@@ -65,30 +65,30 @@ def choose_target(
 
 
 def cutoff_of(metric: Metric) -> int | None:
-    """The last rank that counts; None where all do."""
+    """The last rank that counts; None if all ranks count."""
     cutoff = dict(metric.given).get("cutoff")
     return None if cutoff is None else int(cutoff)
 
 
 def has_retrieved_ideal(scorer: Scorer, metric: Metric) -> bool:
-    """True if the ideal is made of retrieved documents, so that every ceiling is 1."""
+    """True if the ideal ranking has only retrieved documents, so that every ceiling is 1."""
     metric_convention = scorer.how.for_metric(metric)
     return bool(metric.bound(metric_convention.defaults(metric)).get("ideal") in _RETRIEVED_IDEALS)
 
 
 def best_ranking_values(scorer: Scorer, target: tuple[str, Metric]) -> pl.DataFrame:
-    """``query_id`` and ``value`` of the ranking of all judged documents, the best first."""
+    """``query_id`` and ``value`` of the ranking of all judged documents, best first."""
     return ceiling(scorer, target, scorer.qrels.table.select("query_id", "doc_id", "grade"))
 
 
 def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame) -> pl.DataFrame:
-    """The value that the best order of candidates has.
+    """The value of the best order of candidates.
 
     Args:
         scorer: judgments and convention.
-        target: label and metric; its best order is the order of falling grades.
+        target: label and metric; the best order for the metric is by falling grades.
         candidates: ``query_id``, ``doc_id``, ``grade`` (null or below 0: unjudged); with ``rank``
-            and ``movable`` where some keep their order below those that may be ordered.
+            and ``movable`` if some documents keep their order below those that can be reordered.
 
     Returns:
         ``query_id`` and ``value``, a row for each judged query that counts; null where undefined.
@@ -108,7 +108,7 @@ def ceiling(scorer: Scorer, target: tuple[str, Metric], candidates: pl.DataFrame
         return pl.DataFrame(
             {"query_id": scorer.index.query_ids, "value": None}, schema_overrides=_VALUE_SCHEMA
         )
-    # a query that has no candidates has an empty list, even where tools want every query
+    # a query without candidates has an empty list, even if tools require every query
     used_convention = (
         replace(scorer.how, missing="zero") if scorer.how.missing == "error" else scorer.how
     )

@@ -113,8 +113,8 @@ def convention_details(name: str | Convention) -> ConventionDetails:
     """One convention, by its name or from the TOML file of that name.
 
     Raises:
-        UsageError: an unknown name; the nearest is in the message.
-        InputError: a file that does not define a convention.
+        UsageError: the name is unknown; the message has the nearest name.
+        InputError: the file does not define a convention.
     """
     return ConventionDetails.from_convention(convention(name))
 
@@ -194,15 +194,15 @@ class Conventions(Result):
         return map(convention, self.names)
 
     def __getitem__(self, name: str) -> Convention:
-        """One by its name.
+        """Return a convention by its name.
 
         Raises:
-            UsageError: an unknown name; the nearest is in the message.
+            UsageError: the name is unknown; the message has the nearest name.
         """
         return convention(name)
 
     def _table(self) -> pl.DataFrame:
-        """One row a convention: ``name``, ``title``, ``source``, ``hash``."""
+        """One row per convention: ``name``, ``title``, ``source``, ``hash``."""
         import polars as pl
 
         rows = [
@@ -294,7 +294,7 @@ def axes() -> Axes:
 
 
 def _parameter_axes(conventions: list[Convention]) -> list[AxisDetails]:
-    """Parameters that some convention binds: for all metrics at once, or for one."""
+    """Parameters that at least one convention sets, for all metrics or for a single metric."""
     shared_keys = {
         key
         for used_convention in conventions
@@ -342,14 +342,14 @@ def _parameter_axis(
 
 
 def _bound_value(how: Convention, name: str, metric: Metric, key: str) -> str:
-    """The value that a convention binds for one metric, else for every metric, else the default."""
+    """The value that a convention sets for one metric, else for all metrics, else the default."""
     shared_parameters = how.parameters.get(EVERY_METRIC, {})
     bound = {**shared_parameters, **how.parameters.get(name, {})}
     return value_text(bound.get(key, default_value(metric, key)))
 
 
 def _group_by_value(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Group names by value, the most usual value first."""
+    """Group names by value, the most frequent value first."""
     names_by_value: dict[str, list[str]] = {}
     for name, value in values:
         names_by_value.setdefault(value, []).append(name)

@@ -1,4 +1,4 @@
-"""Documents of conventions: the list, the details of one, and what each axis decides."""
+"""Documents of conventions: the list, the details of one, and the axes with their choices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONVENTION_TEXT_COLUMNS = frozenset(range(3))
 
 
 def conventions_document(result: Conventions) -> Document:
-    """One row a convention."""
+    """One row per convention."""
     rows = tuple((convention.name, convention.title) for convention in result.conventions)
     grid = Grid(("convention", "what it reproduces"), rows, _CONVENTION_TEXT_COLUMNS)
     return made(
@@ -60,7 +60,7 @@ def convention_document(result: ConventionDetails) -> Document:
 
 
 def axes(result: Axes) -> Document:
-    """Every axis with what each convention chooses."""
+    """Every axis with the choice of each convention."""
     return made(
         f"{len(result)} axes of conventions",
         *map(_axis, result.axes),
@@ -100,7 +100,7 @@ def _axis(axis: AxisDetails) -> Table:
 
 
 def _names_by_choice(names_by_choice: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The conventions by choice; if most share the first choice, it is that of all others."""
+    """The conventions by choice; if most have the first choice, it is shown for "all others"."""
     values = {value: ", ".join(names) for value, names in names_by_choice.items()}
     first, *other_choices = names_by_choice
     if not other_choices:

@@ -1,7 +1,7 @@
 """Score runs against judgments, and keep the judgments and runs behind the scores.
 
-First come the judgments and runs that scores were made from, then the verb that scores runs
-against judgments.
+First come the judgments and runs that the scores come from, then the verb that scores runs against
+judgments.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FromRuns:
-    """Judgments and runs that scores were made from.
+    """The judgments and runs that scores were computed from.
 
     Attributes:
         collection: the collection that runs are measured against.
-        runs: under their names.
+        runs: the runs by name.
         metrics: names or metrics.
-        convention: the convention of the numbers.
+        convention: the convention of the scores.
     """
 
     collection: Collection
@@ -66,7 +66,7 @@ class FromRuns:
     supply: ClassVar[Supply] = EVERYTHING
 
     def systems(self, depth: int) -> list[ScoredRun]:
-        """Score the runs, and keep the first documents of their lists."""
+        """Score the runs, and keep the first documents of each list."""
         from rankgate.measurement.evaluation.scored_system import Scorer  # few ask for parts
 
         scorer = Scorer.from_metrics(
@@ -75,10 +75,10 @@ class FromRuns:
         return [scorer.scored(run, name) for name, run in self.runs.items()]
 
     def intervals(self, scores: Scores) -> pl.DataFrame:
-        """Means with their intervals, of values.
+        """Means with their intervals, from values of queries.
 
         Raises:
-            UsageError: the collection states how its queries were drawn.
+            UsageError: the collection has a sample design of its queries.
         """
         from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
 
@@ -96,7 +96,7 @@ class FromRuns:
         """The baseline and the candidates, by default the first run and all others, by name.
 
         Raises:
-            UsageError: no run has one of the names.
+            UsageError: a name is not the name of a run.
         """
         names = [name for name in (baseline, *candidates) if name is not None] or [*self.runs]
         for name in names:
@@ -221,7 +221,7 @@ def _sample(sample: Sample | TableLike) -> Sample:
 
 
 def with_subtopics(judgments: JudgmentIndex, collection: Collection | None = None) -> JudgmentIndex:
-    """Add subtopics to judgments: as judged, or the categories of items."""
+    """Add subtopics to judgments: the judged ones, or the categories of items."""
     from rankgate.measurement.scoring.alignment.kernel_inputs import with_subtopics as laid_out
 
     topics = judgments.by_subtopic

@@ -81,7 +81,7 @@ def evaluation_document(result: Scores, *, per_query: bool = False) -> Document:
 def _rows(
     result: Scores, *, per_query: bool
 ) -> tuple[tuple[str, ...], list[tuple[str | float | None, ...]]]:
-    """Headers and rows: a value a line, the mean of a run after its queries."""
+    """Headers and rows: one value per line, the mean of a run after its queries."""
     bounds = any(run.low is not None for run in result.runs)
     headers = ("run", "metric", "query_id", "value", *(("low", "high") if bounds else ()))
     return headers, list(
@@ -114,7 +114,7 @@ def _rows_of_run(
 
 
 def means(result: Scores) -> Grid:
-    """One row a run, one column a metric."""
+    """One row per run, one column per metric."""
     columns = {"run": [run.run for run in result.runs]}
     for metric in result.metrics:
         columns[metric] = format_column(run.means[metric] for run in result.runs)
@@ -129,12 +129,12 @@ def means(result: Scores) -> Grid:
 
 
 def _bound_mean(scores: RunScores | None, metric: str) -> float | None:
-    """One end of the bounds of a mean, if there is one."""
+    """One end of the bounds of a mean; empty if there are no bounds."""
     return None if scores is None else scores.means.get(metric)
 
 
 def intervals(table: pl.DataFrame) -> Grid:
-    """One row a run and metric: the mean over the population, and its interval."""
+    """One row per run and metric: the mean over the population, and its interval."""
     from rankgate.core.present.number_formats import format_number
 
     rows = [
@@ -156,7 +156,7 @@ def intervals(table: pl.DataFrame) -> Grid:
 
 
 def counts(result: Scores) -> Grid:
-    """One row a run: numbers of queries by kind, ties, and shares of judged documents."""
+    """One row per run: numbers of queries by kind, ties, and shares of judged documents."""
     columns = {"run": [run.run for run in result.runs]}
     for name, header in COUNTS.items():
         columns[header] = [str(getattr(run.counts, name)) for run in result.runs]
@@ -166,7 +166,7 @@ def counts(result: Scores) -> Grid:
 
 
 def slices(result: Scores) -> Iterator[Table]:
-    """One table a tag: a row for each of its values and each run, a column a metric."""
+    """One table per tag: a row for each value and run, a column per metric."""
     if result.slices is None:
         return
     for (tag,), rows in result.slices.group_by("tag", maintain_order=True):
@@ -182,7 +182,7 @@ def slices(result: Scores) -> Iterator[Table]:
 
 
 def states(result: Scores) -> tuple[Table, ...]:
-    """One row a run with queries that returned nothing: the number in each state."""
+    """One row for each run with queries that returned nothing: the number in each state."""
     runs_with_states = [run for run in result.runs if run.counts.states]
     if all(run.counts.states["ok"] == sum(run.counts.states.values()) for run in runs_with_states):
         return ()
@@ -193,7 +193,7 @@ def states(result: Scores) -> tuple[Table, ...]:
 
 
 def queries(result: Scores) -> Iterator[Grid]:
-    """For each run one row a query, and all of them together in the last."""
+    """One row per query for each run; the last table has all of them."""
     for run in result.runs:
         columns = {"query": [*run.query_ids, ALL_QUERIES]}
         for metric in result.metrics:
@@ -202,14 +202,14 @@ def queries(result: Scores) -> Iterator[Grid]:
 
 
 def basis_line(result: Scores) -> str:
-    """The judgments and the convention behind the numbers, in a line."""
+    """The judgments and the convention of the scores, on one line."""
     name, digits = result.convention["name"], result.convention["hash"]
     return f"judgments {result.qrels}, convention {name} ({digits})"
 
 
-_MOST_ROWS = 500  # of a table of queries
+_MOST_ROWS = 500  # rows in a table of queries
 _MOST_RUNS = 5  # most runs that are shown with queries
-_SEARCHED_ROWS = 15  # most rows of a table without a search field
+_SEARCHED_ROWS = 15  # rows in a table without a search field
 _DISTRIBUTIONS = "rankgate.measurement.evaluation.charts.value_charts:draw_distributions"
 _SCORECARD = "rankgate.measurement.evaluation.charts.mean_charts:scorecard"
 
@@ -234,7 +234,7 @@ def evaluation_report_document(result: Scores, options: ReportOptions) -> Docume
 
 
 def best_first(result: Scores) -> Scores:
-    """The runs in the order of their means of the first metric, those without one last."""
+    """The runs in the order of their means by the first metric; runs without a mean come last."""
     metric = result.metrics[0]
     sign = 1 if metric in result.lower else -1
     runs_with_mean = [run for run in result.runs if run.means[metric] == run.means[metric]]
@@ -244,7 +244,7 @@ def best_first(result: Scores) -> Scores:
 
 
 def sentence(result: Scores) -> str:
-    """The means of one run; of several the best by each metric."""
+    """The means of a single run, or the best run by each metric."""
     count = count_noun(result.runs[0].counts.queries, "query")
     if len(result.runs) == 1:
         means = result.runs[0].means
@@ -295,7 +295,7 @@ def _queries(result: Scores, options: ReportOptions) -> tuple[Block, ...]:
 
 
 def _table(result: Scores, run: RunScores, options: ReportOptions) -> Table:
-    """The queries of a run, the worst by the first metric first."""
+    """The queries of a run, with the worst values of the first metric first."""
     values = {metric: run.per_query(metric) for metric in result.metrics}
     first = result.metrics[0]
     sign = -1 if first in result.lower else 1

@@ -149,13 +149,13 @@ class MetricDetails(Result):
 
 
 def metric_details(name: str) -> MetricDetails:
-    """The metric of a name, an alias, or a name of trec_eval; parameters do not matter.
+    """The metric for a name, an alias, or a name of trec_eval; parameters are ignored.
 
     Args:
         name: the name.
 
     Raises:
-        UsageError: an unknown name; the nearest ones are in the message.
+        UsageError: the name is unknown; the message has the nearest names.
     """
     known_too = (*FACET_METRICS, *LIST_METRICS, *SEQUENCE_METRICS)
     return MetricDetails.from_metric(
@@ -176,7 +176,7 @@ def _bindings(how: Convention, metric: Metric) -> dict[str, Any]:
 
 
 def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
-    """The conventions whose tools have a metric on lists, with parameters and names."""
+    """The conventions of tools that have a metric on lists, with parameters and names."""
     variants: dict[str, JsonObject] = {}
     tools_with_metric = (
         (name, used_convention)
@@ -195,7 +195,7 @@ def _variants(metric: Metric) -> dict[str, Mapping[str, Any]]:
 
 
 def _empty_value(how: Convention, metric: Metric, kind: Empty) -> float | str:
-    """The value of a query without a value of the metric: a number, or the treatment in words."""
+    """The value for a query where the metric is undefined: a number, or the treatment as text."""
     undefined = isinstance(metric, SequenceMetric) and metric.undefined
     value = None if undefined else how.empty(metric, kind)
     if value is None:
@@ -231,7 +231,7 @@ class Metrics(Result):
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
-        """The details that tables show, by `COLUMNS`."""
+        """The details for tables, by `COLUMNS`."""
         return [tuple(getattr(details, name) for name in COLUMNS) for details in self.metrics]
 
     def _table(self) -> pl.DataFrame:
@@ -241,7 +241,7 @@ class Metrics(Result):
 
 
 def metrics() -> Metrics:
-    """Every built-in metric, by what it sees, and those of plug-ins."""
+    """Every built-in metric, ordered by its data, and those of plug-ins."""
     plugin_metrics = of_plugins().by_name.values()
     all_metrics = (
         *CATALOGUE,

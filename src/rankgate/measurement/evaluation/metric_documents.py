@@ -36,7 +36,7 @@ def metrics_document(result: Metrics) -> Document:
 
 
 def metric_document(result: MetricDetails) -> Document:
-    """One metric: formula, values, what it sees, parameters, and the choices of conventions."""
+    """One metric: formula, values, the data it uses, parameters, and the choices of conventions."""
     facts = _facts(result)
     return made(
         written_name(result),
@@ -63,7 +63,7 @@ def _facts(metric: MetricDetails) -> dict[str, str]:
 
 
 def written_name(metric: MetricDetails) -> str:
-    """The name as it is written, with the part after @."""
+    """The name as users write it, with the part after @."""
     needed = {parameter.name: parameter.required for parameter in metric.parameters}
     if metric.at is None:
         return metric.name
@@ -112,7 +112,7 @@ def permitted_values(facts: ParameterDetails) -> str:
 
 
 def values(metric: MetricDetails) -> str:
-    """The bounds, the direction of improvement, and how queries become one number."""
+    """The bounds, the direction of improvement, and the aggregation over queries."""
     low = "no lower bound" if metric.low is None else f"from {metric.low:g}"
     high = "no upper bound" if metric.high is None else f"to {metric.high:g}"
     better = "higher is better" if metric.higher_is_better else "lower is better"
@@ -129,7 +129,7 @@ def group_by_treatment(
 ) -> dict[tuple[str, ...], list[str]]:
     """Group conventions by their treatment of a metric.
 
-    These are the bound parameters, and the values without relevant or retrieved documents.
+    The treatment is the set parameters, and the values without relevant or retrieved documents.
     """
     fields: dict[tuple[str, ...], list[str]] = {}
     for name, treatment in conventions.items():
@@ -140,7 +140,7 @@ def group_by_treatment(
 
 
 def _conventions(conventions: Mapping[str, JsonObject]) -> Table:
-    """The treatment of this metric by each convention, grouped by equal treatment."""
+    """The treatment of the metric by each convention; equal treatments are grouped."""
     if any("called" in treatment for treatment in conventions.values()):
         grid = Grid(
             ("convention", "parameters", "its tool's name"),
@@ -168,11 +168,11 @@ def tools(conventions: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, 
 
 
 def _bound(key: str, value: object) -> str:
-    """A parameter that a convention sets; the least of all numbers means any above 0."""
+    """A parameter that a convention sets; the smallest positive number is shown as "above 0"."""
     is_smallest = isinstance(value, float) and 0 < value < sys.float_info.min
     return f"{key} above 0" if is_smallest else f"{key}={value!r}"
 
 
 def _empty(value: float | str) -> str:
-    """The substituted value, or the treatment in words."""
+    """The substituted value, or the treatment as text."""
     return value if isinstance(value, str) else f"{value:g}"

@@ -1,6 +1,6 @@
 """Metrics by name, and the decision to score a run by task or by query.
 
-Names cover built-in metrics, those of subtopics, lists and tasks, and a tool's names.
+Names are those of built-in metrics, metrics of subtopics, lists and tasks, and names of tools.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_metrics(
     """Like `find_ranking_metrics`, with metrics of lists and tasks.
 
     Raises:
-        UsageError: as `find_ranking_metrics`.
+        UsageError: see `find_ranking_metrics`.
     """
     try:
         return find_ranking_metrics(metrics, how, extra)
@@ -49,13 +49,13 @@ def find_ranking_metrics(
     how: Convention | None = None,
     extra: Sequence[Metric] = (),
 ) -> list[tuple[str, Metric]]:
-    """Each metric with its label, as written; the same one twice counts once.
+    """Each metric with its label as written; a repeated metric counts once.
 
-    A name that the convention's tool has for a metric is that metric; `extra` metrics are known
-    by name in addition to the built-in ones.
+    If the tool of the convention has its own name for a metric, the name stands for that metric.
+    `extra` metrics are found by name in addition to the built-in metrics.
 
     Raises:
-        UsageError: a name that nothing has, a parameter that does not fit, no metric.
+        UsageError: a name is unknown, a parameter does not fit, or there is no metric.
     """
     metric_of_label: dict[str, Metric] = {}
     for metric_or_name in metrics_as_list(metrics):
@@ -72,7 +72,7 @@ def find_ranking_metrics(
             raise UsageError(metric.incomplete(), code="incomplete-metric")
     if how is not None:
         for metric in metric_of_label.values():
-            how.defaults(metric)  # so that parameters that contradict are refused before reading
+            how.defaults(metric)  # raises errors for contradictory parameters before files are read
         metric_of_label = {
             label: m.under_convention(how.parameters.get(m.name, {}))
             for label, m in metric_of_label.items()
@@ -81,7 +81,7 @@ def find_ranking_metrics(
 
 
 def subtopic_metrics(metrics: str | Metric | Sequence[str | Metric]) -> Sequence[Metric]:
-    """Metrics of subtopics, where the names can be theirs."""
+    """Metrics of subtopics, if the names can be theirs."""
     if all(isinstance(name, str) and is_built_in(name) for name in metrics_as_list(metrics)):
         return ()
     from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
@@ -93,7 +93,7 @@ def ranking_metric_names(names: Sequence[str], how: Convention) -> list[str]:
     """The names of metrics that are not of lists.
 
     Raises:
-        UsageError: an unknown metric.
+        UsageError: a metric is unknown.
     """
     return [
         name
@@ -108,10 +108,10 @@ def is_of_lists(metric: Metric) -> bool:
 
 
 def metrics_as_list(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anything, to be checked
-    """Metrics and names of metrics, or one of them, as a list.
+    """Metrics and names of metrics as a list; a single one becomes a list.
 
     Raises:
-        UsageError: anything else.
+        UsageError: the value has another type.
     """
     is_single = isinstance(metrics, str | bytes | Metric) or not isinstance(metrics, Iterable)
     given_metrics: list[Any] = [
@@ -128,12 +128,12 @@ def metrics_as_list(metrics: Any) -> list[str | Metric]:  # noqa: ANN401 - anyth
 def list_builder(
     lists: Mapping[str, Metric], how: Convention, collection: Collection
 ) -> ListBuilder | None:
-    """The reader of lists; None if no metric or option needs it.
+    """The reader of lists; None if it is not needed for any metric or option.
 
-    With a sample of queries lists of judged users count alone, as these stand for all others.
+    With a sample of queries, only lists of judged users count, because these represent all users.
 
     Raises:
-        InputError, UsageError: as `ListBuilder.of`.
+        InputError, UsageError: see `ListBuilder.of`.
     """
     if not lists and not collection.drop_seen:
         return None
@@ -151,8 +151,8 @@ SEQUENCE = "sequence"
 def is_scored_by_task(
     metrics: Sequence[tuple[str, Metric]], collection: Collection, run: Rankings
 ) -> bool:
-    """True if a run is scored by task: a metric, a table, or the run itself asks for it."""
-    query_table = getattr(run, "queries", None)  # a matrix has none
+    """True if a run is scored by task because of a metric, a table, or the run itself."""
+    query_table = getattr(run, "queries", None)  # a matrix has no queries table
     return (
         collection.sequences is not None
         or collection.items.document is not None
@@ -163,10 +163,10 @@ def is_scored_by_task(
 
 
 def refuse_tasks(metrics: Sequence[tuple[str, Metric]]) -> None:
-    """Check that no metric needs whole tasks, where rankings come one by one.
+    """Check that no metric needs complete tasks, if rankings are read one by one.
 
     Raises:
-        UsageError: the metric that does.
+        UsageError: a metric needs complete tasks.
     """
     for label, metric in metrics:
         if metric.view == SEQUENCES:
@@ -181,7 +181,7 @@ def refuse_with_tasks(metrics: Sequence[tuple[str, Metric]], *, bounds: bool = F
     """Check that bounds and metrics are defined for tasks.
 
     Raises:
-        UsageError: bounds, or a metric of lists or subtopics.
+        UsageError: bounds are given, or a metric of lists or subtopics.
     """
     unsupported = [label for label, metric in metrics if metric.view not in {RANKING, SEQUENCES}]
     if bounds or unsupported:

@@ -1,9 +1,9 @@
-"""Also score runs by the judgments of a model, and check if it saw people's judgments.
+"""Score runs also by a model's judgments, and check if the model had seen people's judgments.
 
-First come judgments of people that a model saw before it judged, and checks of the user's
-statement. People's judgments correct a model only where the model judged without them. A model
-that was shown them, as examples or in training, repeats them: it errs less in these queries
-than elsewhere, and people's judgments do not correct its errors elsewhere.
+First come people's judgments that a model saw before it judged, and checks of the user's statement
+about them. People's judgments correct a model only if the model judged without them. If they were
+shown to the model, as examples or in training, the model repeats them: its errors are smaller on
+these queries than on others, and people's judgments do not correct the errors on other queries.
 
 Then comes the scoring of runs by the judgments of a model.
 """
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
 NONE, UNKNOWN = "none", "unknown"
 
 _PAIR = ("query_id", "doc_id")
-_FEWEST_JUDGMENTS = 30  # judgments; agreement on so few shows nothing
+_FEWEST_JUDGMENTS = 30  # judgments; agreement on fewer is not informative
 _AGREEMENT = 0.9
 """Cohen's kappa from which a model of unknown training is refused. People agree with each other,
 and models that saw no labels with people, at about .2 to .8."""
-_FEWEST_QUERIES = 10  # least judged queries to compare their grades with other queries
+_FEWEST_QUERIES = 10  # judged queries that are needed to compare their grades with other queries
 _CHANCE_BY_LABEL = {UNKNOWN: 0.01}
 _DECLARED_CHANCE = 0.001
-_MOST_ERRORS = 5.0  # standard errors, where queries had unequal chances
+_MOST_ERRORS = 5.0  # standard errors, if queries had unequal probabilities
 
 
 @dataclass(frozen=True)
 class ModelSaw:
-    """People's judgments that a model saw before it judged.
+    """People's judgments that were shown to a model before it judged.
 
     Attributes:
         label: none, unknown, or the name of the judgments that it saw.
-        query_ids: the queries of these judgments.
-        left_out: the number of the model's queries that were left out because of them.
-        agreement: Cohen's kappa of the model's grades with people's; None where it is undefined.
-        difference: the difference of the model's grades on judged queries from those on the others,
-            if larger than chance; else empty.
+        query_ids: the queries in these judgments.
+        left_out: the number of the model's queries that were left out because of these judgments.
+        agreement: Cohen's kappa of the model's grades with people's; None if it is undefined.
+        difference: the difference between the model's grades on judged queries and on other
+            queries, if larger than chance; else empty.
     """
 
     label: str = UNKNOWN
@@ -72,7 +72,7 @@ class ModelSaw:
         """Read the word none or unknown, or judgments.
 
         Raises:
-            InputError: judgments that cannot be read.
+            InputError: the judgments cannot be read.
         """
         if isinstance(saw, ModelSaw):
             return saw
@@ -103,10 +103,10 @@ class ModelSaw:
         )
 
     def without_seen(self, judgments: Qrels) -> Qrels:
-        """The judgments of the queries that the model did not see.
+        """The judgments of the queries that were not shown to the model.
 
         Raises:
-            UsageError: the model saw all queries.
+            UsageError: all queries were shown to the model.
         """
         if not self.query_ids:
             return judgments
@@ -121,7 +121,7 @@ class ModelSaw:
         return replace(judgments, table=table)
 
     def unseen_part(self, system: ScoredRun) -> ScoredRun:
-        """A scored system without the queries that the model saw."""
+        """A scored system without the queries that were shown to the model."""
         if not self.query_ids:
             return system
         unseen = ~pl.col("query_id").is_in(self.query_ids)
@@ -133,11 +133,11 @@ class ModelSaw:
         )
 
     def checked(self, people: Qrels, model: Qrels) -> ModelSaw:
-        """Add the agreement of the model with people, on the judgments of both.
+        """Add the agreement of the model with people, on the pairs that both judged.
 
         Raises:
-            UsageError: the model repeats people's judgments; or it agrees with them as closely as
-                no rater does, and it is not known what it saw.
+            UsageError: the model repeats people's judgments; or it agrees with them more closely
+                than human raters do, and it is not known which judgments it saw.
         """
         joined = people.table.join(model.table, on=_PAIR, suffix="_model")
         if len(joined) < _FEWEST_JUDGMENTS:
@@ -164,18 +164,18 @@ class ModelSaw:
     def with_difference(
         self, judged: Sequence[str], models: Sequence[ScoredRun], sample: Sample
     ) -> ModelSaw:
-        """Compare the model's grades of the queries that people judged with those of the others.
+        """Compare the model's grades of the queries that people judged with those of other queries.
 
-        Judged queries are a random sample, so that a model that saw nothing of them grades them as
-        it grades the others. Compared are, by query, the mean, the spread and the shares of the
-        lowest and the highest of the model's grades among the documents that the systems show:
-        Hotelling's (1931) distance of the two means, by resampling which queries were judged. By
-        chance they differ once in a hundred samples, once in a thousand where it is stated what
-        the model saw.
+        Judged queries are a random sample, so a model that saw none of their judgments grades them
+        like the other queries. For each query these are compared: the mean, the spread, and the
+        shares of the lowest and the highest of the model's grades among the documents that the
+        systems show. The distance of the two means is that of Hotelling (1931), tested by
+        resampling the set of judged queries. The error probability is 1 in 100 samples, or 1 in
+        1,000 if the user states what the model saw.
 
         Args:
             judged: queries that people judged.
-            models: the systems by the model's judgments.
+            models: the systems scored by the model's judgments.
             sample: the sample design of the queries.
         """
         names, grades = _grades_by_query([system.lists for system in models])
@@ -214,14 +214,14 @@ class ModelSaw:
         """Raise an error if the model grades judged queries differently from the others.
 
         Raises:
-            UsageError: it does.
+            UsageError: the grades differ.
         """
         if self.difference:
             raise UsageError(self.difference, code="model-saw-judgments")
 
 
 def _grades_by_query(lists: Sequence[pl.DataFrame]) -> tuple[np.ndarray, np.ndarray]:
-    """(N,) queries, and (N, 4) mean, spread, shares of the lowest and highest grade of each."""
+    """(N,) queries, and for each (N, 4) mean, spread, shares of the lowest and highest grade."""
     pairs = pl.concat([table.select(*_PAIR, "grade") for table in lists])
     pairs = pairs.drop_nulls("grade").unique(_PAIR, keep="first", maintain_order=True)
     grade, low, high = pl.col("grade"), pairs["grade"].min(), pairs["grade"].max()
@@ -254,11 +254,11 @@ def _kappa(joined: pl.DataFrame) -> float | None:
 
 @dataclass(frozen=True)
 class ModelJudgments:
-    """A model's judgments, read, with those that it saw.
+    """A model's judgments after reading, with the judgments that it saw.
 
     Attributes:
-        judgments: the judgments of all queries; those that the model saw judgments of are left out.
-        saw: people's judgments that it saw.
+        judgments: the judgments of all queries, without queries whose judgments the model saw.
+        saw: people's judgments that were shown to the model.
     """
 
     judgments: Qrels
@@ -266,11 +266,11 @@ class ModelJudgments:
 
     @classmethod
     def from_collection(cls, collection: Collection) -> ModelJudgments | None:
-        """Read the predicted judgments of a collection, or None.
+        """Read the predicted judgments of a collection; None if it has none.
 
         Raises:
-            InputError: judgments that cannot be read.
-            UsageError: the model saw all queries.
+            InputError: the judgments cannot be read.
+            UsageError: all queries were shown to the model.
         """
         predicted = collection.predicted
         if predicted is None:
@@ -286,15 +286,15 @@ class ModelJudgments:
 
 @dataclass(frozen=True)
 class ModelScores:
-    """Systems by people's judgments and by a model's.
+    """Systems scored by people's judgments and by a model's.
 
     Attributes:
         scorer: the scorer of people's judgments of the queries that the model did not see.
         model_scorer: the scorer of the model's judgments.
-        systems: the scored systems by people's judgments; with estimated values if people judged a
-            part of the documents.
-        models: the same systems by the model's.
-        saw: the data that the model saw, with its agreement with people.
+        systems: the systems scored by people's judgments; with estimated values if people judged
+            only a part of the documents.
+        models: the same systems scored by the model's judgments.
+        saw: the judgments that were shown to the model, with its agreement with people.
         parts: the contributions of drawn documents to the values of each system, as
             ``drawn_documents.PARTS``; empty if people judged whole queries.
     """
@@ -316,18 +316,18 @@ def score_by_model(
 ) -> ModelScores:
     """Also score runs by judgments of a model.
 
-    Queries whose judgments the model saw are left out on both sides.
+    Queries whose judgments the model saw are left out of both sets of judgments.
 
     Args:
         scorer: the scorer of people's judgments.
-        predicted: the model's, of all queries.
+        predicted: the model's judgments of all queries.
         sample: the design of the sample that people judged.
-        systems: the baseline and the candidates, by people's judgments.
+        systems: the baseline and the candidates, scored by people's judgments.
         runs: the runs of the systems.
 
     Raises:
-        InputError: judgments that lack some of people's.
-        UsageError: they repeat what people judged; as `drawn_documents.corrected`.
+        InputError: the model's judgments lack some pairs of people's.
+        UsageError: the model repeats people's judgments; see also `drawn_documents.corrected`.
     """
     judgments = predicted.judgments
     people = predicted.saw.without_seen(scorer.qrels)
@@ -360,10 +360,11 @@ _MOST_DIFFERENCE = 0.05
 
 
 def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[ScoredRun]) -> None:
-    """Check that people did not judge fewer of the first documents than the model.
+    """Check that people judged at least as many of the first documents as the model.
 
     Raises:
-        UsageError: the documents that they left out count as irrelevant by people alone.
+        UsageError: documents without people's judgments count as irrelevant only in people's
+            scores.
     """
     for people, model in zip(systems, models, strict=True):
         joined = people.queries.join(model.queries, on="query_id", suffix="_model")

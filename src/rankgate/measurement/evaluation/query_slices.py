@@ -41,13 +41,13 @@ def slice_means(
     slices: Sequence[str],
     sample: Sample | None = None,
 ) -> pl.DataFrame | None:
-    """The means for each value of some tags, in the order of values; None without tags.
+    """The means for each value of some tags, in the order of values; None if there are no tags.
 
-    With a sample they are those of the queries of a slice that could be drawn.
+    With a sample, the means estimate those of the slice in the population.
 
     Raises:
-        InputError: tags that cannot be read; a sample that lacks a judged query.
-        UsageError: a tag that no query has; slices without tags.
+        InputError: tags cannot be read, or the sample lacks a judged query.
+        UsageError: no query has a tag, or slices are requested without tags.
     """
     if not slices:
         return None
@@ -102,7 +102,7 @@ def slice_means(
 
 
 def sort_values(values: Sequence[str] | pl.Series) -> list[str]:
-    """Sort values of a tag: numbers by their size, then words."""
+    """Sort values of a tag: numbers by size, then texts."""
     return sorted(
         values, key=lambda value: (0, float(value), value) if _number(value) else (1, 0.0, value)
     )
@@ -118,7 +118,7 @@ _STATE_TEXTS = {"failed": "failed", "not_run": "were not asked"}
 def with_states(
     scores: RunScores, queries: pl.DataFrame | None, judged: Sequence[str] | pl.Series
 ) -> RunScores:
-    """The scores with the number of judged queries in each state, also of those left out.
+    """The scores with the number of judged queries in each state, including left-out queries.
 
     Args:
         scores: the scores of a run.

@@ -1,7 +1,7 @@
-"""Rankings and training data in the form that scoring needs: by ids or by numbers.
+"""Rankings and training data by ids or by numbers, for scoring.
 
-First comes training data by ids or numbers: seen items and their counts. Then come rankings by
-ids, or by numbers where a run is a matrix.
+First comes training data by ids or numbers: seen items and their counts. Then come rankings by ids,
+or by numbers if a run is a matrix.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TrainingData:
 
     @cached_property
     def source(self) -> MatrixInput | None:
-        """The matrix, if it is one."""
+        """The matrix, if the data is a matrix."""
         return make_source(self.given, "train") if is_source(self.given) else None
 
     @cached_property
@@ -54,7 +54,7 @@ class TrainingData:
         """The items of each user.
 
         Raises:
-            InputError: a log that cannot be read.
+            InputError: the log cannot be read.
         """
         if self.source is None:
             return read_user_items(self.given)
@@ -63,25 +63,25 @@ class TrainingData:
         return UserItems.from_keys(users, items, pack_pairs(owner, item))
 
     def read(self) -> None:
-        """Read the data now, so that errors in them are reported before anything is computed.
+        """Read the data now, so that its errors are reported before the computation.
 
         Raises:
-            InputError: as `met`.
+            InputError: see `met`.
         """
         if self.source is None:
             self.items_of_users  # noqa: B018 - kept from here on
 
     def items_of_run(self, run: MatrixInput) -> SeenItems:
-        """The seen items by the numbers of a run."""
+        """The seen items by number in a run."""
         return SeenItems.from_pairs(self.source or self.items_of_users, run)
 
     def without(self, run: Run) -> Run:
-        """A run by ids without the items in training."""
+        """A run by ids without the items of training."""
         return restrict_run(run, self.items_of_users, inside=False)
 
 
 def restrict_run(run: Run, pairs: pl.DataFrame | UserItems | None, *, inside: bool) -> Run:
-    """Limit a run to some pairs, or remove them; unchanged for None."""
+    """Keep only some pairs of a run, or remove them; None leaves the run unchanged."""
     if pairs is None:
         return run
     unique_pairs = pairs.select(_PAIR).unique() if isinstance(pairs, pl.DataFrame) else None
@@ -111,7 +111,7 @@ def measure_run(
     *,
     strict: bool = True,
 ) -> tuple[Measurement, Source]:
-    """Measure a plan on the rankings of one run, without the items that users had in training.
+    """Measure a plan on the rankings of one run, without items that users had in training.
 
     Args:
         judgments: the judgments that the run is measured against.
@@ -124,7 +124,7 @@ def measure_run(
         the measurement, and the source that it was taken from.
 
     Raises:
-        InputError, DuplicateError: an error in the run; matrices of different sizes.
+        InputError, DuplicateError: the run has an error, or matrices have different sizes.
     """
     if isinstance(run, MatrixInput):
         _refuse_size_mismatch(judgments, run)
@@ -134,7 +134,7 @@ def measure_run(
             raise InputError("there are no rankings in it.", source=run.name, code="no-rankings")
     own_ids = any(mode.alignment.own_id == "dropped" for mode in plan.ways)
     if isinstance(run, MatrixInput) and run.users.given is None:
-        own_ids = False  # the number of a row is not the id of a document
+        own_ids = False  # a row number is not the id of a document
     if isinstance(run, MatrixInput) and not own_ids:
         from rankgate.measurement.scoring.matrix_source import MatrixSource
 
@@ -149,7 +149,7 @@ def measure_run(
 
 
 def _refuse_size_mismatch(judgments: JudgmentIndex, run: MatrixInput) -> None:
-    """Check that rows without names, which are users by position, are of the same users."""
+    """Check that rows without names, which are users by position, belong to the same users."""
     truth = judgments.given
     if not isinstance(truth, MatrixInput):
         return
@@ -172,18 +172,18 @@ def run_by_ids(run: Rankings, train: TrainingData | None = None) -> Run:
 
 
 def read_rankings(run: RunLike, name: str) -> Rankings:
-    """A run, which stays a matrix where it is one.
+    """Read a run; a matrix is returned as a matrix.
 
     Raises:
-        InputError: a file cannot be read, with its name and line; an array of whole numbers, which
-            could be scores or items.
+        InputError: a file cannot be read (the message has file and line), or an array of whole
+            numbers could be scores or items.
     """
     if isinstance(run, str | Path):
         return read_run(run, name)
     run = rankings_of_object(run, "run")
     if not is_source(run):
         return read_run(run, name)
-    dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # of torch: torch.int64
+    dtype = str(getattr(run, "dtype", "")).rpartition(".")[2]  # from torch: torch.int64
     if dtype.startswith(("int", "uint")) and not hasattr(run, "tocoo"):
         problem = (
             "an array of whole numbers could hold scores or items; use rankgate.Lists(array) for "
@@ -194,7 +194,7 @@ def read_rankings(run: RunLike, name: str) -> Rankings:
 
 
 def read_named_runs(runs: RunsLike) -> list[Run]:
-    """One run, several, or ``{name: run}``, each under its own name."""
+    """One run, several runs, or ``{name: run}``, each under its own name."""
     return [read_run(run) for run in read_named_rankings(runs)]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PAIR = ["query_id", "doc_id"]
 _VALUE = ["query_id", "metric"]
 _CLOSE = 1e-9
-_MOST_ERRORS = 3.5  # standard errors; further once in two thousand samples
+_MOST_ERRORS = 3.5  # standard errors; larger in one of 2,000 samples
 
 EFFECT_SCHEMA = Columns(
     "One row per query, metric and sampled document that changes the value.",
@@ -61,26 +61,26 @@ def correct_runs(
 ) -> list[CorrectedRun]:
     """Estimate the values that people would find if they judged all documents.
 
-    For a metric that is a sum over documents, M(g) = Σ f(g_d, rank_d), the estimate
+    For a metric that is a sum over documents, M(g) = Σ f(g_d, rank_d), the estimate is
 
         M̂ = M(model) + Σ_{d drawn} (f(people's g_d, rank_d) − f(model's g_d, rank_d)) / π_d
 
-    has the expectation M(people) whatever the model is like, for documents drawn with
+    Its expectation is M(people) for any model, if documents are drawn with
     probabilities π > 0 (the difference estimator: Särndal, Swensson and Wretman 1992, section
     6.3; per-document labels with per-query metrics: arXiv 2606.05308). Ratios such as nDCG have
     no such estimate: the ideal ranking depends on documents that were not drawn.
 
     Args:
         scorer: the scorer of people's judgments of the drawn documents.
-        model: the model's, of all documents.
-        sampled_documents: ``query_id``, ``doc_id`` and ``inclusion``; a row without a document is a
-            query without a sampled document.
+        model: the model's judgments of all documents.
+        sampled_documents: ``query_id``, ``doc_id`` and ``inclusion``; a row without a document
+            means that no document of the query was sampled.
         runs: the systems.
 
     Raises:
-        InputError: drawn documents that people did not judge, others that they did.
-        UsageError: a metric that is not a sum over documents; documents that were not drawn at
-            random according to the model.
+        InputError: people did not judge a drawn document, or judged documents that were not drawn.
+        UsageError: a metric is not a sum over documents, or the model's grades show that documents
+            were not drawn at random.
     """
     _refuse_metrics(scorer)
     graded = _join_grades(scorer.qrels, model, sampled_documents)
@@ -102,10 +102,10 @@ def correct_runs(
 def measure_effects(
     scorer: Scorer, model: Qrels, lists: pl.DataFrame, runs: Sequence[Run]
 ) -> list[pl.DataFrame]:
-    """`EFFECT_SCHEMA` of each system for documents with the opposite of the model's grade.
+    """Effects of documents, `EFFECT_SCHEMA` by system, if each had the opposite of its grade.
 
-    The opposite is the highest grade of the model for a document of the lower half of its scale,
-    the lowest for another. Inclusion is 1.
+    The opposite of a grade in the lower half of the model's scale is the highest grade, and of any
+    other grade the lowest. Inclusion is 1.
 
     Args:
         scorer: the scorer; its metrics must be sums over documents.
@@ -114,7 +114,7 @@ def measure_effects(
         runs: the systems.
 
     Raises:
-        UsageError: a metric that is not a sum over documents.
+        UsageError: a metric is not a sum over documents.
     """
     _refuse_metrics(scorer)
     model_grades = model.table.select(*_PAIR, "grade")
@@ -171,13 +171,14 @@ def _measure_parts(
 ) -> pl.DataFrame:
     """Measure `EFFECT_SCHEMA` by a copy of the query for each document.
 
-    In a copy people's grade of that one document replaces the model's.
+    In each copy the grade of people replaces the model's grade of that one document.
     """
     ranked_pairs = run.table.select(_PAIR)
     differing = graded.filter(pl.col("grade") != pl.col("grade_model")).join(
         ranked_pairs, on=_PAIR, how="semi", maintain_order="left"
     )
-    # of documents that the run lacks, a sum over documents sees no more than the grades there are
+    # for documents that are not in the run, a sum over documents depends only on the existing
+    # grades
     unranked = model_grades.join(ranked_pairs, on=_PAIR, how="anti", maintain_order="left")
     model_grades = pl.concat(
         [
@@ -252,7 +253,7 @@ def _with_table(scorer: Scorer, table: pl.DataFrame) -> Scorer:
 
 
 def _replace_grades(model_grades: pl.DataFrame, people_grades: pl.DataFrame) -> pl.DataFrame:
-    """The model's grades, with people's grades of some documents."""
+    """The model's grades, with people's grades of some documents in their place."""
     replacements = people_grades.select(*_PAIR, pl.col("grade").alias("people"))
     return model_grades.join(replacements, on=_PAIR, how="left", maintain_order="left").select(
         *_PAIR, pl.coalesce("people", "grade").alias("grade")
@@ -263,7 +264,7 @@ def _join_grades(people: Qrels, model: Qrels, sampled_documents: pl.DataFrame) -
     """The drawn documents with ``grade`` (people's) and ``grade_model``.
 
     Raises:
-        InputError: drawn documents that people did not judge, others that they did.
+        InputError: people did not judge a drawn document, or judged documents that were not drawn.
     """
     documents = sampled_documents.drop_nulls("doc_id")
     if len(wrong := documents.join(people.table, on=_PAIR, how="anti")):
@@ -291,7 +292,7 @@ def _refuse_metrics(scorer: Scorer) -> None:
     """Check that values are sums over documents.
 
     Raises:
-        UsageError: those that are not.
+        UsageError: a value is not a sum over documents.
     """
     unsupported = [label for label, metric in scorer.metrics if not metric.additive]
     unsupported += [] if scorer.builder is None else scorer.builder.metrics
@@ -311,8 +312,8 @@ def _refuse_nonrandom(
     """Check that the sample and the model agree on the first documents of the lists.
 
     Raises:
-        UsageError: their number, or the sum of their grades, differs by more than chance explains
-            once in a thousand samples.
+        UsageError: the number of documents, or the sum of their grades, differs by more than occurs
+            by chance in one of 1,000 samples.
     """
     listed_documents = model_grades.join(lists, on=_PAIR, how="semi")
     sampled = graded.join(listed_documents, on=_PAIR, how="semi")

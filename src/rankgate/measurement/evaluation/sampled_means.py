@@ -1,7 +1,7 @@
 """Means with confidence intervals: of queries, slices, and sampled populations.
 
-First come means with their confidence intervals, of all queries and of slices of them. Then
-come means over the queries that a sample was drawn from, with design-based intervals.
+First come means with their confidence intervals, for all queries and for slices. Then come means
+over the population that queries were sampled from, with design-based intervals.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SAMPLE_SUPPLY = Supply(
 
 
 def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tuple[object, ...]:
-    """The last columns of `INTERVALS`, with mean ± t(n - 1) · sd / √n."""
+    """The interval columns of `INTERVALS`, with mean ± t(n - 1) · sd / √n."""
     from scipy.special import stdtrit
 
     half_width = float(stdtrit(n - 1, (1 + level) / 2)) * sd / n**0.5 if n > 1 else np.nan
@@ -49,7 +49,7 @@ def interval_of_mean(n: int, mean: float, sd: float, level: float = LEVEL) -> tu
 
 
 def no_plain_mean(mean: float, level: float = LEVEL) -> tuple[object, ...]:
-    """The last columns of `INTERVALS` for a number that is not a mean of values."""
+    """The interval columns of `INTERVALS` for a number that is not a mean of values."""
     return None, mean, None, None, None, level
 
 
@@ -65,17 +65,17 @@ def intervals_of(
     tags: TagsLike | None = None,
     sample: object = None,
 ) -> pl.DataFrame:
-    """The intervals of runs that have values of single queries.
+    """The intervals of runs with values for single queries.
 
     Args:
-        runs: with values.
-        metrics: their labels.
-        slices: the means of slices, by `slices.SCHEMA`, where there are some.
+        runs: the runs with values.
+        metrics: the labels of the metrics.
+        slices: the means of slices, by `slices.SCHEMA`, if any.
         tags: the tags of the queries, if there are slices.
         sample: the sample design of the queries, if given.
 
     Raises:
-        UsageError: it is stated.
+        UsageError: a sample design is given.
     """
     if sample is not None:
         raise _SAMPLE_SUPPLY.error("`intervals`", Need("intervals"))
@@ -92,7 +92,7 @@ def intervals_of(
 
 
 def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[object, ...]:
-    """The last columns of `INTERVALS` for one run and metric."""
+    """The interval columns of `INTERVALS` for one run and metric."""
     defined = values[~np.isnan(values)]
     if not len(defined) or abs(defined.mean() - mean) > _ROUNDING:
         return no_plain_mean(mean)
@@ -104,7 +104,7 @@ def _interval_of_values(values: NDArray[np.float64], mean: float) -> tuple[objec
 def _slice_rows(
     runs: Sequence[RunScores], slices: pl.DataFrame, tags: TagsLike
 ) -> list[tuple[object, ...]]:
-    """Rows for the values of tags, in the order of the scores' slices."""
+    """Rows for the values of tags, in the order of the slices of the scores."""
     from rankgate.data.query_tags import matching_tags
 
     names = slices["tag"].unique(maintain_order=True).to_list()
@@ -131,11 +131,11 @@ def _slice_rows(
 def weight_scores(
     runs: Sequence[RunScores], metrics: Sequence[tuple[str, Metric]], sample: Sample | TableLike
 ) -> tuple[tuple[RunScores, ...], pl.DataFrame]:
-    """Scores with the means of the population, and `WEIGHTED`.
+    """Scores with the means over the population, and the table `WEIGHTED`.
 
     Raises:
-        InputError: a sample that cannot be read, or lacks a judged query.
-        UsageError: a metric that is not a mean over queries.
+        InputError: the sample cannot be read, or lacks a judged query.
+        UsageError: a metric is not a mean over queries.
     """
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS or all(label not in run.values for run in runs):
@@ -199,7 +199,7 @@ _BOUND_FIELDS = ("low", "high", "all_irrelevant", "all_best")
 
 
 def _weighted_means(run: RunScores | None, sample: Sample) -> RunScores | None:
-    """Scores of a run with the means of the population alone."""
+    """Scores of a run with only the means over the population."""
     if run is None:
         return None
     means = dict(run.means)

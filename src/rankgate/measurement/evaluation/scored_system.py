@@ -43,18 +43,18 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores one run after another by the same judgments, metrics and convention.
+    """Scores several runs by the same judgments, metrics and convention.
 
     Attributes:
         qrels: the judgments.
         index: the index of the judgments.
-        metrics: each with its label.
+        metrics: the metrics with their labels.
         how: the convention.
         depth: the last rank of the lists that are kept.
-        tags: ``query_id`` and columns of tags that are known of queries, or None.
+        tags: ``query_id`` and a column for each known tag, or None.
         builder: the reader of lists, if metrics of lists are used or items are removed.
-        asked: True if metrics of rankings were requested; else the usual ones are scored, and
-            are left out where metrics of lists have values of users.
+        asked: True if metrics of rankings were requested; otherwise the usual metrics are scored,
+            and left out if metrics of lists have values of users.
         collection: the data that metrics need besides judgments and runs.
         every_kind: True if metrics of lists and of tasks are scored too.
     """
@@ -81,14 +81,14 @@ class Scorer:
         slices: Sequence[str] = (),
         every_kind: bool = False,
     ) -> Scorer:
-        """Make a scorer; metrics of lists and of tasks are scored only with ``every_kind``.
+        """Make a scorer; it scores metrics of lists and of tasks only with ``every_kind``.
 
         If only metrics of lists are given, the usual metrics of rankings are scored too.
-        ``slices`` are the tags that are needed, where a file has more.
+        ``slices`` are the tags to read if the file has more tags.
 
         Raises:
-            InputError: judgments that cannot be read.
-            UsageError: an unknown metric or convention.
+            InputError: the judgments cannot be read.
+            UsageError: a metric or convention is unknown.
         """
         collection, rules = Collection.of(collection), chosen_convention(how)
         builder, has_ranking_metrics = None, True
@@ -125,10 +125,10 @@ class Scorer:
         )
 
     def ranked(self, run: RunLike | Mapping[str, RunLike]) -> Run:
-        """The rankings of a run as they are scored, without items that users had in training.
+        """The rankings of a run for scoring, without items that users had in training.
 
         Raises:
-            InputError: a run that cannot be read, or has no judged query.
+            InputError: the run cannot be read, or has no judged query.
         """
         ranked = self.index.ranked(self.collection.run(run))
         return ranked if self.builder is None else self.builder.ranked(ranked)
@@ -137,7 +137,7 @@ class Scorer:
         """Score a run.
 
         Raises:
-            InputError: a run that cannot be read, or has no judged query.
+            InputError: the run cannot be read, or has no judged query.
         """
         input_run = self.collection.run(run, name)
         in_memory_run = self.index.ranked(input_run).in_memory()
@@ -179,7 +179,7 @@ class Scorer:
         return task_scores.scores, lists, replace(run, queries=None)
 
     def _served(self, run: Run) -> pl.DataFrame | None:
-        """The lists of users without judgments, where metrics of lists count them."""
+        """The lists of users without judgments, if metrics of lists count them."""
         if self.builder is None or not self.builder.metrics:
             return None
         from rankgate.measurement.scoring.first_items import top_items  # few need it
@@ -202,7 +202,7 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
     """Check that metrics are plain means, which comparisons need.
 
     Raises:
-        UsageError: a metric with another aggregate than the plain mean.
+        UsageError: a metric has another aggregate than the plain mean.
     """
     for label, metric in metrics:
         if metric.aggregate in NO_MEANS:
@@ -214,7 +214,7 @@ def _refuse_no_means(metrics: Sequence[tuple[str, Metric]]) -> None:
 
 
 def _concurrency(run: Run) -> str:
-    """The number of queries that ran at the same time, from the run's metadata."""
+    """The number of queries that were sent at the same time, from the run's metadata."""
     if run.queries is None or "concurrency" not in run.queries.columns:
         return ""
     counts = run.queries["concurrency"].drop_nulls().unique().sort()
@@ -224,7 +224,7 @@ def _concurrency(run: Run) -> str:
 def _queries(
     run: Run, scores: RunScores, lists: pl.DataFrame, tags: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """The data on each query that counts, by ``QUERIES``."""
+    """The data on each query that counts, with the columns of ``QUERIES``."""
     list_stats = lists.group_by("query_id").agg(
         pl.col("retrieved").first(), pl.col("grade").is_not_null().mean().alias("judged")
     )
@@ -256,7 +256,7 @@ def _queries(
 
 
 def _with_tags(table: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
-    """Add the tags that the table does not have yet."""
+    """Add tags that are not yet in the table."""
     if tags is None:
         return table
     new_columns = [name for name in tags.columns if name == "query_id" or name not in table.columns]
@@ -264,6 +264,6 @@ def _with_tags(table: pl.DataFrame, tags: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _is_missing(scores: RunScores) -> list[bool]:
-    """True for each query that the run lacks, the same for every metric."""
+    """True for each query that is missing in the run, equal for all metrics."""
     reason_codes = next(iter(scores.why.values()))
     return [int(code) == 1 for code in reason_codes]

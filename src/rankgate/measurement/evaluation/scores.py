@@ -37,30 +37,30 @@ SAVED_SUPPLY = Supply(
 )
 """The parts that scores from JSON can supply."""
 
-_MOST_NAMES = 5  # runs that a heading names
+_MOST_NAMES = 5  # names of runs in a heading
 _KEYS = ["query_id", "metric"]
 _CHARTS = "rankgate.measurement.evaluation.charts"
 
 
 class Maker(Protocol):
-    """The source of scores in this process, which makes further parts of them."""
+    """The source of scores in this process, which can compute further parts of them."""
 
     @property
     def supply(self) -> Supply:
-        """The parts that it can make."""
+        """The parts that the source can compute."""
         ...
 
     def systems(self, depth: int) -> Sequence[ScoredRun]:
-        """The systems with values, states of queries, and lists to a depth where there are some."""
+        """The systems with values, states of queries, and, for a given depth, lists."""
         ...
 
     def intervals(self, scores: Scores) -> pl.DataFrame:
-        """Means with their intervals, as `Scores.intervals`."""
+        """Means with their intervals; see `Scores.intervals`."""
         ...
 
 
 class LazyMaker(Maker, Protocol):
-    """A maker of scores that are read when something asks for them."""
+    """A source of scores that are computed at first use."""
 
     def scores(self) -> Scores:
         """The scores with means and values."""
@@ -69,10 +69,10 @@ class LazyMaker(Maker, Protocol):
 
 @runtime_checkable
 class DistantMaker(Maker, Protocol):
-    """A maker for runs with values of single queries on other machines."""
+    """A source for runs whose values are on other machines."""
 
     def collected(self) -> pl.DataFrame:
-        """The values, brought here, as `Scores.values`."""
+        """The values, fetched from there; see `Scores.values`."""
         ...
 
 
@@ -129,17 +129,17 @@ class Scores(Result):
         scores.__dict__["maker"] = maker
         return scores
 
-    if not TYPE_CHECKING:  # a checker would take every name for an attribute
+    if not TYPE_CHECKING:  # a type checker would accept every name as an attribute
 
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any field
-            """A field of scores that were not read yet."""
+            """Compute a field of scores at its first use."""
             if name not in _LAZY_FIELDS or "runs" in self.__dict__:
                 raise AttributeError(f"'Scores' object has no attribute {name!r}")
             self.__dict__.update({**self.maker.scores().__dict__, "maker": self.maker})
             return self.__dict__[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop the maker: another process has neither its files nor its tables."""
+        """Drop the source, because another process has neither its files nor its tables."""
         self.runs  # noqa: B018 - read them now
         return {**self.__dict__, "maker": None}
 
@@ -447,7 +447,7 @@ def _scores_of(
     queries = list(next(iter(per_query.values()), {}))
     sums = {}
     if groups:
-        from rankgate.data.run_scores import GroupSums  # of evaluations on Spark
+        from rankgate.data.run_scores import GroupSums  # scores of evaluations on Spark have groups
 
         sums = {metric: GroupSums.from_dict(group) for metric, group in groups.items()}
     return RunScores(

@@ -22,10 +22,10 @@ from rankgate.measurement.evaluation.scores import Scores
 def dominators(
     means: Mapping[str, Sequence[float]], higher: Sequence[bool]
 ) -> dict[str, str | None]:
-    """For each system the first that is as good by every metric and better by some; else None.
+    """For each system the first that is as good by all metrics and better by some; else None.
 
-    Systems that no other dominates are the front. A metric that any system lacks, NaN, decides
-    nothing.
+    Systems that no other system dominates form the front. A metric that is NaN for either system is
+    ignored.
 
     Args:
         means: the means of each system, one for each metric.
@@ -165,10 +165,10 @@ def _from_evaluation(result: Scores) -> Tradeoff:
 
 
 def _from_scorecard(card: ScorecardFigures) -> Tradeoff:
-    """The trade-off of a scorecard, by directed metrics that all systems have.
+    """The trade-off of a scorecard, by metrics with a direction that all systems have.
 
-    The first metric of accuracy comes first and the first of lists second, as these are the usual
-    trade-off.
+    The first metric of accuracy comes first and the first metric of lists second, because this is
+    the usual trade-off.
     """
     table = card.figures.filter(pl.col("higher_is_better").is_not_null())
     metric_counts = table.filter(pl.col("value").is_finite())["metric"].value_counts()

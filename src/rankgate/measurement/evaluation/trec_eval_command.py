@@ -72,14 +72,14 @@ _CANNOT_CALCULATE, _NOTHING = 4, 7  # trec_eval's exit codes
 _USAGE_CODES = frozenset({"wrong-arguments", "unknown-measure"})  # its exit code 1
 _NO_SHARED_QUERY = "queries-differ"  # exit code 7
 _INCALCULABLE_CODES = frozenset({"wrong-coefficients", "unsupported-metric"})  # exit code 4
-_WITHOUT_RANKING = frozenset({"runid", "num_q"})  # it calculates these before it sees documents
+_WITHOUT_RANKING = frozenset({"runid", "num_q"})  # values that need no documents
 _MEASURE = re.compile(r"^-m ([^.:]+)")
 _DOCUMENT = re.compile(r"^document '(.*?)' is (?:ranked|judged) twice")
 
 
 @dataclass
 class _Call:
-    """The arguments of a call, by kind."""
+    """The arguments of a call, grouped by kind."""
 
     flags: set[str] = field(default_factory=set)
     metrics: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Call:
 
 
 class _Verbatim(click.Command):
-    """A command that gets its arguments unparsed, as trec_eval's rules are not click's."""
+    """A command with unparsed arguments, because trec_eval's rules differ from click's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.params["words"] = list(args)
@@ -133,7 +133,7 @@ def evaluate(arguments: Sequence[str]) -> None:
 
 
 def _exit_with(error: InputError | UsageError) -> NoReturn:
-    """End with trec_eval's exit code, after its line where it has one: 1, 2, 4 or 7."""
+    """Exit with trec_eval's code (1, 2, 4 or 7), after its output line if there is one."""
     code = 1 if error.code in _USAGE_CODES else _NOTHING if error.code == _NO_SHARED_QUERY else 2
     if error.code in _INCALCULABLE_CODES and (measure := _MEASURE.match(str(error))):
         code = _CANNOT_CALCULATE
@@ -147,7 +147,7 @@ def _exit_with(error: InputError | UsageError) -> NoReturn:
 
 
 def _exit_at_duplicate(error: DuplicateError, call: _Call) -> NoReturn:
-    """End with trec_eval's lines and exit code where a document appears twice for a query."""
+    """Exit with trec_eval's output and code if a document is repeated for a query."""
     from rankgate.measurement.evaluation.trec.trec_columns import parse_columns
 
     relevance = call.options.get("relevance", "qrels")
@@ -165,7 +165,7 @@ def _exit_at_duplicate(error: DuplicateError, call: _Call) -> NoReturn:
 
 
 def _exit_at_absent(error: AbsentQueryError, call: _Call) -> NoReturn:
-    """End as trec_eval 10 where the run lacks a query: after the queries before it."""
+    """Exit like trec_eval 10 if the run lacks a query: after the output for earlier queries."""
     from rankgate.measurement.evaluation.trec.trec_eval import render
 
     for piece in render(error.before, per_query="q" in call.flags, summary=False):
@@ -179,7 +179,7 @@ def _parse_call(arguments: Sequence[str]) -> _Call:
     """Parse the arguments of a call, by the rules of GNU's getopt.
 
     Raises:
-        UsageError: an option that trec_eval does not have, or one that is not offered here.
+        UsageError: trec_eval does not have the option, or it is not supported here.
     """
     try:
         pairs, files = getopt.gnu_getopt(list(arguments), _SHORT, list(_LONG))

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class CachedLists:
-    """Like `CachedSource`, for metrics on lists: these need the rankings themselves.
+    """As `CachedSource`, for metrics on lists, which need the rankings themselves.
 
     Attributes:
-        run: the rankings; they are read for every way to form them.
+        run: the rankings; they are read once per ranking method.
         judgments: the judgments.
         builder: the reader of lists.
     """
@@ -44,12 +44,12 @@ class CachedLists:
     def score(
         self, metrics: Sequence[tuple[str, Metric]], conventions: Sequence[Convention]
     ) -> list[RunScores | RankgateError]:
-        """The scores under each convention, or the error that prevents them."""
+        """The scores under each convention, or the error if they cannot be computed."""
         _, lists = split_list_metrics(dict(metrics))
         return [self._read_cached(lists, convention) for convention in conventions]
 
     def read(self, alignments: Iterable[Alignment]) -> None:
-        """Do nothing: lists are short, and each alignment needs a reading of the run."""
+        """Do nothing, because lists are short and each alignment must read the run."""
 
     def _read_cached(
         self, metrics: dict[str, ListMetric], how: Convention

@@ -24,18 +24,18 @@ OptionalMean = float | None
 
 @dataclass(frozen=True)
 class Step:
-    """One step from one convention to another, after the steps before it.
+    """A step from one convention to another, after the earlier steps.
 
     Attributes:
-        axes: the changed axes; several where they only work together.
-        begin: the value before, one text an axis.
-        end: the value after.
-        before: the mean before, or None.
-        after: the mean after, which is the mean before the next step.
-        moved: queries whose value changes, or that come to count, or cease to; None for a metric
+        axes: the changed axes; several axes if they only work together.
+        begin: the values before, one text per axis.
+        end: the values after.
+        before: the mean before the step, or None.
+        after: the mean after the step, which is the mean before the next step.
+        moved: the number of queries whose value changes, appears or disappears; None for a metric
             about all lists together, which has no values of queries.
-        query_id: the query that changes most, None where none does.
-        query_before: its value before; None where it did not count.
+        query_id: the query with the largest change; None if no value changes.
+        query_before: its value before; None if it did not count.
         query_after: its value after.
     """
 
@@ -51,16 +51,16 @@ class Step:
 
     @property
     def effect(self) -> OptionalMean:
-        """The effect on the mean: after less before, so that steps add up."""
+        """The effect on the mean: the mean after minus the mean before, so that steps add up."""
         return None if self.before is None or self.after is None else self.after - self.before
 
     @property
     def moves(self) -> bool:
-        """True if the step changes anything here."""
+        """True if the step changes a value of this run."""
         return bool(self.moved) or self.before != self.after
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """The step as plain values for JSON."""
         return {**asdict(self), "effect": self.effect}
 
 
@@ -69,17 +69,17 @@ def path_steps(
 ) -> tuple[Step, ...]:
     """Change the differences between two conventions, axis by axis.
 
-    Each time the axis goes first that moves the mean most after the earlier changes; equal
-    effects go by name. The last mean is that of ``end`` to the bit.
+    Each step changes the axis that moves the mean most after the earlier changes; equal effects are
+    ordered by name. The last mean equals that of ``end`` to the last bit.
 
     Args:
         content: the run.
-        metric: one metric.
+        metric: the metric to compute.
         begin: the convention at the start.
         end: the convention at the end.
 
     Raises:
-        RankgateError: one of the two cannot take these data.
+        RankgateError: one of the two conventions cannot score these data.
     """
     return _Path(content, metric).steps(
         Choices.collect(begin, metric), Choices.collect(end, metric)
@@ -110,7 +110,7 @@ class _Path:
         return tuple(steps)
 
     def _read(self, begin: Choices, end: Choices) -> None:
-        """Form every ranking that the path may need, at one reading."""
+        """Make all rankings that the path may need, with one reading of the data."""
         variants = [begin]
         for key in begin.differing(end):
             if key in _ALIGNMENT_AXES:
@@ -129,7 +129,7 @@ class _Path:
         tried: Sequence[RunScores | RankgateError],
         arrived: RunScores | RankgateError,
     ) -> tuple[tuple[str, ...], RunScores | RankgateError]:
-        """The choice to change next; all remaining ones if none works alone."""
+        """The axes to change next; all remaining axes if none can be changed alone."""
         candidates = [
             (key, scores)
             for key, scores in zip(remaining_keys, tried, strict=True)
@@ -145,7 +145,7 @@ class _Path:
     def _size(
         self, current_scores: RunScores | RankgateError, next_scores: RunScores | RankgateError
     ) -> float:
-        """The change of the mean; below 0 if there is no mean."""
+        """The change of the mean; negative if there is no mean."""
         before, after = self._mean(current_scores), self._mean(next_scores)
         return -1.0 if before is None or after is None else abs(after - before)
 
@@ -183,7 +183,7 @@ class _Path:
         )
 
     def _apart(self, scores_of_both: Sequence[RunScores | RankgateError]) -> bool:
-        """True if queries have values of their own."""
+        """True if the metric has values of single queries."""
         scores = [result for result in scores_of_both if isinstance(result, RunScores)]
         return not scores or any(self._metric[0] in result.values for result in scores)
 
@@ -197,12 +197,12 @@ _ALIGNMENT_AXES = frozenset(axis_field.name for axis_field in fields(Alignment))
 
 
 def effective_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps that change the number."""
+    """The steps that change the mean."""
     return tuple(step for step in steps if step.moves)
 
 
 def _query_change(
     before: dict[str, OptionalMean], after: dict[str, OptionalMean], query: str
 ) -> float:
-    """The change of a query; one that comes to count, or ceases to, changes by its value."""
+    """The change of a query's value; if it appears or disappears, the value itself."""
     return abs((after.get(query) or 0.0) - (before.get(query) or 0.0))

@@ -1,4 +1,4 @@
-"""Explain one value: the contribution of each document."""
+"""Explain one value by the contribution of each document."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ DEPTH = 20
 """The number of documents that are shown of each list."""
 
 _TREC_EVAL = ("trec", "trec9")  # every explanation is compared with these conventions
-_TOLERANCE = 1e-12  # values that differ by less are the same value
+_TOLERANCE = 1e-12  # values with a smaller difference are equal
 
 
 @dataclass(frozen=True)
 class _Case:
-    """One query, one metric, one convention, and the rows of that query."""
+    """The data of one value: query, metric, convention, and the rows of the query."""
 
     query_id: str
     label: str
@@ -59,7 +59,7 @@ class _Case:
 
     @property
     def convention_choices(self) -> Convention:
-        """The convention's choices for the metric."""
+        """The convention's settings for the metric."""
         return self.how.for_metric(self.metric)
 
     @property
@@ -194,7 +194,7 @@ def _refuse_unknown(query: str, index: JudgmentIndex, judgments: Qrels) -> None:
 
 
 def _value(scores: RunScores, case: _Case) -> tuple[float | None, str]:
-    """The value under the convention, and the reason if it is substituted or undefined."""
+    """The value under the convention, and the reason for a substituted or undefined value."""
     row = scores.query_ids.index_of(case.query_id)
     if row is None:
         return None, "missing"
@@ -208,7 +208,7 @@ def _default_parameters(case: _Case) -> dict[str, Any]:
 
 
 def _parameters(case: _Case) -> dict[str, Any]:
-    """The arguments of the kernel, with defaults."""
+    """The arguments of the kernel, including defaults."""
     return _default_parameters(case) | case.metric.bound(case.defaults)
 
 
@@ -218,10 +218,11 @@ def _cutoff(case: _Case) -> float:
 
 
 def _ranks_to_show(ranked: QueryRanking, cutoff: float, depth: int | None) -> list[int]:
-    """The ranks that matter most, ascending.
+    """The most important ranks in rising order.
 
-    Relevant documents within the cutoff go first, then other judged ones, then the unjudged
-    ones there, then judged ones behind it; unjudged ones behind it do not matter.
+    The order of importance is: relevant documents within the cutoff, other judged documents within
+    it, unjudged documents within it, judged documents after it. Unjudged documents after the cutoff
+    are never shown.
     """
     matter = []
     for rank, document in enumerate(ranked.doc_ids, 1):
@@ -257,7 +258,7 @@ def _rows(
 
 
 def _trec_eval_values(case: _Case, value: float | None) -> tuple[Other, ...]:
-    """The values of trec_eval, by this metric and by its own, if they differ."""
+    """The values of trec_eval for this metric and for its own metric, if they differ."""
     if case.frame.is_empty():
         return ()
     tools = [CONVENTIONS[name] for name in _TREC_EVAL]
@@ -274,7 +275,7 @@ def _trec_eval_values(case: _Case, value: float | None) -> tuple[Other, ...]:
 
 
 def _as_trec_eval(metric: Metric) -> Metric:
-    """The metric without the choices that trec_eval does not have; itself if it has none there."""
+    """The metric without parameters that trec_eval lacks; unchanged if there are none."""
     if not metric.trec:
         return metric
     choices = [

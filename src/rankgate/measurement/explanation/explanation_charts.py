@@ -1,6 +1,6 @@
 """Charts of ``explain`` and ``reconcile``.
 
-The chart of ``explain`` shows the contribution of each document, that of ``reconcile`` one
+The chart of ``explain`` shows the contribution of each document, the chart of ``reconcile`` one
 metric under every convention.
 """
 
@@ -24,10 +24,10 @@ _MOST, _GAIN_ROW, _GAIN_WIDTH = 30, 20, 380
 
 
 def draw_gains(result: Explanation) -> Picture:
-    """Draw the list from the top: a bar for what a document adds, a mark for the ideal list's.
+    """Draw the list from the top, with a bar per contribution and a mark per ideal contribution.
 
     Raises:
-        UsageError: the run has nothing for the query, or no document adds anything.
+        UsageError: the run has no documents for the query, or no document contributes.
     """
     rows = _rows(result)
     if not any(row["contribution"] for row in rows) and not any(row["ideal"] for row in rows):
@@ -64,7 +64,7 @@ def draw_gains(result: Explanation) -> Picture:
 
 
 def _rows(result: Explanation) -> list[dict[str, Any]]:
-    """The document of the run and the ideal contribution, rank by rank."""
+    """The document of the run and the ideal contribution at each rank."""
     ideal = {row.rank: row.contribution for row in result.ideal}
     row_by_rank = {row.rank: row for row in result.rows}
     contributing_ranks = [rank for rank, adds in ideal.items() if adds]
@@ -140,10 +140,10 @@ _CONVENTION_ROW, _CONVENTION_WIDTH, _NAMES = 24, 420, 64
 
 
 def draw_reconciled(result: Reconciliation) -> Picture:
-    """Draw a line for each number that conventions give.
+    """Draw a line for each number that conventions compute.
 
     Raises:
-        UsageError: no convention gives a number.
+        UsageError: no convention computes a number.
     """
     rows: list[dict[str, Any]] = [
         {
@@ -206,7 +206,7 @@ def _conventions_chart(rows: list[dict[str, Any]], metric: str) -> Any:
 
 
 def _numbers(rows: list[dict[str, Any]]) -> list[str]:
-    """Four decimals; or, for numbers that these make equal, as many as distinguish them."""
+    """Format numbers with four decimals, or with as many as distinguish them."""
     result = [format_decimal(row["value"]) for row in rows]
     digits = digits_for([row["value"] for row in rows])
     return [
@@ -216,7 +216,7 @@ def _numbers(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _cut_names(names: str) -> str:
-    """The first names that fit, and the number of the others."""
+    """The first names that fit, and the number of names left out."""
     if len(names) <= _NAMES:
         return names
     first_names = names[:_NAMES].rpartition(", ")[0]

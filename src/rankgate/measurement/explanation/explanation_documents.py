@@ -1,8 +1,8 @@
 """Documents of an explanation and of reconciliations.
 
-First come the clauses that put a value together from its parts. Then comes the document of an
-explanation: ranking, ideal ranking and formula. Last come documents of reconciliations: groups
-of conventions and the steps between them.
+First come the clauses that compose a value from its parts. Then comes the document of an
+explanation: ranking, ideal ranking and formula. Last come documents of reconciliations: groups of
+conventions and the steps between them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     )
 
 
-_MOST_TERMS = 8  # of a sum that is written out; of a longer one the middle is left out
+_MOST_TERMS = 8  # terms of a sum that is written in full; a longer sum is cut in the middle
 
 _REASON_TEXTS = {
     "missing": "the run does not have this query",
@@ -88,7 +88,7 @@ def compose_value(result: Explanation) -> list[str]:
 
 
 def _equation(result: Sum, value: str) -> str:
-    """The terms and their sum; the value alone with fewer than two terms.
+    """The terms and their sum; only the value if there are fewer than two terms.
 
     A long sum keeps its first and its last terms.
     """
@@ -104,7 +104,7 @@ _TIES = {
     "doc_id_asc": "the document id, ascending",
     "file_order": "their order in the file",
 }
-_SHORTEST_ID = 25  # cells that a document's id is never shortened below: readers search for ids
+_SHORTEST_ID = 25  # shortest width of a document's id: readers search for ids
 
 
 def explanation_document(result: Explanation, *, every: bool = False) -> Document:
@@ -112,7 +112,7 @@ def explanation_document(result: Explanation, *, every: bool = False) -> Documen
 
     Args:
         result: the explanation.
-        every: True for all parameters, also those with their usual values.
+        every: True to show all parameters, including those with default values.
     """
     value = format_column([result.value])[0]
     chart = Chart("rankgate.measurement.explanation.explanation_charts:draw_gains", result)
@@ -150,7 +150,7 @@ def _tables(result: Explanation) -> list[tuple[str, Grid]]:
 
 
 def ranking(result: Explanation) -> Grid:
-    """One row a document of the run."""
+    """One row for each document of the run."""
     columns = {
         "rank": [f"{_TIED if row.tied else ''}{row.rank}" for row in result.rows],
         **_columns(result, result.rows),
@@ -160,7 +160,7 @@ def ranking(result: Explanation) -> Grid:
 
 
 def ideal(result: Explanation) -> Grid:
-    """One row a relevant document, with its rank in the run."""
+    """One row for each relevant document, with its rank in the run."""
     run_ranks = [UNDEFINED if row.found is None else str(row.found) for row in result.ideal]
     columns = {
         "rank": [str(row.rank) for row in result.ideal],
@@ -187,7 +187,7 @@ def _columns(result: Explanation, rows: Sequence[ExplainedRow | IdealRow]) -> di
 
 
 def _with_gaps(grid: Grid, gaps: Sequence[int]) -> Grid:
-    """Add a line before each row, and after the last, with the number of left-out rows."""
+    """Add a line before each row and after the last row, with the number of omitted rows."""
     rows = []
     for gap, row in zip(gaps, [*grid.rows, None], strict=True):
         if gap:
@@ -212,7 +212,7 @@ def _fit_width(grid: Grid) -> Grid:
 
 
 def _facts(result: Explanation, *, every: bool) -> dict[str, list[str]]:
-    """The lines after the tables, by label."""
+    """The lines below the tables, by label."""
     bound = ", ".join(
         f"{key}={value!r}"
         for key, value in result.parameters.items()
@@ -250,7 +250,7 @@ def _marks(result: Explanation) -> list[str]:
     return marks
 
 
-_MOST_DIGITS = 12  # numbers that are nearer are one group
+_MOST_DIGITS = 12  # numbers with a smaller difference are one group
 
 NOTHING_FITS = "none of the conventions tried gives it; the nearest are"
 
@@ -261,7 +261,7 @@ _AMBIGUOUS = (
 
 
 def reconciliation_document(result: Reconciliation) -> Document:
-    """The conventions by their number, and the differences between them."""
+    """The conventions grouped by their number, and the differences between groups."""
     digits = digits_for([group.value for group in result.groups])
     refused = tuple(Entry(refusal.convention, (refusal.reason,)) for refusal in result.refusals)
     rows = PlainRows(
@@ -279,7 +279,7 @@ def reconciliation_document(result: Reconciliation) -> Document:
 
 
 def bridge_document(result: Bridge) -> Document:
-    """The mean at the start, each step that changes it, the mean at the end."""
+    """The mean at the start, each step that changes the mean, and the mean at the end."""
     begin, end = result.begin, result.end
     entries = [Entry(format_decimal(result.before), (f"{begin['name']} ({begin['hash']})",))]
     entries += [Entry(effect_text(step), (step_text(step),)) for step in result.steps if step.moves]
@@ -292,7 +292,7 @@ def bridge_document(result: Bridge) -> Document:
 
 
 def finding_document(result: Finding) -> Document:
-    """The conventions that give the value, or the nearest."""
+    """The conventions that compute the value, or the nearest ones."""
     is_ambiguous = len(result.fits) > 1 or any(len(fit.conventions) > 1 for fit in result.fits[:1])
     fits = _fits(result.fits or result.nearest)
     explanation = _AMBIGUOUS if is_ambiguous else ""
@@ -303,7 +303,7 @@ def finding_document(result: Finding) -> Document:
 
 
 def title(result: Reconciliation | Bridge | Finding) -> str:
-    """The question and its data, in a line."""
+    """The question and its data, on one line."""
     if isinstance(result, Reconciliation):
         count = sum(len(group.conventions) for group in result.groups)
         summary = f"{_numbers(len(result.groups))} under {count_noun(count, 'convention')}"
@@ -330,7 +330,7 @@ def _group(group: Group, digits: int) -> Entry:
 
 
 def digits_for(values: Sequence[float | None]) -> int:
-    """Four decimals, or as many as distinguish the numbers."""
+    """Format numbers with four decimals, or with as many as distinguish them."""
     defined = [value for value in values if value is not None]
     for digits in range(4, _MOST_DIGITS):
         if len({f"{value:.{digits}f}" for value in defined}) == len(defined):
@@ -339,7 +339,7 @@ def digits_for(values: Sequence[float | None]) -> int:
 
 
 def _fits(fits: Sequence[Fit]) -> tuple[Entry, ...]:
-    """One entry for each number; cutoffs that make no difference share one."""
+    """One entry for each number; cutoffs with equal numbers are joined."""
     rows: dict[tuple[float, tuple[str, ...]], list[str]] = {}
     for fit in fits:
         rows.setdefault((fit.mean, fit.conventions), []).append(fit.metric)
@@ -354,14 +354,14 @@ def _numbers(count: int) -> str:
 
 
 def effect_text(step: Step, digits: int = 4) -> str:
-    """The effect as the difference of the two means as they are printed, so that it adds up."""
+    """The effect as the difference of the two printed means, so that effects add up."""
     if step.before is None or step.after is None:
         return UNDEFINED
     return f"{round(step.after, digits) - round(step.before, digits):+z.{digits}f}"
 
 
 def change_text(step: Step) -> str:
-    """The axes of a step, each with its old and new value."""
+    """The axes of a step, each with its old and its new value."""
     changes = zip(step.axes, step.begin, step.end, strict=True)
     return ", ".join(f"{axis}: {begin} → {end}" for axis, begin, end in changes)
 

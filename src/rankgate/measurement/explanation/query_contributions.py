@@ -1,8 +1,8 @@
 """One query in full: its ranking, the contribution of each rank, and its ideal ranking.
 
-First come the ranked documents of the query and its kernel input, then the contribution of
-each rank to a value. Last come the relevant documents of the query, the best first, with their
-ranks in a run.
+First come the ranked documents of the query and its kernel input, then the contribution of each
+rank to a value. Last come the relevant documents of the query, best first, with their ranks in a
+run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.convention import Convention
 
 
-_UNJUDGED = -1.0  # like a document of the pool without a judgment; no other rank changes
+_UNJUDGED = -1.0  # as for a pool document without a judgment; other ranks are unchanged
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class QueryRanking:
     Attributes:
         doc_ids: the documents by rank.
         tied: True for a rank if other documents have the same score.
-        grades: the grade of each judged document.
-        block: the judged documents, as kernels take them.
-        full: the same with the unjudged ones in it, as if in the pool.
-        excluded: documents of the run that do not count.
+        grades: the grades of judged documents.
+        block: the judged documents as input of kernels.
+        full: the same block with unjudged documents, as if they were in the pool.
+        excluded: documents of the run that are not counted.
     """
 
     doc_ids: tuple[str, ...]
@@ -75,8 +75,8 @@ def rank_query(
 
     Args:
         query_id: the query.
-        frame: its rows in the run; none if the run lacks it.
-        judged: its judgments.
+        frame: its rows in the run; empty if the run lacks the query.
+        judged: the judgments of the query.
         how: the convention.
         judged_only: True if the metric uses judged documents only.
     """
@@ -124,15 +124,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Contributions:
-    """The contributions of some ranks.
+    """The contributions of some ranks, and the totals.
 
     Attributes:
         marks: the marks by given rank.
-        summed: the sum over all ranks; None where the metric is not a sum.
+        summed: the sum over all ranks; None if the metric is not a sum.
         norm: the divisor.
         weighed: the name of the weight.
-        start: the value before the first rank, where the metric is not a sum.
-        ideal: the ranks of the ideal ranking, where the norm is the sum over them.
+        start: the value before the first rank, if the metric is not a sum.
+        ideal: the ranks of the ideal ranking, if the norm is the sum over them.
     """
 
     marks: Mapping[int, Mark]
@@ -150,9 +150,9 @@ def contributions(
 
     Args:
         metric: the metric.
-        blocks: one query, with the judged documents only and with the unjudged ones in it.
+        blocks: one query, first with only the judged documents, then also with the unjudged ones.
         ranks: the ranks to explain, ascending.
-        defaults: the parameters that the convention binds.
+        defaults: the parameters that the convention sets.
     """
     block, full = blocks
     steps = metric.decompose(block, defaults)
@@ -161,7 +161,7 @@ def contributions(
     wider = metric.decompose(full, defaults)
     if wider is not None and np.array_equal(wider.value, steps.value, equal_nan=True):
         return _from_steps(wider, full, ranks)
-    return _from_steps(steps, block, ranks)  # unjudged documents have no weight of their own here
+    return _from_steps(steps, block, ranks)  # unjudged documents have no weight here
 
 
 def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributions:
@@ -190,7 +190,7 @@ def _from_steps(steps: Steps, block: Judged, ranks: Sequence[int]) -> Contributi
 
 
 def _ideal(steps: Steps) -> tuple[Mark, ...]:
-    """The ranks of the ideal ranking that hold a gain."""
+    """The ranks of the ideal ranking with a gain."""
     if steps.ideal is None:
         return ()
     gain, weight = (rows[0] for rows in steps.ideal)
@@ -205,7 +205,7 @@ def _ideal(steps: Steps) -> tuple[Mark, ...]:
 def _from_prefixes(
     metric: Metric, block: Judged, ranks: Sequence[int], defaults: JsonObject
 ) -> Contributions:
-    """Measure the list cut after each rank, by the kernel itself."""
+    """Measure the list cut after each rank, with the kernel itself."""
     cuts = sorted({0, *ranks, *(rank - 1 for rank in ranks)})
     values = metric.compute(_prefixes(block, cuts), defaults)
     value_at = dict(zip(cuts, map(float, values), strict=True))
@@ -219,7 +219,7 @@ def _from_prefixes(
 
 
 def _prefixes(block: Judged, cuts: Sequence[int]) -> Judged:
-    """Repeat the one query of a block, cut after each of these ranks."""
+    """Repeat the query of a block, cut after each of these ranks."""
     T = len(cuts)
     end = np.array(cuts, np.int64)
     is_kept = block.rank <= end[:, None]
@@ -235,7 +235,7 @@ def _prefixes(block: Judged, cuts: Sequence[int]) -> Judged:
         judged=np.repeat(block.judged, T),
         relevant=np.repeat(block.relevant, T),
         relevant_retrieved=np.zeros(T, np.int64),
-        level=np.nan,  # so that relevant documents are counted again
+        level=np.nan,  # makes kernels count relevant documents again
     )
 
 
@@ -247,12 +247,12 @@ def ideal_rows(
     Args:
         metric: the metric.
         ranked: the ranking of the run, with the judgments.
-        marks: the ranks of the ideal where the metric forms one itself; else none.
-        defaults: the parameters that the convention binds.
+        marks: the ranks of the ideal, if the metric has its own ideal; else None.
+        defaults: the parameters that the convention sets.
 
     Returns:
-        The rows, none without a relevant document, and the value of a ranking that has the
-        relevant documents first, in this order.
+        The rows (empty without a relevant document), and the value of a ranking that begins with
+        the relevant documents in this order.
     """
     gains = _gains(metric, ranked, defaults)
     rank_of = ranked.ranks
@@ -283,9 +283,9 @@ def ideal_rows(
 
 
 def _gains(metric: Metric, ranked: QueryRanking, defaults: JsonObject) -> dict[str, float]:
-    """The worth of each document to the metric, for those with any.
+    """The gain of each document for the metric, if it is not 0.
 
-    If the metric is not a sum of gains, the grade of each relevant document.
+    If the metric is not a sum of gains, these are the grades of relevant documents.
     """
     judged = {doc: grade for doc, grade in ranked.grades.items() if grade >= 0}
     steps = metric.decompose(block([list(judged.values())]), defaults)
@@ -305,7 +305,7 @@ def _gains(metric: Metric, ranked: QueryRanking, defaults: JsonObject) -> dict[s
 def _pair_with_marks(
     marks: tuple[Mark, ...], gains: dict[str, float], best: list[str]
 ) -> list[tuple[str, Mark]]:
-    """Pair documents with ranks of the ideal; the others follow, where nothing counts."""
+    """Pair documents with ranks of the ideal; further documents follow at ranks without weight."""
     remaining = list(best)
     marked_documents = []
     for mark in marks:

@@ -1,7 +1,7 @@
 """Score the same data under every convention, and explain the differences.
 
-Then comes the search for the conventions and cutoffs that give a value that somebody reported,
-and last the verb ``reconcile`` in its three forms.
+Then come the search for the conventions and cutoffs that give a reported value, and the verb
+``reconcile`` in its three forms.
 """
 
 from __future__ import annotations
@@ -140,10 +140,10 @@ def bridge(
 
 
 def one_metric(metric: str | Metric) -> tuple[str, Metric]:
-    """One metric with its label.
+    """The single metric with its label.
 
     Raises:
-        UsageError: several metrics, or none of that name.
+        UsageError: several metrics are given, or the name is unknown.
     """
     metrics = find_metrics(metric)
     refuse_tasks(metrics)
@@ -156,7 +156,7 @@ def one_metric(metric: str | Metric) -> tuple[str, Metric]:
 
 
 def usual_conventions(metric: Metric) -> list[str | Convention]:
-    """The conventions to search: for a metric on lists, those of the tools that have it."""
+    """The conventions to search; for a metric on lists, those of tools with the metric."""
     if not is_of_lists(metric):
         return list(CONVENTIONS)
     return [n for n, preset in CONVENTIONS.items() if n == "trec" or preset.has(metric.name)]
@@ -165,13 +165,13 @@ def usual_conventions(metric: Metric) -> list[str | Convention]:
 def prepare_run(
     collection: Collection, run: RunLike, metric: Metric
 ) -> tuple[CachedSource | CachedLists, str]:
-    """Prepare a run for repeated scoring, with the name of the judgments."""
+    """Prepare a run for repeated scoring; return also the name of the judgments."""
     judgments = collection.qrels()
     index = JudgmentIndex.from_judgments(judgments)
     rankings = index.ranked(collection.run(run))
     if not (is_of_lists(metric) or collection.drop_seen):
         return CachedSource(RunSource(rankings, index)), judgments.name
-    # the inputs of metrics on lists are loaded only for such a metric
+    # the inputs of metrics on lists are loaded only for these metrics
     from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
     from rankgate.measurement.explanation.cached_lists import CachedLists as Lists
 
@@ -182,7 +182,7 @@ def prepare_run(
 
 
 def _group_by_mean(label: str, scores: dict[str, RunScores]) -> list[Group]:
-    """Conventions by equal mean, the largest group first."""
+    """Conventions grouped by equal mean, the largest group first."""
     groups: list[tuple[OptionalMean, list[str]]] = []
     for name, run_scores in scores.items():
         mean = finite_or_none(run_scores.means[label])
@@ -211,7 +211,7 @@ def _with_steps(
     convention_by_name: dict[str, Convention],
     content: CachedSource | CachedLists,
 ) -> Group:
-    """The group with the steps from the first group, between the two that differ least."""
+    """The group, with the steps from the first group between the two most similar conventions."""
     pairs = [(near, far) for near in first.conventions for far in group.conventions]
     flat = {name: Choices.collect(convention_by_name[name], metric) for name in {*sum(pairs, ())}}
     near, far = min(pairs, key=lambda pair: len(flat[pair[0]].differing(flat[pair[1]])))
@@ -292,10 +292,10 @@ def find_reported(
 
 
 def parse_exactness(word: str) -> tuple[float, float]:
-    """Parse a number, and half a unit of its last digit.
+    """Parse a number; return it and half a unit of its last digit.
 
     Raises:
-        UsageError: the word is not a decimal number.
+        UsageError: the text is not a decimal number.
 
     >>> parse_exactness("0.4326")
     (0.4326, 5e-05)
@@ -310,7 +310,7 @@ def parse_exactness(word: str) -> tuple[float, float]:
 
 
 def _metric_variants(metric: Metric) -> list[Metric]:
-    """The metric as given, then at the usual cutoffs and without one."""
+    """The metric as given, then at the usual cutoffs and without a cutoff."""
     if metric.at != "cutoff":
         return [metric]
     plain = [pair for pair in metric.given if pair[0] != "cutoff"]

@@ -1,8 +1,8 @@
 """Candidates in blocks, with the scores of different systems on one scale.
 
-Candidates are every document that any run returned for some queries, as fusion methods see it.
-Normalisations work list by list. The layout indexes runs by query and rank, and splits them
-into blocks of candidates.
+Candidates are all documents that any run returned for some queries; fusion methods take them as
+input. Normalisations work on each list separately. The layout indexes runs by query and rank, and
+splits them into blocks of candidates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The documents of some queries, with the score and rank that each run gave them.
+    """The documents of some queries, with their score and rank in each run.
 
     R runs, n candidates, T queries.
 
@@ -36,7 +36,7 @@ class Candidates:
         owner: ``(n,)``, the query of each candidate, 0 to T - 1.
         scores: ``(R, n)``, normalised; 0 where a run does not have the document.
         ranks: ``(R, n)``, from 1; 0 where a run does not have the document.
-        lengths: ``(R, T)``, how many documents each run has for each query.
+        lengths: ``(R, T)``, the number of documents of each run for each query.
     """
 
     owner: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Candidates:
 
     @property
     def votes(self) -> NDArray[np.int64]:
-        """``(n,)``, how many runs have a document."""
+        """``(n,)``, the number of runs that have a document."""
         return np.count_nonzero(self.ranks, axis=0)
 
     @property
@@ -75,18 +75,18 @@ class FusionBlock:
     candidates: Candidates
 
 
-_SMALLEST_RANGE = 1e-9  # of a range, so that equal scores do not divide by 0; ranx has the same
-_MAD = 1.4826  # the standard deviation of a normal distribution in units of its MAD
+_SMALLEST_RANGE = 1e-9  # smallest range, so that equal scores do not divide by 0; as in ranx
+_MAD = 1.4826  # factor from the MAD to the standard deviation of a normal distribution
 
 
 @dataclass(frozen=True)
 class ScoredLists:
-    """The scores of one run, list after list, best first; no list is empty.
+    """The scores of one run, list by list, best first; no list is empty.
 
     Attributes:
         scores: ``(m,)``.
-        starts: ``(T,)``, where each list begins.
-        counts: ``(T,)``, how many documents it has.
+        starts: ``(T,)``, the start of each list.
+        counts: ``(T,)``, the number of documents in each list.
     """
 
     scores: NDArray[np.float64]
@@ -119,16 +119,16 @@ class ScoredLists:
 
     @property
     def places(self) -> NDArray[np.int64]:
-        """``(m,)``, the place of each document in its list, from 0."""
+        """``(m,)``, the position of each document in its list, from 0."""
         return np.arange(len(self.scores)) - np.repeat(self.starts, self.counts)
 
 
 @dataclass(frozen=True)
 class Normalisation(Declared):
-    """A method that brings scores to one scale before they are fused.
+    """A method that converts scores to a common scale before fusion.
 
     Attributes:
-        function: from the lists of one run to their normalised scores, ``(m,)``.
+        function: a function from the lists of one run to normalised scores, ``(m,)``.
         finish: a function that depends on the candidates of all runs; None if not needed.
     """
 
@@ -141,12 +141,12 @@ class Normalisation(Declared):
         """Normalise the scores of one run.
 
         Args:
-            scores: ``(m,)``, list after list, best first.
-            starts: ``(T,)``, where each list begins.
-            counts: ``(T,)``, how long each is.
+            scores: ``(m,)``, list by list, best first.
+            starts: ``(T,)``, the start of each list.
+            counts: ``(T,)``, the length of each list.
 
         Raises:
-            UsageError: scores that this normalisation is not defined for.
+            UsageError: the normalisation is not defined for these scores.
         """
         filled = counts > 0
         if not filled.any():
@@ -207,7 +207,7 @@ def _rank(lists: ScoredLists) -> NDArray[np.float64]:
 
 
 def _borda(candidates: Candidates) -> Candidates:
-    """Points by rank among all candidates; documents that a run lacks share its other points."""
+    """Points by rank among all candidates; a run's missing documents share the other points."""
     sizes = candidates.sizes[candidates.owner]
     lengths = candidates.lengths[:, candidates.owner]
     present = candidates.present
@@ -215,7 +215,7 @@ def _borda(candidates: Candidates) -> Candidates:
     return replace(
         candidates,
         scores=np.where(present, 1 - (candidates.ranks - 1) / sizes, shared),
-        ranks=np.where(present, candidates.ranks, lengths + 1),  # one rank for all the others
+        ranks=np.where(present, candidates.ranks, lengths + 1),  # one rank for all missing
     )
 
 
@@ -283,7 +283,7 @@ NORMALISATIONS = Registry(
 
 _ROWS_OF_BLOCK = (
     1 << 18
-)  # rows of all runs in one block: data that fit into the processor's cache sort fastest
+)  # rows of all runs in a block: data that fit into the processor's cache are sorted fastest
 
 
 @dataclass(frozen=True)
@@ -293,8 +293,8 @@ class RankedRun:
     Attributes:
         doc_ids: ``(m,)``, in order of query and rank.
         pairs: ``(m,)``, a hash of query and document.
-        scores: ``(m,)``, as the run has them.
-        starts: ``(T + 1,)``, where the rows of each query begin, and the end.
+        scores: ``(m,)``, the scores in the run.
+        starts: ``(T + 1,)``, the start of each query's rows, and the end.
     """
 
     doc_ids: pl.Series
@@ -309,10 +309,10 @@ class RankedRun:
         Args:
             run: the run.
             queries: ``query_id`` and ``query``, its number.
-            depth: the number of documents of a query that count; None counts all.
+            depth: the number of documents per query that count; None means all.
 
         Raises:
-            InputError, DuplicateError: as ``Run.table``.
+            InputError, DuplicateError: see ``Run.table``.
         """
         table = run.table
         joined = table.select("query_id").join(queries, on="query_id", maintain_order="left")
@@ -332,7 +332,7 @@ class RankedRun:
         return cls(frame["doc_id"], hash_pairs(frame), frame["score"].to_numpy(), starts)
 
     def stretch(self, first: int, last: int) -> tuple[slice, NDArray[np.int64]]:
-        """The rows of queries ``first`` to ``last - 1``, and how many each has."""
+        """The rows of queries ``first`` to ``last - 1``, and the number of rows of each query."""
         starts = self.starts[first : last + 1]
         return slice(int(starts[0]), int(starts[-1])), np.diff(starts)
 
@@ -381,7 +381,7 @@ def candidate_block(
 
 
 def _number_pairs(pairs: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Equal hashes get equal numbers: the number of each row, and a row of each number."""
+    """Number hashes so that equal hashes have equal numbers; return also a row of each number."""
     row_order = np.argsort(pairs)
     sorted_pairs = pairs[row_order]
     new = np.append(True, sorted_pairs[1:] != sorted_pairs[:-1])[: len(row_order)]

@@ -1,6 +1,6 @@
 """The verb ``fuse``, which merges several runs into one, and its judgments for learning.
 
-The judgments for learning come first: the metric, the queries and the folds.
+First come the judgments for learning: the metric, the queries and the folds.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ class FusionLearning(ByContent):
 
 @dataclass(frozen=True)
 class LearningData:
-    """Judgments with the options of learning from them.
+    """Judgments with the options for learning from them.
 
     Attributes:
         qrels: the judgments.
-        collection: the same with what else is known of queries and documents.
+        collection: the judgments with other data on queries and documents.
         how: the convention.
     """
 
@@ -91,19 +91,19 @@ class LearningData:
     how: FusionLearning
 
     def values(self, run: RunLike, queries: pl.Series) -> NDArray[np.float64]:
-        """The metric's value of each query, NaN if undefined."""
+        """The value of the metric for each query, NaN if undefined."""
         return values_of(self.scores(run), queries)
 
     def scores(self, run: RunLike) -> RunScores:
-        """The scores of a run by the metric."""
+        """The scores of a run with the metric."""
         with progress(None):
             return evaluate(self.collection, run, [self.how.metric], self.how.convention).runs[0]
 
     def parts(self, queries: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-        """Queries by fold, those without judgments last; the first position of each, and the end.
+        """Queries by fold, unjudged queries last; the first position of each fold, and the end.
 
         Raises:
-            UsageError: fewer judged queries than folds.
+            UsageError: there are fewer judged queries than folds.
         """
         judged = queries.is_in(self.qrels.table["query_id"].unique().implode()).to_numpy()
         rows = np.random.default_rng(self.how.seed).permutation(np.flatnonzero(judged))
@@ -120,16 +120,16 @@ class LearningData:
 
 
 def values_of(scores: RunScores, queries: pl.Series) -> NDArray[np.float64]:
-    """The value of each query by the only metric, NaN if undefined."""
+    """The value of the only metric for each query, NaN if undefined."""
     by_query = scores.per_query(next(iter(scores.values)))
     return np.array([by_query.get(query) for query in queries], np.float64)
 
 
 def read_learning_data(method: Method, how: FusionLearning) -> LearningData | None:
-    """Read the judgments to learn from; None without any.
+    """Read the judgments to learn from; None if there are none.
 
     Raises:
-        UsageError: a trained method without judgments; judgments that nothing learns from.
+        UsageError: a trained method has no judgments, or judgments are given that are not used.
     """
     if how.train is None:
         if method.train:
@@ -288,10 +288,10 @@ def _cross_validate(
 
 
 def _names_and_runs(runs: RunsLike) -> tuple[tuple[str, ...], list[Any]]:
-    """The names, or none, and the runs.
+    """The names, or None, and the runs.
 
     Raises:
-        UsageError: fewer than two runs.
+        UsageError: there are fewer than two runs.
     """
     names = tuple(map(str, runs)) if isinstance(runs, Mapping) else ()
     run_inputs = list(
@@ -371,7 +371,7 @@ def _sources(
 
 
 def _sort_queries(table: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
-    """Put lists that were fused fold by fold into the order of the runs' queries."""
+    """Put lists that were fused by fold into the order of the runs' queries."""
     positions = pl.DataFrame({"query_id": queries}).with_row_index("place")
     joined = table.join(positions, on="query_id", maintain_order="left")
     return joined.sort("place", maintain_order=True).drop("place")

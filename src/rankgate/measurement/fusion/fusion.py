@@ -14,7 +14,7 @@ from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import RUN
 
-# the codec reads the types of fields when it restores a result
+# the codec reads the field types when it restores a result
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run
 from rankgate.measurement.fusion.run_fuser import Setting, TrainedFold

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def fusion_document(result: Fusion) -> Document:
-    """The method, the runs, and the measured gain where something was learned."""
+    """The method, the runs, and the measured gain if a setting was learned."""
     learned = result.learned
     blocks = (
         (Table("folds", _folds(learned)), Table("by metric", _means(learned))) if learned else ()

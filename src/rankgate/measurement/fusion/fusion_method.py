@@ -1,4 +1,4 @@
-"""The declaration of a fusion method: its score for candidates, and its training.
+"""The declaration of a fusion method: its function for fused scores, and its training.
 
 Training data are the ranks of the relevant documents of each run.
 """
@@ -28,15 +28,15 @@ class Hits:
     """The relevant documents in the lists of one run.
 
     Attributes:
-        query: ``(h,)``, the query of each, rising.
-        rank: ``(h,)``, its rank, from 1, rising within a query.
+        query: ``(h,)``, the query of each document, rising.
+        rank: ``(h,)``, the rank of each document, from 1, rising within a query.
     """
 
     query: NDArray[np.int64]
     rank: NDArray[np.int64]
 
     def only(self, is_chosen: NDArray[np.bool_]) -> Hits:
-        """The hits of some queries; queries keep their numbers."""
+        """The hits of some queries; the numbers of queries are unchanged."""
         is_kept = is_chosen[self.query]
         return Hits(self.query[is_kept], self.rank[is_kept])
 
@@ -47,9 +47,9 @@ class TrainingData:
 
     Attributes:
         hits: ``(R,)``.
-        lengths: ``(R, T)``, how many documents each run has for each query.
-        relevant: ``(T,)``, relevant documents of each query, retrieved or not.
-        chosen: ``(T,)``, which queries are learned from.
+        lengths: ``(R, T)``, the number of documents of each run for each query.
+        relevant: ``(T,)``, the number of relevant documents of each query, retrieved or not.
+        chosen: ``(T,)``, True for queries that are used for training.
     """
 
     hits: tuple[Hits, ...]
@@ -71,7 +71,7 @@ class TrainingData:
             runs: the runs, indexed for fusion.
             queries: ``query_id`` and ``query``, its number.
             judged: ``query_id``, ``doc_id``, ``grade``.
-            relevant_grade: the grade from which a document is relevant.
+            relevant_grade: the lowest grade of relevant documents.
         """
         judgments = judged.join(queries, on="query_id")
         has_judgments = np.bincount(judgments["query"].to_numpy(), minlength=len(queries)) > 0
@@ -108,15 +108,15 @@ _SUPPLIED = frozenset({"weights", "trained"})
 
 @dataclass(frozen=True)
 class Method(Declared):
-    """A way to make one score of those that several runs gave a document.
+    """A method to combine the scores of several runs for a document.
 
     Attributes:
-        fuse: from candidates to their fused scores, ``(n,)``. Its keyword-only arguments are the
-            parameters; ``weights``, ``(R,)`` or None, makes it a weighted method, and ``trained``
-            takes what ``train`` returned.
+        fuse: a function from candidates to fused scores, ``(n,)``. Its keyword-only arguments are
+            the parameters; a method with ``weights``, ``(R,)`` or None, is weighted, and
+            ``trained`` gets the result of ``train``.
         uses: scores, which are normalised first, or ranks.
-        train: from training data to what each run's ranks are worth; None needs no judgments.
-        grid: the values to try of each parameter when it is tuned.
+        train: a function from training data to the worth of each run's ranks; None if not trained.
+        grid: for each parameter the values to try in tuning.
         formula: the formula, for the docs.
     """
 
@@ -149,7 +149,7 @@ class Method(Declared):
         weights: NDArray[np.float64] | None = None,
         trained: TrainedValues | None = None,
     ) -> NDArray[np.float64]:
-        """Fused scores of candidates, ``(n,)``, under some parameters."""
+        """The fused scores of candidates, ``(n,)``, with these parameters."""
         accepted = parameters_of(self.fuse)
         arguments = {name: value for name, value in parameters.items() if name in accepted}
         if self.weighted:
@@ -159,7 +159,7 @@ class Method(Declared):
         return self.fuse(candidates, **arguments)
 
     def learned(self, training: TrainingData, parameters: Mapping[str, Any]) -> TrainedValues:
-        """Train the method, under some parameters."""
+        """Train the method with these parameters."""
         assert self.train is not None
         accepted = parameters_of(self.train)
         arguments = {name: value for name, value in parameters.items() if name in accepted}

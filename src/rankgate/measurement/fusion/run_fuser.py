@@ -1,7 +1,7 @@
 """Fuse ranked runs under any setting, and choose settings and trained weights.
 
-A fuser merges runs for all queries or some. Learning chooses settings and trained weights on
-some queries and uses them on others.
+A fuser merges runs for all queries or some. Learning chooses settings and trained weights on some
+queries and applies them to others.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Setting:
 
     Attributes:
         parameters: the parameters by name.
-        weights: the weights of the runs; None gives all the same.
+        weights: the weights of the runs; None means equal weights.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     weights: tuple[float, ...] | None = None
 
     def __str__(self) -> str:
-        """The setting as a user would write it."""
+        """The setting as text, in the form of user input."""
         texts = [f"{name}={value:g}" for name, value in self.parameters.items()]
         if self.weights is not None:
             texts.append(f"weights={','.join(f'{weight:g}' for weight in self.weights)}")
@@ -61,10 +61,10 @@ class FusedLists:
 
     Attributes:
         table: ``query_id``, ``doc_id``, ``score``, by query, best first.
-        documents: ``(R,)``, documents of each run.
-        alone: ``(R,)``, those that no other run has.
-        first: ``(R,)``, those among the first `TOP_RANKS` of the fused lists.
-        firsts: the number of fused documents at these ranks.
+        documents: ``(R,)``, the number of documents of each run.
+        alone: ``(R,)``, the number of documents that no other run has.
+        first: ``(R,)``, the number of documents in the first `TOP_RANKS` of the fused lists.
+        firsts: the number of fused documents in these ranks.
     """
 
     table: pl.DataFrame
@@ -88,14 +88,14 @@ class FusedLists:
 
 @dataclass(frozen=True)
 class Fuser:
-    """Runs, a method and a normalisation.
+    """Runs with a fusion method and a normalisation.
 
     Attributes:
         runs: ``(R,)``, indexed over the same queries.
-        queries: ``(T,)``, their ids, by number.
+        queries: ``(T,)``, the ids of the queries by number.
         method: the method that scores candidates.
         normalisation: the normalisation of scores before fusion.
-        keep: the number of documents of a query that are kept; None keeps all.
+        keep: the number of documents to keep per query; None means all.
     """
 
     runs: tuple[RankedRun, ...]
@@ -107,10 +107,10 @@ class Fuser:
     def fuse(
         self, setting: Setting, trained: TrainedValues | None = None, first: int = 0, last: int = -1
     ) -> FusedLists:
-        """Fuse the queries ``first`` to ``last - 1``; all of them by default.
+        """Fuse the queries ``first`` to ``last - 1``; all queries by default.
 
         Raises:
-            UsageError: scores that the normalisation is not defined for.
+            UsageError: the normalisation is not defined for the scores.
         """
         last = len(self.queries) if last < 0 else last
         weights = None if setting.weights is None else np.array(setting.weights)
@@ -162,18 +162,18 @@ class Fuser:
         return FusedLists(pl.DataFrame(schema=RUN_SCHEMA), none, none, none, 0)
 
 
-_MOST_SETTINGS = 150  # settings of weights at most
+_MOST_SETTINGS = 150  # largest number of settings of weights
 _WEIGHT_STEPS = (10, 5, 4, 3, 2)  # parts that the sum of the weights is cut into, finest first
 
 
 @dataclass(frozen=True)
 class TrainedFold:
-    """The setting of one fold, chosen on all other folds.
+    """The setting of one fold, chosen on the other folds.
 
     Attributes:
         queries: the number of queries in the fold.
         setting: the chosen setting.
-        training: the mean of the metric on the queries that it was chosen on; None where
+        training: the mean of the metric on the queries that the setting was chosen on; None if
             there was no choice.
     """
 
@@ -184,16 +184,16 @@ class TrainedFold:
 
 @dataclass(frozen=True)
 class Learner:
-    """Cross-validation over queries that are numbered fold by fold.
+    """Cross-validation over queries that are numbered by fold.
 
     Attributes:
-        fuser: runs and method.
-        settings: those that are tried.
+        fuser: the runs and the method.
+        settings: the settings to try.
         training: hits of all judged queries; None for a method without training.
-        ends: ``(F + 1,)``, where each fold begins, and the end of the last; queries after it have
+        ends: ``(F + 1,)``, the start of each fold, and the end of the last; queries after it have
             no judgments.
-        values: from fused lists to the metric's value of each query, ``(T,)``, NaN where it is
-            undefined.
+        values: a function from fused lists to the value of the metric for each query, ``(T,)``, NaN
+            if undefined.
     """
 
     fuser: Fuser
@@ -209,7 +209,7 @@ class Learner:
 
     def held_out(self) -> tuple[list[FusedLists], tuple[TrainedFold, ...]]:
         """Fuse the queries of each fold with the setting learned from the other folds."""
-        # without training, values are the same for each fold left out
+        # without training, values do not depend on the omitted fold
         shared_values = None if self.training else self._tried(self.all_folds)
         parts, folds = [], []
         for fold in sorted(self.all_folds):
@@ -224,15 +224,15 @@ class Learner:
         return parts, tuple(folds)
 
     def final(self) -> tuple[Setting, TrainedValues | None]:
-        """The setting learned from all judged queries, for those that have no judgments."""
+        """The setting learned from all judged queries, for queries without judgments."""
         setting, _ = self._best(self._tried(self.all_folds), self.all_folds)
         return setting, self._trained(setting, self.all_folds)
 
     def _tried(self, folds: frozenset[int]) -> NDArray[np.float64]:
         """The values of some folds under each setting, ``(settings, T)``, NaN elsewhere.
 
-        A trained method is trained for each of these folds on the others of them, so that no
-        setting is chosen by queries that it was trained on.
+        A trained method is trained for each of these folds on the other folds among them, so that
+        no setting is chosen by queries that it was trained on.
         """
         values = np.full((len(self.settings), len(self.fuser.queries)), math.nan)
         if len(self.settings) == 1:
@@ -246,7 +246,7 @@ class Learner:
     def _best(
         self, tried: NDArray[np.float64], folds: frozenset[int]
     ) -> tuple[Setting, float | None]:
-        """The setting with the highest mean over some folds, the first of equals, and its mean."""
+        """The setting with the highest mean over some folds (the first of equals), and the mean."""
         is_used = self._queries(folds) & np.isfinite(tried).all(axis=0)
         if not is_used.any():
             return self.settings[0], None
@@ -274,10 +274,11 @@ class Learner:
 
 
 def settings_of(method: Method, setting: Setting, runs: int) -> tuple[Setting, ...]:
-    """The settings to try: every value of the method's grid that the user did not give.
+    """The settings to try: every value of the method's grid that the user did not set.
 
     Raises:
-        UsageError: the method has nothing to tune; too many runs for a grid of weights.
+        UsageError: the method has nothing to tune, or there are too many runs for a grid of
+            weights.
     """
     grid = {
         name: values
@@ -300,7 +301,7 @@ def settings_of(method: Method, setting: Setting, runs: int) -> tuple[Setting, .
 
 
 def _weights(runs: int) -> tuple[tuple[float, ...], ...]:
-    """Weights that add up to 1, on the finest grid of few enough points."""
+    """Weights with the sum 1, on the finest grid with few enough points."""
     for parts in _WEIGHT_STEPS:
         if math.comb(parts + runs - 1, runs - 1) <= _MOST_SETTINGS:
             points = (p for p in product(range(parts + 1), repeat=runs) if sum(p) == parts)

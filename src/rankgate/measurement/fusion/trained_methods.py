@@ -1,7 +1,7 @@
 """Fusion methods that learn the worth of ranks, and the catalogue of all fusion methods.
 
-The trained methods learn the worth of each run's ranks from judgments. The catalogue holds
-every fusion method, by name.
+The trained methods learn the worth of each run's ranks from judgments. The catalogue has every
+fusion method by name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rankgate.measurement.fusion.fusion_method import Hits, Method, TrainedValue
 _LILLIS = "Lillis et al., SIGIR 2010"
 
 _BAYES_ENDS = np.array([5, 10, 15, 20, 30, 100, 200, 500, 1000])
-_UNSEEN_PROBABILITY = 0.001  # a probability for unseen events, as ranx has it
+_UNSEEN_PROBABILITY = 0.001  # probability for unseen events, as in ranx
 _ABSENT_LOG_ODDS = np.log(_UNSEEN_PROBABILITY / (1 - _UNSEEN_PROBABILITY))
 _SEGMENT_ENDS = 10 * 2 ** np.arange(10) - 5  # 5, 15, 35, ..., 5115
 
@@ -86,7 +86,7 @@ def _value_of_segment(
 
 
 def _position_train(training: TrainingData) -> TrainedValues:
-    """The share of relevant documents at each rank, of the lists that reach it, ``(R, K)``."""
+    """The share of relevant documents at each rank, among the lists that reach it, ``(R, K)``."""
     K = int(training.lengths.max(initial=0))
     hit_counts = np.array([np.bincount(hits.rank - 1, minlength=K) for hits in training.hits])
     ends = [
@@ -97,7 +97,7 @@ def _position_train(training: TrainingData) -> TrainedValues:
 
 
 def _position_fuse(candidates: Candidates, *, trained: TrainedValues) -> Fused:
-    table = np.column_stack([np.zeros(len(trained)), trained])  # rank 0 is an absent document
+    table = np.column_stack([np.zeros(len(trained)), trained])  # rank 0 means an absent document
     ranks = np.where(candidates.ranks < table.shape[1], candidates.ranks, 0)
     return np.take_along_axis(table, ranks, axis=1).sum(axis=0)
 

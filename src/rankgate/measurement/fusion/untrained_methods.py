@@ -1,8 +1,8 @@
 """Fusion methods without training: on ranks, on scores, and by Condorcet votes.
 
-Methods on ranks are reciprocal rank fusion, inverse square rank, rank-biased centroids and
-Borda. Methods on scores are CombSUM and its kin, with and without weights. Condorcet fusion
-sorts documents by which of two more runs rank higher.
+Methods on ranks are reciprocal rank fusion, inverse square rank, rank-biased centroids and Borda.
+Methods on scores are CombSUM and its variants, with and without weights. Condorcet fusion sorts two
+documents by the majority of runs that rank one above the other.
 """
 
 from __future__ import annotations
@@ -309,10 +309,10 @@ _ABSENT_RANK = np.iinfo(np.int64).max
 def _condorcet(candidates: Candidates, *, weights: Fused | None = None) -> NDArray[np.float64]:
     """Points from the number of candidates down to 1, in the order of a merge sort by majority.
 
-    Majorities can go round in circles, so the order depends on the sort: it begins with the Borda
-    count (documents in the order of their hash where that is equal) and keeps the order of two
-    documents unless a majority turns it. A document that a run lacks loses to each that it has;
-    a run that lacks both has no vote.
+    Majorities can be cyclic, so the order depends on the sort. The sort begins with the Borda count
+    (ties are ordered by hash) and keeps the order of two documents unless a majority reverses it. A
+    document that is missing in a run loses to each document in the run; a run that lacks both has
+    no vote.
     """
     votes = np.ones(len(candidates.ranks)) if weights is None else weights
     ranks = np.where(candidates.present, candidates.ranks, _ABSENT_RANK)
@@ -332,7 +332,7 @@ class _Majorities:
     """Majorities between documents.
 
     Attributes:
-        ranks: ``(R, n)``, the greatest integer where a run lacks a document.
+        ranks: ``(R, n)``, with the greatest integer if a run lacks a document.
         votes: ``(R,)``, the weight of each run.
     """
 
@@ -350,11 +350,11 @@ class _Majorities:
 def _merge_sort(
     duel: _Majorities, rows: NDArray[np.int64], candidates: Candidates
 ) -> NDArray[np.int64]:
-    """Candidates by query, sorted by majority: a merge sort that merges all pairs at once.
+    """Candidates by query, sorted by majority: a merge sort that merges all pairs at the same time.
 
     Args:
-        duel: the majorities.
-        rows: ``(n,)``, candidates by query, in the order that they begin with.
+        duel: the majorities between documents.
+        rows: ``(n,)``, candidates by query, in the initial order.
         candidates: the candidates of the rows.
     """
     sizes = candidates.sizes
@@ -377,7 +377,7 @@ def _merge(
     middle: NDArray[np.int64],
     end: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Merge neighbouring ranges of rows, one document of each pair of ranges at a step."""
+    """Merge neighbouring ranges of rows, with one document of each pair of ranges per step."""
     out = rows.copy()
     a, b, target = first_begin.copy(), middle.copy(), first_begin.copy()
     unfinished = np.flatnonzero((a < middle) & (b < end))
@@ -391,7 +391,7 @@ def _merge(
         unfinished = unfinished[
             (a[unfinished] < middle[unfinished]) & (b[unfinished] < end[unfinished])
         ]
-    # copy the rest of the first range; the rest of the second is in its place already
+    # copy the rest of the first range; the rest of the second is already in its place
     lengths = middle - a
     source = np.repeat(a, lengths) + _places(lengths)
     out[np.repeat(target, lengths) + _places(lengths)] = rows[source]

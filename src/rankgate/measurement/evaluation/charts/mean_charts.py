@@ -1,8 +1,8 @@
 """Charts of means: metrics by cutoff, precision against recall, trade-offs.
 
-First come rows of an evaluation as charts take them. Then come the chart of metrics at k,
-which shows means by cutoff, and the chart of precision against recall, interpolated. Last come
-charts of several metrics: parallel coordinates and trade-offs.
+First come rows of an evaluation in the form for charts. Then come the chart of metrics at k, which
+shows means by cutoff, and the chart of precision against recall, interpolated. Last come charts of
+several metrics: parallel coordinates and trade-offs.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ NumberMeanT = TypeVar("NumberMeanT", bound="NumberMean")
 
 
 def query_count(result: Scores) -> str:
-    """The number of queries that the means are over."""
+    """The number of queries in the means."""
     return count_queries(*(run.counts.queries for run in result.runs))
 
 
 class NumberMean(TypedDict):
-    """The mean of a run by a metric with a number behind @."""
+    """The mean of a run by a metric with a number after @."""
 
     run: str
     metric: str
@@ -69,7 +69,7 @@ class _SystemPoint(TypedDict):
 
 
 def rows_by_number(result: Scores) -> list[NumberMean]:
-    """The means of metrics with a number behind @, by run, metric and that number."""
+    """The means of metrics with a number after @, by run, metric and that number."""
     names = shorten_names([run.run for run in result.runs])
     rows: list[NumberMean] = []
     for name, run in zip(names, result.runs, strict=True):
@@ -86,7 +86,7 @@ def rows_by_number(result: Scores) -> list[NumberMean]:
 
 
 def best_first(rows: list[NumberMeanT], result: Scores) -> list[NumberMeanT]:
-    """The rows of `rows_by_number`, the runs with the best mean of the first metric first."""
+    """The rows of `rows_by_number`, ordered by the mean of the first metric, best run first."""
     if not rows:
         return rows
     stem = rows[0]["metric"]
@@ -104,7 +104,7 @@ def best_first(rows: list[NumberMeanT], result: Scores) -> list[NumberMeanT]:
 
 
 def parse_number(label: str) -> float | None:
-    """Parse the number after @ or, in trec_eval's names, after the dot.
+    """Parse the number after @, or after the dot in trec_eval's names.
 
     >>> parse_number("nDCG@10"), parse_number("P.5"), parse_number("IPrec@0.1"), parse_number("AP")
     (10.0, 5.0, 0.1, None)
@@ -117,7 +117,7 @@ def parse_number(label: str) -> float | None:
 
 
 def stem_of(label: str) -> str:
-    """The metric without the part after @ or the dot.
+    """The metric without the part after @ or after the dot.
 
     >>> stem_of("nDCG(gain='exp')@10"), stem_of("P.5")
     ("nDCG(gain='exp')", 'P')
@@ -127,14 +127,14 @@ def stem_of(label: str) -> str:
 
 _FEWEST_CUTOFFS = 2
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_LOG_RATIO = 8  # a cutoff so many times the first is too far for even steps
+_LOG_RATIO = 8  # a cutoff this many times the first is too far for even steps
 
 
 def draw_cutoffs(result: Scores) -> Picture:
-    """Draw a panel with a line a metric for one run; for several, a panel a metric, a line a run.
+    """Draw one panel for one run, with a line per metric; else a panel per metric, a line per run.
 
     Raises:
-        UsageError: no metric has two cutoffs or more.
+        UsageError: no metric has several cutoffs.
     """
     rows = _rows(result)
     stems = list(dict.fromkeys(row["metric"] for row in rows))
@@ -155,7 +155,7 @@ def _rows(result: Scores) -> list[_CutoffMean]:
     """The means of metrics that have several cutoffs.
 
     Raises:
-        UsageError: none has.
+        UsageError: no metric has several cutoffs.
     """
     rows = [
         row for row in rows_by_number(result) if float(row["at"]).is_integer() and row["at"] >= 1
@@ -190,7 +190,7 @@ def _axis(cutoffs: list[int]) -> ChartAxis:
 
 
 def text_cutoffs(result: Scores, width: int) -> str:
-    """A line for each metric of one run, or for each run by each metric: means, and their shape."""
+    """The means and a bar of blocks, by metric for one run, or by run for each metric."""
     rows = _rows(result)
     is_single_run = len(result.runs) == 1
     titles = (
@@ -220,7 +220,7 @@ def _lines(result: Mapping[str, Mapping[int, float]], width: int) -> list[str]:
     names = max(map(len, result))
     top = max(value for line in result.values() for value in line.values())
     cells = max((width - names - len(cutoffs) - 4) // len(cutoffs) - 1, 5)
-    form = 4 if cells > 5 else 2  # a mean with four decimals takes six
+    form = 4 if cells > 5 else 2  # a mean with four decimals needs six cells
     size = form + 3
     lines = [f"{'':<{names}}  " + "".join(f"{f'@{k}':>{size}}" for k in cutoffs)]
     for name, line in result.items():
@@ -234,7 +234,7 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def shape(values: Sequence[float | None], top: float) -> str:
-    """A block for each value, as high as it is.
+    """A block for each value, with the height of the value.
 
     >>> shape([0, 0.5, None, 1], 1)
     '▁▅ █'
@@ -286,8 +286,8 @@ def draw_precision_recall(result: Scores) -> Picture:
 
 
 _STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
-_MOST_NARROW_AXES = 5  # axes that a phone has room for
-_MARGIN = 0.06  # of the axes, around the points
+_MOST_NARROW_AXES = 5  # axes that fit on a phone
+_MARGIN = 0.06  # share of the axes, around the points
 
 
 def scorecard(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
@@ -329,19 +329,19 @@ def scorecard(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
 
 
 def _merit(result: Tradeoff, system: str) -> tuple[bool, float]:
-    """The order of systems: the front first, then by the mean of their shares of all axes."""
+    """The order of systems: first the Pareto front, then by mean position on all axes."""
     shares = [_share(result, system, metric) for metric in result.higher]
     return system not in result.front, -sum(shares) / len(shares)
 
 
 def _span(result: Tradeoff, metric: str) -> tuple[float, float]:
-    """The ends of a metric's axis, 0 among them, so that small differences look small."""
+    """The ends of a metric's axis, including 0, so that small differences look small."""
     values = [system_means[metric] for system_means in result.means.values()]
     return min(0.0, *values), max(0.0, *values)
 
 
 def _share(result: Tradeoff, system: str, metric: str) -> float:
-    """The position of a value on its axis, from 0 to 1; in the middle if all are 0."""
+    """The position of a value on its axis, from 0 to 1; 0.5 if all values are 0."""
     low, high = _span(result, metric)
     share = (result.means[system][metric] - low) / (high - low) if high > low else 0.5
     return share if result.higher[metric] else 1 - share
@@ -376,7 +376,7 @@ def _end(value: float) -> str:
 
 
 def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
-    """The first metric against the second, a point a system; blue: on the front."""
+    """The first metric against the second, a point per system; the front is blue."""
     result = tradeoff(source)
     first, second = list(result.higher)[:2]
     names = dict(zip(result.means, shorten_names(list(result.means)), strict=True))
@@ -441,7 +441,7 @@ def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
 
 
 def _places(rows: list[_SystemPoint], size: tuple[int, int]) -> list[tuple[float, float]]:
-    """The places of points, from the left and from the top."""
+    """The positions of points, from the left and from the top."""
     left, right = _ends([row["x"] for row in rows])
     low, high = _ends([row["y"] for row in rows])
     return [

@@ -45,11 +45,11 @@ _CLEAR, _FAINT, _FEW_STROKES = (
     0.8,
     0.15,
     50,
-)  # opacity: the highest, the lowest, and how many strokes have the highest
+)  # opacity: highest, lowest, and the number of strokes with the highest
 
 
 def draw_distributions(result: Scores) -> Picture:
-    """Draw a panel for each metric: a line a run, a stroke a query, quartiles, and the mean.
+    """Draw a panel per metric: a line per run, a stroke per query, quartiles, and the mean.
 
     Raises:
         UsageError: no query has a value.
@@ -154,7 +154,7 @@ def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) ->
 
 
 def _sample_strokes(rows: list[_QueryValue], names: list[str]) -> list[_QueryValue]:
-    """Limit the strokes of a run, evenly among its sorted values; the picture stays the same."""
+    """Limit the strokes of a run, evenly over its values; the picture looks the same."""
     thinned: list[_QueryValue] = []
     for name in names:
         run_rows = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
@@ -168,7 +168,7 @@ def _sample_strokes(rows: list[_QueryValue], names: list[str]) -> list[_QueryVal
 
 
 def text_distributions(result: Scores, width: int) -> str:
-    """Histograms of characters, ten steps from the lowest value to the highest of a metric."""
+    """Histograms of characters, in ten steps from a metric's lowest value to its highest."""
     rows = _rows(result)
     parts = []
     for metric in result.metrics:
@@ -209,9 +209,9 @@ def _histogram(values: list[float], ends: tuple[float, float], width: int) -> li
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Values by metric, system and query."""
 
-_MOST_QUERIES = 680  # queries that are drawn, a point wide each
-_NAME_LENGTH = 18  # letters of a query's name
-_TEXT_ROWS = 20  # queries of the text
+_MOST_QUERIES = 680  # queries to draw, one point wide each
+_NAME_LENGTH = 18  # letters in a query's name
+_TEXT_ROWS = 20  # queries in the text
 
 
 def draw_query_heat(result: Scores) -> Picture:
@@ -231,8 +231,8 @@ def heat_map(
     Args:
         values: the values.
         lower: the metrics that are better when lower.
-        query_count: the number of queries, in words.
-        convention: name and hash.
+        query_count: the number of queries, as text.
+        convention: the name and hash of the convention.
 
     Raises:
         UsageError: no query has a value.

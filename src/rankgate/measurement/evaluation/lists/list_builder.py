@@ -65,10 +65,10 @@ class TopLists:
     """The first items of every user's list.
 
     Attributes:
-        users: ``(T,)``, the users of the lists; as read, the judged ones come first.
-        names: items, each once.
-        codes: ``(T, K)``, their places, padded behind; whole numbers of any size.
-        every: True if the names are all items that exist, not only those that are shown.
+        users: ``(T,)``, the users of the lists; when read from data, judged users come first.
+        names: the ids of items, each once.
+        codes: ``(T, K)``, positions in `names`, padded at the end; whole numbers of any size.
+        every: True if the names are all existing items, not only the shown items.
     """
 
     users: pl.Series
@@ -89,35 +89,35 @@ class TopLists:
         """The items of these lists, or all items if known."""
         if self.every:
             return self.names
-        is_shown = np.zeros(len(self.names) + 1, bool)  # the last is where NONE points
+        is_shown = np.zeros(len(self.names) + 1, bool)  # the last position is for NONE
         is_shown[self.codes.ravel()] = True
         return self.names.filter(pl.Series(is_shown[:-1]))
 
     def positions_in(self, items: pl.Series) -> Codes:
-        """The items of the lists by their places in a catalogue; `NONE` for those outside of it."""
-        new_code = np.append(find_positions(self.names, items), NONE)  # so that NONE stays NONE
+        """The items of the lists by their positions in a catalogue; `NONE` for other items."""
+        new_code = np.append(find_positions(self.names, items), NONE)  # keeps NONE as NONE
         return new_code[self.codes]
 
     def of_users(self, users: pl.Series) -> TopLists:
-        """The lists of these users; an empty list for a user without one."""
+        """The lists of some users; an empty list for a user without a list."""
         if len(users) == len(self.users) and (users == self.users).all():
             return self
         codes = rows_at(self.codes, find_positions(users, self.users))
         return TopLists(users, self.names, codes, self.every)
 
 
-_PIECE = 1 << 22  # judgments with items that are looked up together
+_PIECE = 1 << 22  # judgments whose items are looked up together
 
 
 def all_users(judged: JudgmentIndex, tops: Sequence[TopLists]) -> pl.Series:
-    """The judged users and all others who have a list, in byte order."""
+    """The judged users and all other users with a list, in byte order."""
     judged_users = judged.query_ids
     other_users = pl.concat([top.users.slice(len(judged_users)) for top in tops]).unique()
     return pl.concat([judged_users, other_users]).sort() if len(other_users) else judged_users
 
 
 def judged_items(judged: JudgmentIndex) -> pl.Series:
-    """The items that judgments name; of a matrix all of its columns."""
+    """The items in judgments; for a matrix all columns."""
     if not isinstance(judged.given, MatrixInput):
         return judged.qrels.table["doc_id"].unique()
     if names_all_items(judged.given):
@@ -126,7 +126,7 @@ def judged_items(judged: JudgmentIndex) -> pl.Series:
 
 
 def names_all_items(source: MatrixInput) -> bool:
-    """True if a source names all items that exist, not only those in it."""
+    """True if a source names all existing items, not only the items with entries."""
     if not isinstance(source, Padded):
         return True
     return source.items.given is not None and source.vocabulary is None
@@ -152,15 +152,15 @@ _EMPTY = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String})
 
 @dataclass
 class ListBuilder:
-    """A reader of users' lists, with the tables of users and items.
+    """A reader of users' lists, with data on users and items.
 
     Attributes:
-        metrics: on lists, by label.
+        metrics: metrics on lists, by label.
         how: the convention, with its rule for ties.
         collection: the collection, with data on items and users.
-        tables: the same, read.
-        stated: items that could be shown, in addition to those that are known otherwise.
-        history: True if what users had in training is wanted, even if no metric needs it.
+        tables: the tables of the collection, after reading.
+        stated: items that could be shown, in addition to items that are known from other data.
+        history: True to read the users' items in training, even if no metric needs them.
     """
 
     metrics: Mapping[str, ListMetric]
@@ -182,8 +182,8 @@ class ListBuilder:
         """Read the tables of a collection.
 
         Raises:
-            InputError: a table that cannot be read.
-            UsageError: seen items are to be removed, and no training data is given.
+            InputError: a table cannot be read.
+            UsageError: seen items are to be removed, but there is no training data.
         """
         stated_items = catalogue_ids(collection.items.catalogue)
         result = cls(
@@ -203,14 +203,14 @@ class ListBuilder:
 
     @property
     def depth(self) -> int | None:
-        """The depth that the metrics need; None if one needs whole lists."""
+        """The depth that the metrics need; None if a metric needs complete lists."""
         cuts = [metric.cutoff for metric in self.metrics.values()]
         finite_cuts = [cutoff for cutoff in cuts if cutoff is not None]
         return max(finite_cuts, default=DEPTH) if len(finite_cuts) == len(cuts) else None
 
     @cached_property
     def train(self) -> TrainingData | None:
-        """Training, if it is given."""
+        """The training data, if any."""
         training = self.collection.training
         if training is None:
             return None
@@ -218,11 +218,11 @@ class ListBuilder:
 
     @property
     def leaving(self) -> TrainingData | None:
-        """Training, if its items are removed from the lists."""
+        """The training data, if its items are removed from the lists."""
         return self.train if self.collection.drop_seen else None
 
     def allowed(self, run: Rankings) -> Rankings:
-        """A run with the candidates only, if there are some."""
+        """A run with only the candidates, if candidates are given."""
         pairs = self.tables.candidates
         return run if pairs is None else restrict_run(read_run(run), pairs, inside=True)
 
@@ -231,12 +231,12 @@ class ListBuilder:
         return run_by_ids(self.allowed(run), self.leaving)
 
     def joint_catalogue(self, judged: JudgmentIndex, tops: Sequence[TopLists]) -> Catalogue:
-        """Items and users: the catalogue has all given, judged and shown items."""
+        """Items and users; the catalogue has all given, judged and shown items."""
         base = self.base(judged_items(judged), *(top.all_items for top in tops))
         return self.of_batch(base, judged, all_users(judged, tops))
 
     def base(self, *names: pl.Series) -> Catalogue:
-        """Items without users: the catalogue has all given items, and some more."""
+        """Items without users; the catalogue has all given items, and some additional items."""
         tables, described = self.tables, self.tables.items
         ids = [self.stated, *names]
         ids += [] if self.train is None else [self.train.items_of_users.all_items]
@@ -252,7 +252,7 @@ class ListBuilder:
         )
 
     def of_batch(self, base: Catalogue, judged: JudgmentIndex, users: pl.Series) -> Catalogue:
-        """Add some users, with their data, to the items."""
+        """Add users with their data to the items."""
         catalogue = replace(base, queries=users)
         facts: dict[str, Any] = {"relevant": relevant_codes(judged, catalogue.items)}
         if len(users) > len(judged.query_ids):
@@ -269,8 +269,8 @@ class ListBuilder:
         """The first items of every list.
 
         Raises:
-            InputError, DuplicateError: an error in the run.
-            UsageError: a metric needs whole lists of a matrix that holds a score for every item.
+            InputError, DuplicateError: the run has an error.
+            UsageError: a metric needs complete lists of a matrix that has a score for every item.
         """
         include_unjudged = not self.collection.judged_users_only
         run = self.allowed(run)
@@ -309,20 +309,20 @@ class ListBuilder:
         Args:
             catalogue: users and items.
             judged: the judgments.
-            system: its run, with earlier and repeated rankings where there are some.
+            system: its run, with earlier and repeated rankings if any.
             top: the first items of its lists.
         """
-        run = getattr(system, "earlier", None)  # a matrix has none
+        run = getattr(system, "earlier", None)  # a matrix has no earlier run
         earlier = None if run is None else self.frame(judged, run)
         samples = [self.frame(judged, run) for run in getattr(system, "repeats", ())]
         item_codes = top.of_users(catalogue.queries).positions_in(catalogue.items)
         return replace(catalogue.listed(_EMPTY, earlier, samples), items=item_codes)
 
     def refuse_lacking(self, lists: Listed) -> None:
-        """Check that the inputs of all metrics are there.
+        """Check that the inputs of all metrics are available.
 
         Raises:
-            UsageError: a missing input that one of them needs.
+            UsageError: an input that a metric needs is missing.
         """
         for label, metric in self.metrics.items():
             for need in metric.lacks(lists):
@@ -342,7 +342,7 @@ class ListBuilder:
         """Add the values of a plan's metrics on lists to the scores of all runs.
 
         Raises:
-            InputError: an error in a run.
+            InputError: a run has an error.
             UsageError: a metric lacks an input.
         """
         top_lists = [self.top(judged, run) for run in runs]
@@ -366,7 +366,7 @@ class ListBuilder:
     def facts(
         self, catalogue: Catalogue, judged: JudgmentIndex, tops: Sequence[TopLists]
     ) -> Mapping[str, Any]:
-        """The size of the catalogue, and if the user states it; see `catalogue_facts`."""
+        """The size of the catalogue, and True if the user states it; see `catalogue_facts`."""
         ids = [self.stated, *(top.names for top in tops if top.every)]
         ids += [] if self.tables.items is None else [self.tables.items.ids]
         if isinstance(judged.given, MatrixInput) and names_all_items(judged.given):
@@ -374,7 +374,7 @@ class ListBuilder:
         return catalogue_facts(catalogue.items, ids)
 
     def frame(self, judged: JudgmentIndex, run: RunLike) -> pl.DataFrame:
-        """``query_id`` and ``doc_id`` of the first items of every list, the best first."""
+        """``query_id`` and ``doc_id`` of the first items of every list, best first."""
         top = self.top(judged, read_rankings(self.collection.run_source(run), "run"))
         row, position = np.nonzero(top.codes != NONE)
         users = top.users.gather(row).alias("query_id")

@@ -1,8 +1,7 @@
 """Extra tables for metrics on lists, and warnings about their inputs.
 
-First come tables in addition to judgments and runs: training data, items, users. Then come
-warnings about metrics on lists (catalogue, users, relevance) and about unusual lists of a
-system.
+First come the tables in addition to judgments and runs: training data, items, users. Then come
+warnings about metrics on lists (catalogue, users, relevance) and about unusual lists of a system.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class ItemInput:
-    """An input of metrics of lists, from columns of the table of items.
+    """An input of metrics of lists that is made from columns of the table of items.
 
     Attributes:
-        field: the field of `Items` that names the column or the columns.
-        needs: its names as of `NEEDS`.
-        read: the ids of the catalogue, the table, and the field, to an array ``(I, ·)``; codes of
-            items that the table lacks are `NONE`, numbers 0.
+        field: the field of `Items` with the name or names of the columns.
+        needs: its names in `NEEDS`.
+        read: a function from the ids of the catalogue, the table and the field to an array ``(I,
+            ·)``; items that are not in the table have the code `NONE` or the number 0.
     """
 
     field: str
@@ -93,13 +92,13 @@ INPUT_OF_NEED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables besides judgments and runs, after reading.
+    """Tables other than judgments and runs, after reading.
 
     Attributes:
         items: the table of items, or None.
         users: the table of users, or None.
         candidates: the pairs that lists may hold, or None.
-        mark: the mark of figures on sampled candidates, else empty.
+        mark: the mark for figures on sampled candidates, or empty.
     """
 
     items: DescribedTable | None
@@ -115,8 +114,8 @@ class Tables:
             collection: the collection, with data on items and users.
 
         Raises:
-            InputError: a table that cannot be read.
-            UsageError: seen items are to be removed, and no training data is given.
+            InputError: a table cannot be read.
+            UsageError: seen items are to be removed, but there is no training data.
         """
         if collection.drop_seen and collection.training is None:
             raise UsageError(
@@ -138,8 +137,8 @@ class Tables:
         """Add the columns of the table of items to a catalogue.
 
         Raises:
-            InputError: a cell that is not a number.
-            UsageError: a column that is not there.
+            InputError: a cell is not a number.
+            UsageError: a column does not exist.
         """
         item_table = self.items
         given_columns = {
@@ -163,7 +162,7 @@ class Tables:
 
 
 def catalogue_ids(catalogue: int | Iterable[object] | None) -> pl.Series:
-    """The items of a catalogue: a number of them, called 0, 1, …, or the given names."""
+    """The items of a catalogue: numbered 0, 1, …, or with given names."""
     if catalogue is None:
         return pl.Series([], dtype=pl.String)
     if isinstance(catalogue, pl.Series):
@@ -174,15 +173,15 @@ def catalogue_ids(catalogue: int | Iterable[object] | None) -> pl.Series:
 
 
 def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[str, Any]:
-    """Count the items of a catalogue, stated and not.
+    """Count the items of a catalogue, in total and outside the stated items.
 
     Args:
-        items: all items that count: those stated, and those of training, judgments and lists.
-        stated: the items that the user states, from each place where some are stated.
+        items: all items that count: stated items, and those of training, judgments and lists.
+        stated: the items that the user states, one entry per source that states items.
 
     Returns:
-        ``items``, how many there are; ``stated``, whether the user states any; ``outside``, how
-        many are not among the stated ones.
+        ``items``, the number of items; ``stated``, true if the user states items; ``outside``, the
+        number of items that are not among the stated items.
 
     >>> catalogue_facts(pl.Series(["a", "b"]), [pl.Series(["a"])])
     {'items': 2, 'stated': True, 'outside': 1}
@@ -193,7 +192,7 @@ def catalogue_facts(items: pl.Series, stated: Sequence[pl.Series]) -> Mapping[st
 
 
 def catalogue_notice(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Warn that a catalogue is guessed, or has more items than the user states."""
+    """Warn that the catalogue is inferred, or has more items than the user states."""
     if not facts["stated"]:
         yield (
             f"catalogue of {count_noun(facts['items'], 'item')}, guessed from what training, "
@@ -224,7 +223,7 @@ def zero_grades_notice(count: int, convention: str) -> str:
 
 
 def list_warnings(catalogue: Catalogue, lists: Listed) -> Iterator[str]:
-    """Warn about unusual lists of one system; a sentence each."""
+    """Warn about unusual lists of a system, in one sentence each."""
     empty = int((lists.lengths == 0).sum())
     if empty:
         verb = "gets" if empty == 1 else "get"

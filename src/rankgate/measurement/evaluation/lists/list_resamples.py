@@ -1,7 +1,7 @@
 """Values of metrics on lists for parts of the catalogue and for resampled users.
 
-First come parts of the catalogue: relevant items there, and values of metrics on lists. Then
-come numbers about all lists together, for resampled users and for left-out users.
+First come parts of the catalogue, with their relevant items and the values of metrics on lists.
+Then come numbers about all lists together, for resampled users and for left-out users.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def relevant_judgments(judged: Qrels, items: pl.Series) -> Qrels | None:
-    """Judgments of some items, for users with a relevant one of them, or None.
+    """Judgments of some items, for users with at least one relevant item; None if there are none.
 
     Args:
-        judged: one grade a document.
-        items: ids.
+        judged: judgments with one grade per document.
+        items: the ids of the items.
     """
     table = judged.table.filter(pl.col("doc_id").is_in(items.implode()))
     table = table.filter((pl.col("grade") >= 1).any().over("query_id"))
@@ -55,7 +55,7 @@ def measure_part(
         is_included: ``(I,)``, True for the items of the part.
 
     Raises:
-        UsageError: a metric lacks an input.
+        UsageError: an input of a metric is missing.
     """
     raw_values: dict[str, Sums | Floats] = {}
     for cutoff in dict.fromkeys(metric.cutoff for metric in metrics.values()):
@@ -68,23 +68,23 @@ def measure_part(
     return ListValues(metrics, block.users, block.listed.lengths == 0, values)
 
 
-_MOST_PLACES = 10_000_000_000  # places of lists that are counted for all resamples
+_MOST_PLACES = 10_000_000_000  # positions in lists to count over all resamples
 _FEWEST_RESAMPLES = 100
 
 
 def resample_users(
     lists: Sequence[Listed], together: Mapping[str, ListMetric], resamples: int, seed: int
 ) -> tuple[dict[str, ResampledValues], int]:
-    """Each metric of every system, ``(S, ·)``, under the same users for all systems.
+    """Each metric of every system, ``(S, ·)``, for the same resampled users.
 
     Args:
-        lists: the lists of S systems, with the same users.
+        lists: the lists of S systems for the same users.
         together: metrics about all lists together, by label.
-        resamples: the number of resamples of users; fewer if there are very many lists.
+        resamples: the number of resamples of users; it is reduced if there are very many lists.
         seed: the seed of the random draws.
 
     Returns:
-        the numbers by label, and how many resamples were taken.
+        the numbers by label, and the number of resamples.
     """
     users = len(lists[0].items)
     place_count = sum(system_lists.items.size for system_lists in lists)
@@ -124,13 +124,13 @@ def _weighted_numbers(
     terms: Sequence[Mapping[str, Any]],
     weights: Floats,
 ) -> dict[str, Floats]:
-    """Each metric of every system under many weightings of the users, ``(S, B)``.
+    """Each metric of every system for many weightings of the users, ``(S, B)``.
 
     Args:
         lists: the lists of S systems.
         together: metrics by label.
-        terms: the terms of each system, ``(T, M)`` of every metric that is a function of sums of
-            them.
+        terms: the terms ``(T, M)`` of each system, for every metric that is a function of sums of
+            terms.
         weights: ``(T, B)``.
     """
     out = {label: np.full((len(lists), weights.shape[1]), np.nan) for label in together}
@@ -151,7 +151,7 @@ def _weighted_numbers(
 
 
 def _sums(lists: Listed, weights: Floats, exposure_weights: Floats | None) -> list[Sums]:
-    """The sums of `Listed.sums` under each of many weightings of the users, ``(T, B)``."""
+    """The sums of `Listed.sums` for many weightings of the users, ``(T, B)``."""
     is_shown, first = lists.is_filled, is_first(lists.items)
     codes, lengths = lists.items[is_shown], np.count_nonzero(is_shown, axis=-1)
     repeated = not np.array_equal(first, is_shown)

@@ -1,8 +1,7 @@
 """Build the input of metrics on sequences from the rankings of tasks and their passages.
 
-First come tasks: the rankings of each task, their order, and their judgments. Then come
-passages: their lengths, and the documents that they are parts of. Last comes the builder of
-the input.
+First come tasks: the rankings of each task, their order, and their judgments. Then come passages:
+their lengths and their documents. Last comes the builder of the input.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Tasks:
     Attributes:
         table: ``query_id``, ``sequence`` (the task), ``position`` (in it, from 1), ``tokens`` and
             ``latency_ms`` of the call; by task and position.
-        judgments: those of each ranking: its own, or else those of its task.
+        judgments: the judgments of each ranking: its own, or those of its task.
         answers: ``sequence``, ``cited`` (a list of ids, or null) and ``answered`` (or null).
     """
 
@@ -64,10 +63,10 @@ class Tasks:
 
     @classmethod
     def from_run(cls, judged: Qrels, run: Run, task_table: TagsLike | None) -> Tasks:
-        """Find the tasks of a run: from a table, else from the run; else each query is one.
+        """Find the tasks of a run from a table or from the run; otherwise each query is a task.
 
         Raises:
-            InputError: a table without a column of tasks, a position that is not a number.
+            InputError: the table has no column of tasks, or a position is not a number.
         """
         unjudged_queries = pl.Series("query_id", list(judged.unjudged), dtype=pl.String)
         queries = pl.concat([judged.table["query_id"], unjudged_queries]).unique().sort()
@@ -190,13 +189,13 @@ _BEST = ["query_id", "doc_id"]
 
 @dataclass(frozen=True)
 class Passages:
-    """The lengths of passages, and the documents that they are parts of.
+    """The lengths of passages, and the documents that contain them.
 
     Attributes:
-        table: ``doc_id``, ``source`` (the document that it is a part of; itself if unknown), and
-            ``tokens`` where a column of lengths is named.
+        table: ``doc_id``, ``source`` (the document of the passage; itself if unknown), and
+            ``tokens`` if a column of lengths is named.
         label: the source of the table, for errors.
-        whole: True if judgments are of documents, not of passages.
+        whole: True if judgments are for documents, not for passages.
     """
 
     table: pl.DataFrame
@@ -205,11 +204,11 @@ class Passages:
 
     @classmethod
     def from_collection(cls, collection: Collection, judged: Qrels) -> Passages | None:
-        """The passages of a collection; None where it names no column of them.
+        """The passages of a collection; None if it names no column of passages.
 
         Raises:
-            InputError: a table that cannot be read; a length that is not a number of 0 or more.
-            UsageError: a column that is not there, or no table.
+            InputError: the table cannot be read, or a length is not a number of 0 or more.
+            UsageError: a column or the table does not exist.
         """
         if collection.items.length is None and collection.items.document is None:
             return None
@@ -244,14 +243,14 @@ class Passages:
         return cls(table, item_table.place.label, judges_documents)
 
     def judged(self, qrels: Qrels) -> Qrels:
-        """Map judgments to documents if they are of documents: the best grade of its passages."""
+        """Map judgments of passages to documents, with the best grade of their passages."""
         if not self.whole:
             return qrels
         table = self._sources(qrels.table).group_by(_BEST, maintain_order=True)
         return replace(qrels, table=table.agg(pl.col("grade").max()))
 
     def ranked(self, run: Run, duplicates: Duplicates) -> Run:
-        """Map rankings to documents if judgments are of documents: each at its best passage.
+        """Map rankings to documents if judgments are for documents, each at its best passage.
 
         Args:
             run: rankings of passages.
@@ -264,10 +263,10 @@ class Passages:
         return replace(run, pieces=lambda: iter([best]), rankings=None)
 
     def described(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows with ``source`` and, where lengths are known, ``tokens``.
+        """Rows with ``source`` and, if lengths are known, ``tokens``.
 
         Raises:
-            InputError: a document that was retrieved has no length.
+            InputError: a retrieved document has no length.
         """
         described_rows = rows.join(self.table, on="doc_id", how="left", maintain_order="left")
         described_rows = described_rows.with_columns(pl.coalesce("source", "doc_id"))
@@ -302,7 +301,7 @@ class TaskRows:
     values: Mapping[str, Mapping[str, float]]
 
     def blocks(self) -> Iterator[tuple[slice, Sequences]]:
-        """Blocks of tasks of bounded size: places among the names of tasks, and the input."""
+        """Blocks of tasks of limited size: positions among the names of tasks, and the input."""
         names = self.tasks.names
         code = pl.DataFrame({SEQUENCE: names}).with_row_index("g")
         table = self.tasks.table.join(code, on=SEQUENCE, maintain_order="left")
@@ -375,12 +374,12 @@ def _has_right_id(best: pl.DataFrame, names: pl.Series) -> NDArray[np.bool_]:
 
 
 def _size(places: pl.Series) -> int:
-    """The number of cells for places that begin with 0; at least one."""
+    """The number of cells for positions from 0; at least one."""
     return 1 + int(places.to_numpy().max(initial=0))
 
 
 def _pool(tasks: Tasks, table: pl.DataFrame) -> pl.DataFrame:
-    """All judged documents of each task, with their best grades: ``g``, ``doc_id``, ``grade``."""
+    """All judged documents of each task with their best grade: ``g``, ``doc_id``, ``grade``."""
     owner = table.select("query_id", "g")
     grouped = tasks.judgments.table.join(owner, on="query_id").group_by("g", "doc_id")
     return grouped.agg(pl.col("grade").max())
@@ -400,7 +399,7 @@ def _code_documents(rows: pl.DataFrame) -> pl.DataFrame:
 def _answer_arrays(
     answers: pl.DataFrame, names: pl.Series, pool: pl.DataFrame, codes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """The answers of tasks; documents that were never shown have codes below `NOTHING`."""
+    """The answers of tasks; the codes of documents that were never shown are below `NOTHING`."""
     if answers.is_empty():
         return {}
     tasks = pl.DataFrame({SEQUENCE: names}).with_row_index("g")
@@ -426,7 +425,7 @@ def _answer_arrays(
 def _array(
     shape: tuple[int, ...], cells: tuple[NDArray[Any], ...], values: pl.Series, empty: float
 ) -> NDArray[Any]:
-    """Put values into cells of an array; all others are empty."""
+    """Put values into cells of an array; all other cells stay empty."""
     cell_values = values.to_numpy()
     out = np.full(shape, empty, dtype=np.result_type(cell_values.dtype, type(empty)))
     out[cells] = cell_values
@@ -434,7 +433,7 @@ def _array(
 
 
 def _ragged(rows: pl.DataFrame, G: int, name: str, empty: float) -> NDArray[Any]:
-    """One row a task, values in the order of rows, padded."""
+    """One row per task, values in the order of rows, padded."""
     owner = rows["g"].to_numpy()
     lengths = np.bincount(owner, minlength=G)
     column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -50,9 +50,9 @@ class TaskScores:
     """The scores of a run by task.
 
     Attributes:
-        scores: one value a task and metric.
-        lists: the columns of ``tops``: the documents of each task in the order in which they are
-            first shown.
+        scores: one value per task and metric.
+        lists: the columns of ``tops``: the documents of each task in the order of their first
+            appearance.
     """
 
     scores: RunScores
@@ -69,8 +69,8 @@ def score_tasks(
     """Score a run by task; a metric of rankings is the mean over the rankings of a task.
 
     Raises:
-        InputError: a run or a table that cannot be read.
-        UsageError: lengths or a table that a metric needs are not there.
+        InputError: a run or a table cannot be read.
+        UsageError: a metric needs lengths or a table that are missing.
     """
     qrels, run = read_qrels(judgments.qrels), run.in_memory(how.duplicates)
     passages = Passages.from_collection(collection, qrels)
@@ -127,7 +127,7 @@ def score_tasks(
 
 @dataclass(frozen=True)
 class _TaskFacts:
-    """Facts of tasks, ``(G,)`` each: in the run, documents shown, relevant documents."""
+    """Facts of tasks, ``(G,)`` each: True if in the run, documents shown, relevant documents."""
 
     present: NDArray[np.bool_]
     retrieved: NDArray[np.int64]
@@ -150,7 +150,7 @@ class _TaskFacts:
         )
 
     def counts(self, base: Counts) -> Counts:
-        """The counts behind means over tasks."""
+        """The counts for means over tasks."""
         return replace(
             base,
             queries=len(self.present),
@@ -170,15 +170,15 @@ class _TaskBlocks:
 
 
 def _inner_metric_name(metric: SequenceMetric) -> str:
-    """The name of the metric of rankings that a metric is over."""
+    """The name of the metric of rankings inside a metric."""
     return str(dict(metric.given).get("of", metric.parameters["of"].default))
 
 
 def _ranking(name: str) -> Metric:
-    """A metric of rankings, by its name.
+    """Return a metric of rankings by its name.
 
     Raises:
-        UsageError: no such metric, or one that lacks a parameter.
+        UsageError: the metric is unknown, or lacks a parameter.
     """
     metric = parse(name)
     if metric.missing:
@@ -187,7 +187,7 @@ def _ranking(name: str) -> Metric:
 
 
 def _depth(metrics: dict[str, SequenceMetric]) -> int | None:
-    """The depth to which rankings are needed; None is to their end."""
+    """The depth of rankings that is needed; None is the complete ranking."""
     cuts = [dict(metric.given).get("cutoff") for metric in metrics.values()]
     return max((int(cutoff) for cutoff in cuts if cutoff), default=1) if all(cuts) else None
 
@@ -199,7 +199,7 @@ def _rows(
     depth: int | None,
     passages: Passages | None,
 ) -> pl.DataFrame:
-    """The rows of `TaskRows`; a document that only holds its place has no grade."""
+    """The rows of `TaskRows`; a document that only fills its position has no grade."""
     rows = top_rows_with_scores(run, tasks.index, mode, depth)
     is_placeholder = rows["doc_id"].str.ends_with("\0")
     rows = rows.with_columns(pl.col("doc_id").str.strip_suffix("\0"))
@@ -216,7 +216,7 @@ def _rows(
 
 
 def _ranking_means(label: str, base: RunScores, tasks: Tasks) -> Found:
-    """A metric of rankings: the mean over the rankings of a task that have a value."""
+    """Compute a metric of rankings: the mean over the rankings of a task with a value."""
     value, reason_codes = base.values[label], base.why[label]
     table = pl.DataFrame(
         {"query_id": base.query_ids, "value": value, "why": reason_codes.astype(np.int64)}
@@ -231,17 +231,17 @@ def _ranking_means(label: str, base: RunScores, tasks: Tasks) -> Found:
         means_by_task, on=SEQUENCE, how="left", maintain_order="left"
     )
     values = joined["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    if tasks.table[SEQUENCE].is_unique().all():  # the mean as it is over queries, to the bit
+    if tasks.table[SEQUENCE].is_unique().all():  # equals the mean over queries, to the last bit
         return values, joined["why"].to_numpy().astype(np.int8), base.means[label]
     return values, joined["why"].to_numpy().astype(np.int8), _mean(values)
 
 
 def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) -> None:
-    """Check that the data a metric counts are known for all passages and calls.
+    """Check that the data that a metric counts are known for all passages and calls.
 
     Raises:
-        UsageError: documents count, and no table has the document of each passage.
-        InputError: only some calls have their cost.
+        UsageError: documents are counted, but no table has the document of each passage.
+        InputError: only some calls have a cost.
     """
     bound = job.metric.bound(job.defaults)
     if bound.get("by") == "documents" and collection.items.document is None:
@@ -278,10 +278,10 @@ def _refuse_unknown(job: Job, run: Run, tasks: Tasks, collection: Collection) ->
 
 
 def _sequence_values(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> Found:
-    """A metric on sequences.
+    """Compute a metric on sequences.
 
     Raises:
-        InputError: a grade, a length, tokens or seconds that make its value infinite.
+        InputError: a grade, a length, tokens or seconds make a value infinite.
     """
     try:
         with np.errstate(over="raise"):
@@ -294,7 +294,7 @@ def _sequence_values(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> Found:
 
 
 def _too_great(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> InputError:
-    """The error for numbers that overflow; it names the one that is farthest from 0."""
+    """The error for values that overflow; it names the number farthest from 0."""
     greatest, task, name = 0.0, "", "grade"
     for rows, block in task_blocks.blocks:
         numbers = {
@@ -318,7 +318,7 @@ def _too_great(job: Job, task_blocks: _TaskBlocks, tasks: Tasks) -> InputError:
 
 
 def _measure(job: Job, task_blocks: _TaskBlocks) -> Found:
-    """The values of a metric on sequences; kinds of empty as the convention has them."""
+    """The values of a metric on sequences, with the convention's treatment of empty cases."""
     metric, blocks, facts = job.metric, task_blocks.blocks, task_blocks.facts
     bound = metric.bound(job.defaults)
     values = np.concatenate([metric.kernel(sequences, **bound) for _, sequences in blocks])
@@ -345,7 +345,7 @@ def _mean(values: Floats) -> float:
 
 
 def _lists(rows: pl.DataFrame, tasks: Tasks) -> pl.DataFrame:
-    """The documents of each task in the order in which they are first shown."""
+    """The documents of each task in the order of their first appearance."""
     rows_by_task = rows.join(tasks.table.select("query_id", SEQUENCE, "position"), on="query_id")
     first = rows_by_task.sort(SEQUENCE, "position", "rank").unique(
         [SEQUENCE, "doc_id"], keep="first", maintain_order=True

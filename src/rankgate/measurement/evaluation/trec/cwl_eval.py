@@ -1,7 +1,7 @@
 """Evaluate a run as cwl_eval does, with its names of metrics.
 
-First come names of metrics as cwl_eval writes them, ``INSTCWLMetric(2.0)``, with our metrics.
-Then comes the evaluation: gains, costs by type of element, the order of the file.
+First come names of metrics in the form of cwl_eval, ``INSTCWLMetric(2.0)``, and our metrics for
+them. Then comes the evaluation: gains, costs by type of element, the order of the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 
 @dataclass(frozen=True)
 class CwlMetric:
-    """A metric as cwl_eval has it: its printed name, the continuation function and its values."""
+    """A metric of cwl_eval: its printed name, the continuation function and its values."""
 
     label: str
     goes_on: Continuation
@@ -86,7 +86,7 @@ _CLASSES: Mapping[str, _MetricClass] = {
         "BPM-Dynamic-T={T}-K={K}-hb={hb}-hc={hc}",
         browsing_metrics.dynamic_bejewelled,
         {"T": 1, "K": 10, "hb": 1.0, "hc": 1.0, "gain_med": 0.5},
-        # there K never changes, whatever hc is
+        # in this class K never changes, for any hc
         lambda v: {"T": v["T"], "cutoff": v["K"], "hb": v["hb"], "hc": 0, "median": v["gain_med"]},
     ),
     "IFTGoalCWLMetric": _MetricClass(
@@ -139,10 +139,10 @@ DEFAULTS = (
 
 
 def parse_metric(text: str, *, source: str = "", line: int | None = None) -> CwlMetric:
-    """The metric of a name with values in parentheses, in cwl_eval's order.
+    """The metric for a name with values in parentheses, in cwl_eval's order.
 
     Raises:
-        InputError: an unknown class, or values that do not fit it.
+        InputError: the class is unknown, or values do not fit it.
     """
     match = _CALL.fullmatch(text.strip())
     metric_class = _CLASSES.get(match[1]) if match else None
@@ -178,7 +178,7 @@ MEASURES = ("EU", "ETU", "EC", "ETC", "ED")
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of gains of documents without a judgment, and of costs of those without a cost."""
+    """Bounds for gains of unjudged documents, and for costs of documents without a cost."""
 
     max_gain: float = 1.0
     min_gain: float = 0.0
@@ -207,19 +207,19 @@ def cwl_eval(
 ) -> Iterator[CwlRow]:
     """The measurements of each query of a run, in the order of the file.
 
-    Ranks are those of the file. The second field of the run is the type of the element, which has
-    a cost in the file of costs (``type cost``).
+    Ranks are those of the file. The second field of the run is the type of the element, which has a
+    cost in the file of costs (``type cost``).
 
     Args:
         gains: judgments with gains as grades, from 0 to 1.
         run: the run.
-        metrics: the metrics; those of cwl_eval without.
-        costs: the cost of each type of element; without it every document costs 1.
-        ends: bounds of gains and costs, which are unknown.
+        metrics: the metrics; by default those of cwl_eval.
+        costs: the cost of each type of element; by default every document costs 1.
+        ends: bounds for unknown gains and costs.
         depth: the number of ranks that count.
 
     Raises:
-        InputError: a line that cannot be read, a gain outside its bounds.
+        InputError: a line cannot be read, or a gain is outside its bounds.
     """
     bounds = ends or Limits()
     judged = _gains(gains, bounds)
@@ -241,10 +241,10 @@ def cwl_eval(
 
 
 def read_metrics(path: str | Path) -> list[CwlMetric]:
-    """The metrics of a file, one a line, as cwl_eval writes them.
+    """The metrics of a file with one metric per line, in the form of cwl_eval.
 
     Raises:
-        InputError: a line that is not a metric.
+        InputError: a line is not a metric.
     """
     input_file = open_source(path)
     return [
@@ -310,7 +310,7 @@ def _rankings(path: str | Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _numbers(path: str | Path, count: int) -> Iterator[tuple[list[str], float]]:
-    """The fields of each line, the last being a number."""
+    """The fields of each line; the last field is a number."""
     for number, line in _lines(path):
         fields = line.split()
         if len(fields) != count:

@@ -1,7 +1,7 @@
 """Evaluate rankings that are dictionaries, without making a table of them.
 
-Only judged documents need a rank, and a document's rank is one more than the number of scores
-above its own. So the names of the other documents, by far the most, are never read.
+Only judged documents need a rank, and the rank of a document is the number of higher scores plus
+one. So the names of unjudged documents, which are most documents, are never read.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _CONVENTION = CONVENTIONS["pytrec_eval"]
 
 @dataclass(frozen=True)
 class DictEvaluator:
-    """Judgments ready to evaluate rankings, as trec_eval 9 does.
+    """Judgments that are indexed to evaluate rankings as trec_eval 9 does.
 
     Attributes:
         judgments: ``{query_id: {doc_id: grade}}``, at least one query, no query without grades.
         columns: the columns to compute.
-        judged_only: documents without a judgment leave the rankings.
+        judged_only: True to remove documents without a judgment from the rankings.
         index: the index of the judgments.
     """
 
@@ -57,7 +57,7 @@ class DictEvaluator:
         *,
         judged_only: bool = False,
     ) -> DictEvaluator:
-        """Index judgments; raises InputError as `read_qrels` does."""
+        """Index judgments; raises the InputError of `read_qrels`."""
         index = JudgmentIndex.from_judgments(read_qrels(judgments))
         return cls(judgments, tuple(columns), judged_only, index)
 

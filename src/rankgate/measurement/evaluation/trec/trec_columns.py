@@ -1,8 +1,8 @@
 """Output columns of trec_eval, and its relstring.
 
-The relstring of trec_eval gives the grades of the first documents, one sign each. A kernel
-returns numbers, so the signs travel as the digits of numbers that a float holds exactly, so
-many ranks in each.
+The relstring of trec_eval shows the grades of the first documents, one character each. A kernel
+returns numbers, so characters are encoded as digits of numbers that a float holds exactly, with
+several ranks in each number.
 
 Then come the output columns: the lines that each name after ``-m`` prints.
 """
@@ -31,7 +31,7 @@ from rankgate.measurement.metrics.ranking.average_precision import IPrec
 _SIGNS = "-0123456789>."
 """The sign of each digit: not in the pool, grades 0 to 9, higher, in the pool and unjudged."""
 
-_RANKS = 14  # in one number: 13 to the power of 14 is below 2 to the power of 53
+_RANKS = 14  # ranks in one number: 13 to the power of 14 is below 2 to the power of 53
 _HIGHEST = 9
 
 
@@ -59,7 +59,7 @@ _DIGITS = Metric("relstring", relevance_digits, at=None, high=None)
 
 
 def relstring_metrics(length: int) -> tuple[Metric, ...]:
-    """The metrics that are computed for strings of so many documents."""
+    """The metrics that are needed for relstrings of this length."""
     return tuple(_DIGITS(start=start) for start in range(0, length, _RANKS))
 
 
@@ -68,7 +68,7 @@ def relstrings(digits: Sequence[Floats], lengths: Sequence[int]) -> list[str]:
 
     Args:
         digits: the values of the `relstring_metrics`, ``(T,)`` each.
-        lengths: for each query how many documents to show.
+        lengths: the number of documents to show for each query.
     """
     texts = [""] * len(lengths)
     for number in digits:
@@ -188,15 +188,15 @@ _LONGEST = 10_000  # documents in a relstring
 
 @dataclass(frozen=True)
 class Column:
-    """One line of each query's block, or of the summary, or of both.
+    """A line of each query's block, of the summary, or of both.
 
     Attributes:
         name: trec_eval's name of the metric, without parameters.
         label: the printed label, with parameters.
         kind: the print format of the value.
-        metrics: the computed metrics: none for ``runid``, the pieces of a ``relstring``, and
-            several if the value is their mean.
-        length: documents of a ``relstring``.
+        metrics: the metrics to compute: none for ``runid``, the parts of a ``relstring``, and
+            several metrics if the value is their mean.
+        length: the number of documents in a ``relstring``.
         prefix: the text before the label: ``Z`` for z-scores.
     """
 
@@ -209,12 +209,12 @@ class Column:
 
     @property
     def per_query(self) -> bool:
-        """True if the blocks of queries have this line."""
+        """True if the blocks of queries contain this line."""
         return self.name not in _SUMMARY_ONLY
 
     @property
     def in_summary(self) -> bool:
-        """True if the summary has this line."""
+        """True if the summary contains this line."""
         return self.kind != "relstring"
 
 
@@ -228,19 +228,19 @@ def parse_columns(
 ) -> tuple[Column, ...]:
     """The columns for the names after ``-m``, in trec_eval's order.
 
-    Parameters follow a dot, as in ``P.5,10``; if a name has parameters twice, the first count, as
-    in trec_eval.
+    Parameters follow a dot, as in ``P.5,10``. If a name is given twice with parameters, the first
+    ones count, as in trec_eval.
 
     Args:
-        requested: names and nicknames.
+        requested: names of metrics and of groups of metrics.
         level: the smallest grade that counts as relevant.
-        documents: documents in the collection, for ``utility``.
-        te9: only names that trec_eval 9 has.
-        relevance: the format of the judgments; only names that have values with it.
+        documents: the number of documents in the collection, for ``utility``.
+        te9: True to accept only names of trec_eval 9.
+        relevance: the format of the judgments; only names with values for this format are accepted.
 
     Raises:
-        UsageError: a name that trec_eval does not have, parameters that cannot be read, a name
-            that needs another format.
+        UsageError: trec_eval does not have the name, parameters cannot be read, or the name needs
+            another format.
     """
     parameters_of: dict[str, str] = {}
     for word in requested:
@@ -292,7 +292,7 @@ def _unknown(name: str) -> UsageError:
 
 
 def _bind_options(metric: Metric, *, level: int, documents: int) -> Metric:
-    """Bind the options to a metric, where it takes them."""
+    """Bind the options to a metric, if the metric accepts them."""
     options = {"rel": level, "documents": documents}
     metric_parameters = metric.parameters  # the level has no effect on gains, and so none on RBP
     return metric(
@@ -305,7 +305,7 @@ def _bind_options(metric: Metric, *, level: int, documents: int) -> Metric:
 
 
 def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[Column]:
-    """The columns of one name with the parameters written after its dot."""
+    """The columns of a name with the parameters after its dot."""
     if name == "runid":
         return [Column(name, name, "runid")]
     if name == "relstring":
@@ -320,13 +320,13 @@ def _columns(name: str, written: str, bind: Callable[[Metric], Metric]) -> list[
             Column(name, template.format(name, cutoff), kind, (metric @ cutoff,)) for cutoff in cuts
         ]
     special = _special_metrics(name, written, metric) if written else None
-    if special is None:  # other names take parameters and do nothing with them
+    if special is None:  # other names accept parameters and ignore them
         return [Column(name, name, kind, (metric,))]
     return [Column(name, f"{name}_{written}", kind, special)]
 
 
 def _special_metrics(name: str, written: str, metric: Metric) -> tuple[Metric, ...] | None:
-    """The metrics of a name with its own parameters; None for one without."""
+    """The metrics of a name with its own parameters; None for other names."""
     if name in _GAINS:
         pairs = _pairs(name, written)
         gain = {atol(level): atof(value) for level, value in pairs}

@@ -52,10 +52,10 @@ _FIELDS = 4
 
 
 def read_zscores(path: str | Path) -> ZScores:
-    """Read mean and standard deviation by query and metric: ``query metric mean deviation``.
+    """Read mean and standard deviation by query and metric from ``query metric mean deviation``.
 
     Raises:
-        InputError: a line that has not four fields, or a number that is not one.
+        InputError: a line does not have four fields, or a field is not a number.
     """
     input_file = open_source(path)
     mean_and_deviation = {}
@@ -81,7 +81,7 @@ def read_zscores(path: str | Path) -> ZScores:
 def to_zscores(
     zscores: ZScores, label: str, query_ids: Sequence[str], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Convert values of a metric to z-scores; `UNKNOWN` without a mean in the file.
+    """Convert values of a metric to z-scores; `UNKNOWN` if the file has no mean.
 
     A deviation of 0 gives 0 for a value equal to the mean. NaN in the file gives NaN.
     """
@@ -91,7 +91,7 @@ def to_zscores(
             continue
         mean, deviation = zscores[query, label]
         if deviation:
-            with np.errstate(invalid="ignore", over="ignore"):  # as in C, without a word
+            with np.errstate(invalid="ignore", over="ignore"):  # as in C, without a warning
                 out[t] = (values[t] - mean) / deviation
         elif values[t] == mean:
             out[t] = 0.0
@@ -110,7 +110,7 @@ class TrecEvaluation:
         columns: the lines of a query's block and of the summary, in order.
         query_ids: the queries that have a block, in byte order.
         values: for each column its values, ``(T,)``, or strings; empty for ``runid``.
-        summary: for each column its summary; None for ``relstring``.
+        summary: the summary of each column; None for ``relstring``.
     """
 
     columns: tuple[Column, ...]
@@ -119,7 +119,7 @@ class TrecEvaluation:
     summary: tuple[float | str | None, ...]
 
     def mean(self, label: str) -> float | str | None:
-        """The summary of the column that is printed with this label."""
+        """The summary of the column with this printed label."""
         return self.summary[[column.label for column in self.columns].index(label)]
 
 
@@ -140,7 +140,7 @@ def trec_eval(
     """Evaluate a run as trec_eval 10 does, or as trec_eval 9.
 
     Args:
-        qrels: judgments; a file is read as trec_eval reads it.
+        qrels: judgments; a file is parsed as in trec_eval.
         run: the run; ``-`` is standard input.
         metrics: trec_eval's names and nicknames, with parameters after a dot.
         complete: queries that the run lacks count, with 0 (its ``-c``).
@@ -156,10 +156,10 @@ def trec_eval(
             runs; values become z-scores (``-Z``).
 
     Raises:
-        InputError: a file that trec_eval would not read, or no query in common.
-        DuplicateError: a document twice for a query that is evaluated.
-        UsageError: an unknown metric, or a query that the run lacks without ``complete``
-            (trec_eval 10 ends there too; trec_eval 9 leaves such queries out).
+        InputError: trec_eval would not read a file, or the files have no query in common.
+        DuplicateError: a document appears twice for an evaluated query.
+        UsageError: a metric is unknown, or the run lacks a query and ``complete`` is false
+            (trec_eval 10 also stops; trec_eval 9 leaves such queries out).
     """
     requested_columns = parse_columns(
         metrics, level=level, documents=documents, te9=te9, relevance=relevance
@@ -209,14 +209,14 @@ def trec_eval(
 
 @dataclass(frozen=True)
 class _QueryValues:
-    """The values of queries, before they are summarised.
+    """The values of queries before the summary.
 
     Attributes:
         query_ids: queries with values.
         values: for each column its values, as in `TrecEvaluation`.
-        absent: ``(T,)``, queries that the run lacks.
-        lacking: judged queries that have no values.
-        relevant: the value of ``num_rel`` in the summary, if it is not the sum.
+        absent: ``(T,)``, True for queries that are not in the run.
+        lacking: judged queries without values.
+        relevant: the value of ``num_rel`` in the summary, if it differs from the sum.
     """
 
     query_ids: tuple[str, ...]
@@ -256,7 +256,7 @@ def _values_by_grades(
         values,
         scores.why[_RETRIEVED] == MISSING,
         len(index.query_ids) - len(scores.query_ids),
-        # regardless of the level
+        # independent of the level
         float(np.count_nonzero(index.grades > 0)) if complete else None,
     )
 
@@ -305,7 +305,7 @@ def _path(qrels: QrelsLike) -> str | Path:
 def _to_zscores(
     zscores: ZScores, requested_columns: Sequence[Column], query_values: _QueryValues
 ) -> tuple[tuple[Column, ...], _QueryValues]:
-    """Columns and values as z-scores; strings stay."""
+    """Convert values to z-scores; strings are unchanged."""
     new_columns, values = [], []
     for column, value in zip(requested_columns, query_values.values, strict=True):
         plain = column.kind in ("runid", "relstring") or isinstance(value, list)
@@ -339,7 +339,7 @@ def _needed_metrics(level: int) -> list[tuple[str, Metric]]:
 def _score(
     index: JudgmentIndex, run: Run, metrics: Sequence[tuple[str, Metric]], how: Convention
 ) -> RunScores:
-    """Score the run; a repeated document is an error only in a query that is evaluated."""
+    """Score the run; a repeated document is an error only in an evaluated query."""
     try:
         return score(index, run, metrics, how)
     except DuplicateError as error:
@@ -352,16 +352,17 @@ def _score(
         try:
             return score(index, replace(run, pieces=pieces), metrics, how)
         except DuplicateError:
-            raise error from None  # the line numbers of the whole file
+            raise error from None  # this error has line numbers of the complete file
 
 
 def _values(
     i: int, column: Column, scores: RunScores, *, empty: bool
 ) -> NDArray[np.float64] | list[str]:
-    """The values of a column, with those of trec_eval 10 for a query that the run lacks.
+    """The values of a column, with trec_eval 10's values for queries that the run lacks.
 
-    There it evaluates a ranking of one unjudged document, which judged-only evaluation empties,
-    and then sets what would show that document to 0, but only under names without parameters.
+    For these trec_eval 10 evaluates a ranking of one unjudged document, which judged-only
+    evaluation removes. Then it sets values that would show that document to 0, but only for names
+    without parameters.
     """
     metric_values = [scores.values[f"{i}.{j}"] for j in range(len(column.metrics))]
     absent = scores.why[_RETRIEVED] == MISSING
@@ -385,13 +386,13 @@ def _values(
         value[absent] += parameters["noise"] - parameters["avoided"]
     elif not empty and written and column.name == "rbp_resid":
         value[absent] = 1
-    return np.where(np.isnan(value), -np.nan, value)  # the sign that 0/0 has in C
+    return np.where(np.isnan(value), -np.nan, value)  # the sign of 0/0 in C
 
 
 def _summary(
     column: Column, values: NDArray[np.float64] | Sequence[str], missing_count: int
 ) -> float | str | None:
-    """The summary of a column; queries that have no block but count have the value 0."""
+    """The summary of a column; queries without a block that count have the value 0."""
     if not column.metrics or column.kind == "relstring":
         return None
     aggregate = column.metrics[0].aggregate
@@ -405,7 +406,7 @@ def _summary(
     return added if aggregate == "sum" else added / queries
 
 
-_QUERY_MARK = "\0"  # is replaced by the query in a template; no field of a file holds it
+_QUERY_MARK = "\0"  # placeholder for the query in a template; no field of a file contains it
 _FORMS = {"number": "%6.4f", "count": "%d", "relstring": "'%s'", "runid": "%s"}
 
 
@@ -458,5 +459,5 @@ def _fill_template(template: str, row: tuple[object, ...], query: str) -> str:
 
 
 def _is_negative_nan(value: object) -> bool:
-    """NaN with its sign bit set: C prints ``-nan``, Python ``nan``."""
+    """NaN with its sign bit set: C prints ``-nan`` for it, Python ``nan``."""
     return isinstance(value, float) and math.isnan(value) and math.copysign(1, value) < 0

@@ -1,8 +1,8 @@
-"""Judgments and files as trec_eval reads them: its errors, judge groups, preferences.
+"""Judgments and files as in trec_eval: its parsing, errors, judge groups and preferences.
 
-First come files, read as trec_eval does, with its tolerance and its errors. Then come
-judgments by several groups of judges, ``-R qrels_jg``: one value a group, and their mean. Last
-come preference judgments of trec_eval, ``-R prefs`` and ``-R qrels_prefs``, and their values.
+First comes the reading of files as trec_eval reads them, with its tolerance and its errors. Then
+come judgments by several groups of judges, ``-R qrels_jg``: one value per group, and their mean.
+Last come preference judgments of trec_eval, ``-R prefs`` and ``-R qrels_prefs``, and their values.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ _BLANK = re.compile(rb"^\s*$\n", re.MULTILINE)
 
 
 def read_judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
-    """Read judgments: grades are the whole number that their field begins with.
+    """Read judgments; a grade is the whole number at the beginning of its field.
 
     Raises:
-        InputError: a file that trec_eval would not read.
-        UsageError: standard input, which is kept for the run.
+        InputError: trec_eval would not read the file.
+        UsageError: the path is standard input, which is reserved for the run.
     """
     if not isinstance(qrels, str | Path):
         return read_qrels(qrels)
@@ -71,15 +71,15 @@ def read_judgments(qrels: QrelsLike, *, te9: bool = False) -> Qrels:
 
 
 def read_ranking(run: RunLike, *, te9: bool = False, tagged: bool = True) -> Run:
-    """Read a run: fields after the tag are ignored, a score that is not a number is 0.
+    """Read a run; fields after the tag are ignored, and a score that is not a number is 0.
 
     Args:
         run: a path, ``-`` for standard input, a frame or a dict of dicts.
-        te9: refuse comments, as trec_eval 9 does.
-        tagged: find the tag of the last line; otherwise it is that of the first.
+        te9: True to reject comments, as trec_eval 9 does.
+        tagged: True to use the tag of the last line; otherwise that of the first line.
 
     Raises:
-        InputError: a file that trec_eval would not read.
+        InputError: trec_eval would not read the file.
     """
     if not isinstance(run, str | Path):
         return read_run(run)
@@ -93,7 +93,7 @@ def read_ranking(run: RunLike, *, te9: bool = False, tagged: bool = True) -> Run
 
 
 def _refuse_comments(input_file: InputFile) -> None:
-    """Check that no line begins with ``#``: trec_eval 9 reads such lines like any other."""
+    """Check that no line begins with ``#``; for trec_eval 9 such a line is not a comment."""
     line = 1
     for piece in input_file.chunks():
         position = 0 if piece.startswith(b"#") else piece.find(b"\n#") + 1
@@ -109,7 +109,7 @@ def _refuse_comments(input_file: InputFile) -> None:
 
 
 def _refuse_blank_lines(input_file: InputFile) -> None:
-    """Check that no line of judgments is empty: trec_eval 9 calls such lines malformed."""
+    """Check that no line of judgments is empty; trec_eval 9 rejects such lines as malformed."""
     line = 1
     for piece in input_file.chunks():
         if blank := _BLANK.search(piece):
@@ -122,14 +122,14 @@ def _refuse_blank_lines(input_file: InputFile) -> None:
 def _last_tag(input_file: InputFile) -> str | None:
     """The tag of the last line that is neither blank nor a comment."""
     fields = _last_fields(_last_lines(input_file))
-    if len(fields) <= _TAG_FIELD:  # compressed, or the end holds no whole line
+    if len(fields) <= _TAG_FIELD:  # the file is compressed, or its end contains no complete line
         for piece in input_file.chunks():
             fields = _last_fields(piece) or fields
     return fields[_TAG_FIELD].decode(errors="replace") if len(fields) > _TAG_FIELD else None
 
 
 def _last_lines(input_file: InputFile) -> bytes:
-    """The last lines of a file that can be read from its end; empty for others."""
+    """The last lines of a file that can be read from its end; empty for other files."""
     with input_file.open() as stream:
         if not isinstance(getattr(stream, "raw", None), io.FileIO) or not stream.seekable():
             return b""
@@ -154,11 +154,11 @@ _GROUP_FIELDS = ("query_id", "group", "doc_id", "grade")
 
 
 def read_groups(path: str | Path) -> dict[str, Qrels]:
-    """The judgments of each group, by its name in byte order; the second field is the group.
+    """The judgments of each group by its name, in byte order; the second field is the group.
 
     Raises:
-        InputError: a line that is not a judgment.
-        DuplicateError: a document judged twice for one query by one group.
+        InputError: a line is not a judgment.
+        DuplicateError: a group judged a document twice for one query.
     """
     input_file = open_source(path)
     layout = Layout(_GROUP_FIELDS, "grade", _GROUP_FIELDS, loose=True)
@@ -215,8 +215,8 @@ def read_preferences(path: str | Path) -> Judgments:
     """Read preferences: query, judgment group, subgroup, document, level.
 
     Raises:
-        InputError: a line that has not five fields, or a level that is not a number.
-        DuplicateError: a document twice in one subgroup.
+        InputError: a line does not have five fields, or a level is not a number.
+        DuplicateError: a document appears twice in one subgroup.
     """
     input_file = open_source(path)
     rows = pl.concat(
@@ -243,7 +243,7 @@ def read_preferences(path: str | Path) -> Judgments:
 
 
 def grades_as_preferences(qrels: QrelsLike, *, te9: bool = False) -> Judgments:
-    """Grades as preferences: one subgroup for each query."""
+    """Convert grades to preferences, with one subgroup for each query."""
     table = read_judgments(qrels, te9=te9).by_document().table
     levels: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
     for query, document, grade in table.select("query_id", "doc_id", "grade").iter_rows():
@@ -254,14 +254,13 @@ def grades_as_preferences(qrels: QrelsLike, *, te9: bool = False) -> Judgments:
 def preference_values(
     judgments: Judgments, run: Run, columns: Sequence[Column], *, depth: int | None, te9: bool
 ) -> tuple[list[str], list[NDArray[np.float64]], NDArray[np.bool_]]:
-    """The values of columns for every judged query, and True for each query of the run.
+    """The values of columns for every judged query, and True for each of them in the run.
 
-    With equal scores, the first document by id is ranked first, unlike trec_eval's metrics of
-    grades.
+    Equal scores are ordered by ascending document id, unlike in trec_eval's metrics of grades.
 
     Raises:
-        InputError: preferences of a group that contradict each other.
-        DuplicateError: a document twice in a ranking.
+        InputError: preferences of a group contradict each other.
+        DuplicateError: a document appears twice in a ranking.
     """
     query_ids = sorted(judgments, key=str.encode)
     rankings = _rankings(run, query_ids, te9=te9)

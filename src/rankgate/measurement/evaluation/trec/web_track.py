@@ -1,9 +1,9 @@
 """Evaluate a run as ndeval and gdeval do, with their reading of files and risk.
 
-First comes the reading of judgments and runs as ndeval and gdeval do: topics are whole
-numbers. Then comes risk: differences from a baseline, where losses weigh more than gains. Last
-come the evaluations, as CSV: ndeval's of novelty and diversity, topic by topic, and gdeval's
-of nDCG and ERR with exponential gains.
+First comes the reading of judgments and runs as in ndeval and gdeval, where topics are whole
+numbers. Then comes risk: differences from a baseline, with losses weighted more than gains. Last
+come the evaluations as CSV: ndeval's novelty and diversity by topic, and gdeval's nDCG and ERR with
+exponential gains.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _RUN = ("query_id", "q0", "doc_id", "rank", "score", "tag")
 def read_judgments(
     path: str | Path, *, topics: str, subtopics: bool, grades: tuple[int, int]
 ) -> Qrels:
-    """Judgments of a file.
+    """Read judgments from a file.
 
     Args:
-        path: the file: topic, subtopic (0 without), document, grade.
+        path: the file with topic, subtopic (0 if none), document, grade.
         topics: the pattern of topics.
         subtopics: True if the second field is a subtopic.
-        grades: the least and the greatest grade that the program reads.
+        grades: the smallest and the largest grade that the program reads.
 
     Raises:
-        InputError: a topic that is not a number, or a grade outside the scale.
+        InputError: a topic is not a number, or a grade is outside the scale.
     """
     input_file = open_source(path)
     rows = _rows(input_file, Layout(_QRELS, "grade", _QRELS))
@@ -70,7 +70,7 @@ def read_judgments(
 
 
 def _rows(input_file: InputFile, layout: Layout) -> pl.DataFrame:
-    """All rows of a file, which must have one."""
+    """All rows of a file, after a check that there is at least one row."""
     tables = list(read_line_frames(input_file, layout))
     if not tables:
         problem = "the file is empty; check whether it was written completely."
@@ -79,17 +79,17 @@ def _rows(input_file: InputFile, layout: Layout) -> pl.DataFrame:
 
 
 def read_ranking(path: str | Path, *, topics: str, by: str, depth: int | None = None) -> Run:
-    """A run of a file, in the order of a field.
+    """Read a run from a file, ordered by a field.
 
     Args:
         path: the file.
         topics: the pattern of topics.
-        by: ``rank``, or ``score``: equal scores by document, descending.
+        by: ``rank``, or ``score`` (equal scores are ordered by document, descending).
         depth: the number of documents of each topic that count.
 
     Raises:
-        InputError: a topic or rank that is not a number.
-        DuplicateError: a rank or document twice for one topic.
+        InputError: a topic or rank is not a number.
+        DuplicateError: a rank or document is repeated in one topic.
     """
     input_file = open_source(path)
     rows = _number_topics(_rows(input_file, Layout(_RUN, by, _RUN)), topics, input_file)
@@ -113,26 +113,26 @@ def read_ranking(path: str | Path, *, topics: str, by: str, depth: int | None = 
 
 
 def tag(path: str | Path, *, last: bool) -> str:
-    """The name of a run: that of its first line, or of its last."""
+    """The name of a run, from its first or last line."""
     rows = _rows(open_source(path), Layout(_RUN, "", ("tag",)))
     return str(rows["tag"][-1 if last else 0])
 
 
 def topic_ids(table: Qrels | Run) -> list[str]:
-    """The topics by number."""
+    """The topics, ordered by number."""
     tables = [table.table] if isinstance(table, Qrels) else list(table.pieces())
     ids = pl.concat([frame.select("query_id") for frame in tables])["query_id"].unique()
     return sorted(ids.to_list(), key=int)
 
 
 def relevant_topics(qrels: Qrels) -> list[str]:
-    """The topics with a relevant document, by number."""
+    """The topics with a relevant document, ordered by number."""
     ids = qrels.table.filter(pl.col("grade") > 0)["query_id"].unique()
     return sorted(ids.to_list(), key=int)
 
 
 def _number_topics(rows: pl.DataFrame, pattern: str, input_file: InputFile) -> pl.DataFrame:
-    """Replace topics by their numbers, as they are printed."""
+    """Replace topics by their numbers, which are printed."""
     groups = range(1, pattern.count(r"(\d+)") + 1)
     number = pl.coalesce([pl.col("query_id").str.extract(pattern, i) for i in groups])
     invalid_rows = rows.with_row_index().filter(number.is_null()).select("index", "query_id")
@@ -151,12 +151,12 @@ Values = Mapping[str, tuple[float, ...]]
 
 
 def compare_topics(run: Values, baseline: Values, risk: float, topics: Iterable[str]) -> Values:
-    """Differences topic by topic; a topic that a run lacks counts 0.
+    """Differences by topic; a topic that is missing in a run counts 0.
 
     Args:
         run: the run's values.
-        baseline: those of the baseline.
-        risk: a loss weighs 1 + risk.
+        baseline: the baseline's values.
+        risk: the additional weight of losses, which count 1 + risk.
         topics: the topics to compare.
     """
     nothing = (0.0,) * len(next(iter(run.values()), ()))
@@ -170,11 +170,11 @@ def compare_topics(run: Values, baseline: Values, risk: float, topics: Iterable[
 
 
 def difference_name(run: str, baseline: str, risk: str, *, separator: str) -> str:
-    """The name in the rows of differences."""
+    """The name for the rows of differences."""
     return f"{run} (rel to. {baseline}{separator} rs=1+a{separator} a={risk})"
 
 
-_HIGHEST_GRADE = 100_000  # the greatest number that ndeval reads, about
+_HIGHEST_GRADE = 100_000  # approximately the largest number that ndeval reads
 _CUTOFFS = (5, 10, 20)
 _COLUMNS = {
     **{f"ERR-IA@{k}": f"ERR_IA(alpha={{alpha}})@{k}" for k in _CUTOFFS},
@@ -206,17 +206,17 @@ def ndeval(
     Args:
         qrels: judgments by subtopic.
         run: the run.
-        alpha: the discount of another document on the same subtopic.
+        alpha: the discount for each further document of a subtopic.
         beta: the chance to look at the next document, for NRBP.
-        traditional: order by score and document, not by rank.
+        traditional: True to order by score and document, not by rank.
         depth: the number of documents of each topic that count.
-        complete: divide by all judged topics, not by those that the run has.
-        baseline: a run; values are differences from it.
+        complete: True to divide by all judged topics, not only those in the run.
+        baseline: a run; if given, values are differences from it.
         risk: the weight of a loss against the baseline relative to a gain, as written.
 
     Raises:
-        InputError: a line that ndeval does not read.
-        DuplicateError: a document or rank twice for one topic.
+        InputError: ndeval does not read a line.
+        DuplicateError: a document or rank is repeated in one topic.
     """
     judged = read_judgments(qrels, topics=PLAIN, subtopics=True, grades=(0, _HIGHEST_GRADE))
     metrics = [template.format(alpha=alpha, beta=beta) for template in _COLUMNS.values()]
@@ -246,7 +246,7 @@ def ndeval(
 
 
 def _values(judged: Qrels, result: RunScores, metrics: list[str], topics: list[str]) -> Values:
-    """The values of each topic of a run; 0 without judgments."""
+    """The values of each topic of a run; 0 if the topic has no judgments."""
     query_values = [result.per_query(metric) for metric in metrics]
     column, topics_without_relevant = (
         list(_COLUMNS).index("nNRBP"),
@@ -256,7 +256,7 @@ def _values(judged: Qrels, result: RunScores, metrics: list[str], topics: list[s
     for topic in topics:
         row = [float(by_topic.get(topic) or 0) for by_topic in query_values]
         if topic in topics_without_relevant:
-            row[column] = math.nan  # it divides 0 by 0
+            row[column] = math.nan  # ndeval divides 0 by 0
         rows[topic] = tuple(row)
     return rows
 
@@ -283,13 +283,13 @@ def gdeval(
         qrels: judgments with grades up to 4.
         run: the run; documents are ordered by score, equal ones by document, descending.
         cutoff: the number of documents of each topic that count.
-        complete: divide by all topics with a relevant document, not by those that the run has.
-        baseline: a run; values are differences from it.
+        complete: True to divide by all topics with a relevant document, not only those in the run.
+        baseline: a run; if given, values are differences from it.
         risk: the weight of a loss against the baseline relative to a gain, as written.
 
     Raises:
-        InputError: a line that gdeval does not read.
-        DuplicateError: a document twice for one topic.
+        InputError: gdeval does not read a line.
+        DuplicateError: a document is repeated in one topic.
     """
     judged = read_judgments(qrels, topics=AFTER_LAST_HYPHEN, subtopics=False, grades=_GRADES)
     metrics = [f"ndcg@{cutoff}", f"err@{cutoff}"]
