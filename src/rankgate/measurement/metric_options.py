@@ -36,12 +36,12 @@ _OWN_CONVENTION = replace(
 
 
 def verb_parameter(verb: Command, name: str, *, reads_files: bool = True) -> Parameter:
-    """The parameter of a verb as the user writes it; parameters that verbs share are declared here.
+    """The parameter of a verb in the form of user input; verbs share the parameters declared here.
 
     Args:
         verb: the function.
         name: the name of the parameter.
-        reads_files: True if a convention may be a file.
+        reads_files: True if a convention may be given as a file.
     """
     declared = declared_parameter(verb, name)
     if name not in _SHARED:
@@ -53,7 +53,7 @@ def verb_parameter(verb: Command, name: str, *, reads_files: bool = True) -> Par
 def metrics_option(
     help_text: str, default: tuple[str, ...] = (), *, shown: bool = False
 ) -> Decorator:
-    """``-m`` that may be given several times, with the command's own help."""
+    """``-m``, which may be given several times, with the command's own help."""
     return click.option(
         "-m",
         "--metric",
@@ -85,7 +85,7 @@ override = click.option(
 
 
 def metrics_from(function: Command) -> Command:
-    """``--metrics-from``: the metrics of a file can be named while the command runs."""
+    """``--metrics-from``: metrics of this file can be named while the command runs."""
 
     @functools.wraps(function)
     def with_metrics(*args: Any, metrics_from: str | None, **options: Any) -> object:

@@ -1,7 +1,7 @@
-"""Built-in metrics by name, each loaded when it is first named.
+"""Built-in metrics by name; each is loaded at its first use.
 
-`catalogue.CATALOGUE` and its kin for preferences and samples hold all of them; a command that names
-a metric loads that metric's module alone.
+`catalogue.CATALOGUE` and similar lists for preferences and samples have all metrics; a command that
+names a metric loads only the module of that metric.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ MODULE_OF_METRIC = {
 
 
 def find_built_in(name: str) -> Metric | None:
-    """The built-in metric of a name or an alias, which is written as it is declared.
+    """The built-in metric for a name or an alias, written as in its declaration.
 
     >>> find_built_in("MAP").name
     'AP'

@@ -45,7 +45,7 @@ _BY_BLOCK = re.compile(r"(\w+\.)*Judged")
 
 
 class MetricOptions(TypedDict, total=False):
-    """Options of a declaration: the fields of `Metric` of the same names."""
+    """Options of a declaration: the fields of `Metric` with the same names."""
 
     title: str
     formula: str
@@ -148,7 +148,7 @@ def _declare_metric(
 
 
 def _sees_grades(function: Function, name: str) -> bool:
-    """True if the first argument is annotated as one query's grades."""
+    """True if the annotation of the first argument is the grades of one query."""
     first = next(iter(inspect.signature(function).parameters.values()), None)
     annotation = "" if first is None else first.annotation
     text = (
@@ -167,9 +167,9 @@ def _sees_grades(function: Function, name: str) -> bool:
     )
 
 
-@functools.cache  # one function is one kernel, so that two declarations of it are equal
+@functools.cache  # one kernel per function, so that two declarations of it are equal
 def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
-    """The function as a kernel that checks what it returns."""
+    """The function as a kernel that checks its return values."""
     parameters = _checked_arguments(function, name, by_query=by_query)
     wants_ideal = by_query and "ideal" in parameters
     end = parameters["cutoff"].default if "cutoff" in parameters else None
@@ -204,7 +204,7 @@ def _kernel(function: Function, name: str, *, by_query: bool) -> Kernel:
 def _checked_arguments(
     function: Function, name: str, *, by_query: bool
 ) -> dict[str, inspect.Parameter]:
-    """The keyword-only arguments; all others but the first are refused."""
+    """The keyword-only arguments; other arguments except the first are errors."""
     first, *remaining = inspect.signature(function).parameters.values() or [None]
     invalid = [
         parameter
@@ -235,7 +235,7 @@ def _rankings(judged: Judged, cutoff: int | None) -> Iterator[list[float | None]
     for ranks, grades, retrieved in zip(judged.rank, judged.grade, judged.retrieved, strict=True):
         length = int(retrieved) if cutoff is None else min(int(retrieved), cutoff)
         ranking: list[float | None] = [None] * length
-        # a grade below 0 means: in the pool, but unjudged
+        # a grade below 0 means an unjudged document of the pool
         valid = (ranks <= length) & (grades >= 0)
         for rank, grade in zip(ranks[valid].tolist(), grades[valid].tolist(), strict=True):
             ranking[rank - 1] = grade
@@ -267,10 +267,10 @@ def _query_value(
 
 
 def _location(call: Callable[[], object], error: BaseException | None = None) -> str:
-    """The file and line where a user's function failed, or where it begins: `` (own.py:7)``."""
+    """The file and line where a user's function failed or begins: `` (own.py:7)``."""
     function = call.func if isinstance(call, functools.partial) else call
     code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:  # a callable object
+    if code is None:  # an object that can be called
         return ""
     line = code.co_firstlineno
     for frame, line_of_frame in traceback.walk_tb(error.__traceback__ if error else None):
@@ -280,7 +280,7 @@ def _location(call: Callable[[], object], error: BaseException | None = None) ->
 
 
 def _fits_float(value: Any) -> bool:  # noqa: ANN401 - a number of any type
-    """True if a number fits 64 bits; NaN, which is undefined, does."""
+    """True if a number fits in 64 bits; also true for NaN, which means undefined."""
     try:
         return not np.isinf(float(value))
     except OverflowError:
@@ -296,7 +296,7 @@ def _describe_value(value: object) -> str:
 
 
 def _block_values(name: str, judged: Any, call: Callable[[], Any]) -> Floats:  # noqa: ANN401 - of any view
-    T = len(getattr(judged, "rank", judged))  # a view of the user's own has a length
+    T = len(getattr(judged, "rank", judged))  # a view defined by the user has a length
     try:
         result = call()
         values = np.asarray(result)
@@ -327,13 +327,13 @@ GROUP = "rankgate.metrics"
 
 
 def from_file(path: str | Path | None) -> tuple[Metric, ...]:
-    """The metrics that a Python file declares; the file is run.
+    """The metrics that a Python file declares; the file is executed.
 
     Args:
-        path: the file; without one there is no metric.
+        path: the file; without a file there are no metrics.
 
     Raises:
-        UsageError: a file that cannot be read or fails, or that declares no metric.
+        UsageError: the file cannot be read, fails, or declares no metric.
     """
     if path is None:
         return ()
@@ -349,10 +349,10 @@ def from_file(path: str | Path | None) -> tuple[Metric, ...]:
 def load_plugin_metrics(
     reserved: Mapping[str, Metric] | None = None,
 ) -> declare.PluginObjects[Metric]:
-    """The metrics of plug-ins, by name, and the problems of others.
+    """The metrics of plug-ins by name, and the problems of the rest.
 
     Args:
-        reserved: metrics by the names that no plug-in may use; without them the catalogue.
+        reserved: metrics by the names that plug-ins may not use; by default the catalogue.
     """
     if reserved is None:
         from rankgate.measurement.metrics.metric_catalogue import by_name
@@ -364,7 +364,7 @@ def load_plugin_metrics(
 
 
 def _declared_metrics(values: Iterable[object], owner: str) -> tuple[Metric, ...]:
-    """The metrics among some values that are not built in, each once, nothing bound."""
+    """The metrics among some values that are not built in, each once, without bound parameters."""
     metrics_by_name: dict[str, Metric] = {}
     for value in values:
         if not isinstance(value, Metric):

@@ -32,15 +32,15 @@ Answers = AbstractSet[int] | Mapping[int, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Faceted:
-    """Documents that are relevant to a subtopic or more; others matter only through ranks.
+    """Documents that are relevant to at least one subtopic; others only affect the ranks.
 
     Attributes:
         rank: ``(T, J)`` ranks, 1-based and ascending, padded with `PAD`.
-        grades: ``(T, J, S)``, how well each of them answers each subtopic; 0 is not at all.
-        pool_grades: ``(T, D, S)``, the same of all relevant documents judged, in the order in
-            which equals go into the ideal ranking; 0 in the padding.
-        level: the grade from which a document answers a subtopic.
-        weights: ``(T, S)``, what each subtopic weighs; None where all weigh the same.
+        grades: ``(T, J, S)``, the grade of each document for each subtopic; 0 is not relevant.
+        pool_grades: ``(T, D, S)``, the same for all relevant judged documents, in the order of ties
+            in the ideal ranking; 0 in the padding.
+        level: the lowest grade at which a document answers a subtopic.
+        weights: ``(T, S)``, the weight of each subtopic; None if all weights are equal.
     """
 
     rank: Ranks
@@ -51,10 +51,10 @@ class Faceted:
 
     def __post_init__(self) -> None:
         for array in (self.rank, self.grades, self.pool_grades):
-            array.setflags(write=False)  # kernels share the block: none may write into it
+            array.setflags(write=False)  # kernels share the block, so none may change it
 
     def at_level(self, rel: float) -> Faceted:
-        """The same block where a grade of ``rel`` answers a subtopic."""
+        """The same block, where a grade of at least ``rel`` answers a subtopic."""
         return self if rel == self.level else replace(self, level=rel)
 
     @property
@@ -69,7 +69,7 @@ class Faceted:
 
     @property
     def subtopics(self) -> Counts:
-        """Subtopics with a relevant document, ``(T,)``."""
+        """The number of subtopics with a relevant document, ``(T,)``."""
         return np.count_nonzero(self.pool.any(axis=1), axis=-1)
 
     @property
@@ -100,7 +100,7 @@ class Faceted:
 
 
 def gains(covers: Flags, alpha: float, weights: Floats) -> Floats:
-    """The gain that each document adds, ``(T, J, S) -> (T, J)``.
+    """Compute the gain that each document adds, ``(T, J, S) -> (T, J)``.
 
     Σ_s worth(s) · covers(i, s) · (1 − α)^(how often s was answered above)
     """
@@ -111,13 +111,13 @@ def gains(covers: Flags, alpha: float, weights: Floats) -> Floats:
 def ideal_gains(pool: Flags, alpha: float, depth: int, weights: Floats) -> Floats:
     """The gains of the greedy ideal ranking, ``(T, min(D, depth))``.
 
-    At each rank is the document that adds most, of equals the first: the best ranking of all
-    is too dear to find (Clarke et al. 2008). Sums run in the order of the subtopics, as those of
-    ndeval do: with another rounding other documents would be equals.
+    At each rank is the document that adds most, the first of equal ones, because the best ranking
+    of all is too expensive to find (Clarke et al. 2008). Sums run in the order of the subtopics, as
+    in ndeval: with different rounding, different documents would be equal.
     """
     rows = np.arange(len(pool))
     remaining = np.ascontiguousarray(np.moveaxis(pool, -1, 0), np.float64)  # (S, T, D)
-    worth = weights.T.copy()  # of another document on each subtopic
+    worth = weights.T.copy()  # the worth of one more document for each subtopic
     gains_by_rank = np.zeros((len(pool), min(pool.shape[1], depth)))
     for rank_index in range(gains_by_rank.shape[1]):
         added_gain = np.zeros(remaining.shape[1:])
@@ -223,7 +223,7 @@ def _inside(faceted: Faceted, cutoff: int | None) -> Flags:
 
 
 def _mean(total: Floats, faceted: Faceted) -> Floats:
-    """A sum over subtopics as a mean; NaN without any."""
+    """Compute the mean from a sum over subtopics; NaN if there are none."""
     count = faceted.subtopics
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 

@@ -36,7 +36,7 @@ Norm = Literal["collection", "none"]
 Kind = Literal["log2", "reciprocal", "geometric"]
 
 _CLARKE = "Clarke et al., SIGIR 2008, doi:10.1145/1390334.1390446"
-_DEEP = 1000  # ranks beyond which nothing moves the last digit of an ideal
+_DEEP = 1000  # deeper ranks do not change the last digit of an ideal
 
 
 def alpha_dcg(
@@ -337,10 +337,10 @@ def d_sharp(
 
 @functools.cache
 def _metric(name: str) -> Metric:
-    """The metric of rankings that a name names.
+    """The metric of rankings with a name.
 
     Raises:
-        UsageError: another kind of metric, or one that needs documents judged not relevant.
+        UsageError: the metric has another kind, or needs documents judged not relevant.
     """
     from rankgate.measurement.metrics.metric_name_parser import parse
 
@@ -360,7 +360,7 @@ def _metric(name: str) -> Metric:
 
 
 def _as_judged(faceted: Faceted, grades: Grades | Floats, pool: Grades | Floats) -> Judged:
-    """Documents with these grades ``(T, J)`` as kernels of rankings see them; 0 is unjudged."""
+    """Documents with grades ``(T, J)`` as input of kernels of rankings; 0 is unjudged."""
     is_judged = (grades > 0) & (faceted.rank < PAD)
     order = np.argsort(~is_judged, axis=1, kind="stable")
     rank = np.take_along_axis(np.where(is_judged, faceted.rank, PAD), order, axis=1).astype(

@@ -1,10 +1,10 @@
 """The input of kernels: the judged documents of a block of queries, by rank.
 
-Only judged documents are in a block; unjudged ones matter through the ranks they occupy. So
-the cost of a kernel follows the judgments, not the length of the lists.
+A block contains only judged documents; unjudged documents matter only through the ranks they
+occupy. So the cost of a kernel depends on the number of judgments, not on the length of lists.
 
-After the block come the steps that decompose a value, which are contributions of documents and
-the normaliser, and exact sums of floats, independent of order and batches.
+After the block come the steps that decompose a value into contributions of documents and the
+normaliser, and exact sums of floats, independent of order and batches.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Counts = NDArray[np.int64]
 
 PAD = 2**31 - 1
 """The rank of a padded cell: behind every document."""
-_MANY_ROWS = 1024  # with more rows, adding column by column is quicker
+_MANY_ROWS = 1024  # with more rows, adding by column is faster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ class Judged:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if field.name != "level":  # kernels share the block: none may write into it
+            if field.name != "level":  # kernels share the block, so none may change it
                 getattr(self, field.name).setflags(write=False)
 
     @property
@@ -86,7 +86,7 @@ class Judged:
         is_hit: Flags = self.grade[:, :cutoff] >= level
         if cutoff is not None:
             is_hit &= self.rank[:, :cutoff] <= cutoff
-        if level == 0:  # only then does the padding, graded 0, reach the level
+        if level == 0:  # only in this case the padding, with grade 0, reaches the level
             is_hit &= self.rank[:, :cutoff] < PAD
         return is_hit
 
@@ -94,7 +94,8 @@ class Judged:
         """The same block with `relevant` and `relevant_retrieved` counted from ``rel``."""
         if rel == self.level:
             return self
-        # The zeros that pad `ideal` are not documents: from level 0 on, all judged are relevant.
+        # The zeros that pad `ideal` are not documents: for a level of 0 or less, all judged are
+        # relevant.
         relevant = self.judged if rel <= 0 else count(self.ideal >= rel)
         relevant_retrieved = count(self.hits(rel))
         return replace(self, relevant=relevant, relevant_retrieved=relevant_retrieved, level=rel)
@@ -111,15 +112,15 @@ class Judged:
 
 
 def count(rows: Flags) -> Counts:
-    """Count True along the last axis, ``(T, J) -> (T,)``."""
+    """Count the True values along the last axis, ``(T, J) -> (T,)``."""
     return np.count_nonzero(rows, axis=-1)
 
 
 def total(terms: Floats) -> Floats:
-    """The sum along the last axis, ``(T, J) -> (T,)``, the same to the bit under any padding.
+    """The sum along the last axis, ``(T, J) -> (T,)``, identical for any padding.
 
-    Added strictly from left to right: `numpy.sum` pairs its terms by the length
-    of the row, so that trailing zeros would move the last bit.
+    Terms are added from left to right: `numpy.sum` groups them by the length of the row, so that
+    trailing zeros would change the last bit.
     """
     if not terms.shape[-1]:
         return np.zeros(terms.shape[:-1])
@@ -134,7 +135,7 @@ def total(terms: Floats) -> Floats:
 
 
 def ratio(numerator: Floats | Counts, denominator: Floats | Counts) -> Floats:
-    """``part / whole``, undefined (NaN) for a divisor of 0."""
+    """``part / whole``; undefined (NaN) if the divisor is 0."""
     quotient: Floats = np.full(numerator.shape, np.nan)
     return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 
@@ -145,12 +146,12 @@ def block(
     *,
     rel: float = 1,
 ) -> Judged:
-    """A block from plain lists: the grades of each ranking, best rank first.
+    """Make a block from plain lists: the grades of each ranking, best rank first.
 
     Args:
         grades: for each query the grades in rank order; None is an unjudged document.
-        ideal: for each query the grades of all judged documents, in any order;
-            without it, the grades in the ranking are all there are.
+        ideal: for each query the grades of all judged documents, in any order; by default the
+            grades in the ranking.
         rel: the smallest grade that counts as relevant.
 
     >>> block([[3, None, 0]]).rank
@@ -196,13 +197,13 @@ class Steps:
         value = Σ_j gainⱼ · weightⱼ / norm
 
     Attributes:
-        gain: ``(T, J)``, what each judged document retrieved is worth.
-        weight: ``(T, J)``, how much that counts where it is; 0 behind a cutoff.
-        norm: ``(T,)``, what the sum is divided by; 0 where the metric has no value.
+        gain: ``(T, J)``, the gain of each retrieved judged document.
+        weight: ``(T, J)``, the weight of the gain at its rank; 0 after a cutoff.
+        norm: ``(T,)``, the divisor of the sum; 0 if the metric has no value.
         weighed: the name of the weight.
         summed: the name of the sum.
-        divisor: the name of the norm; empty if it is 1 and is not shown.
-        ideal: ``(T, I)`` gains and weights of the ideal ranking, where the norm is their sum.
+        divisor: the name of the norm; empty if the norm is 1 and is not shown.
+        ideal: ``(T, I)`` gains and weights of the ideal ranking, if the norm is their sum.
     """
 
     gain: Floats
@@ -222,7 +223,7 @@ class Steps:
 
 
 def cutoff_weight(judged: Judged, cutoff: int | None) -> Floats:
-    """The plainest weight: 1 for a document up to the cutoff, 0 behind it, ``(T, J)``."""
+    """The simplest weight: 1 for a document up to the cutoff, 0 after it, ``(T, J)``."""
     last = PAD - 1 if cutoff is None else cutoff
     return (judged.rank <= last).astype(np.float64)
 
@@ -235,17 +236,17 @@ def weight_until_hit(judged: Judged, cutoff: int | None, rel: float) -> Floats:
 
 
 def relevance_gain(judged: Judged, rel: float) -> Floats:
-    """The plainest gain: 1 for a relevant document, 0 for another, ``(T, J)``."""
+    """The simplest gain: 1 for a relevant document, 0 for other documents, ``(T, J)``."""
     return judged.hits(rel).astype(np.float64)
 
 
-_UNIT = 1074 + 53  # a sum is a multiple of 2^-1127, the finest step of floats
+_UNIT = 1074 + 53  # every sum is a multiple of 2^-1127, the smallest step of floats
 _HALF = 26
 _LOW = (1 << _HALF) - 1
 
 
 def exact_sum(values: NDArray[np.float64]) -> int:
-    """The sum of finite values as a whole number of units; such sums add up exactly.
+    """The sum of finite values as a whole number of units; such sums can be added exactly.
 
     >>> one, two = (exact_sum(np.array(each)) for each in ([0.1, 0.2], [0.3]))
     >>> nearest_float(one + two) == nearest_float(two + one) == 0.6
@@ -259,13 +260,13 @@ def exact_sum(values: NDArray[np.float64]) -> int:
         high, low = (
             int((same_exponent >> _HALF).sum()),
             int((same_exponent & _LOW).sum()),
-        )  # neither overflows
+        )  # neither can overflow
         total += ((high << _HALF) + low) << (power - 53 + _UNIT)
     return total
 
 
 def nearest_float(total: int) -> float:
-    """The float nearest to a sum.
+    """The float nearest to an exact sum.
 
     >>> nearest_float(exact_sum(np.array([1e16, 1.0, -1e16])))
     1.0
@@ -275,10 +276,10 @@ def nearest_float(total: int) -> float:
 
 @dataclass(frozen=True)
 class ExactMean:
-    """A mean over values that come in batches: two of them add up to the same, to the bit.
+    """A mean over values in batches; the result does not depend on the batches, to the last bit.
 
     Attributes:
-        total: the sum of the values, each by its weight, in units.
+        total: the weighted sum of the values, in units.
         weight: the sum of the weights, in units.
         undefined: the number of values that are not finite; they make the sum undefined.
     """
@@ -291,7 +292,7 @@ class ExactMean:
     def from_values(
         cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
     ) -> ExactMean:
-        """The mean of values that have weights, or all the same.
+        """Compute the mean of values, with weights or equal weights.
 
         Args:
             values: ``(n,)``.
@@ -304,22 +305,22 @@ class ExactMean:
         return cls(exact_sum(weighted_values[is_finite]), exact_sum(all_weights), undefined)
 
     def __add__(self, other: ExactMean) -> ExactMean:
-        """The mean over both."""
+        """Add the means of two sets of values."""
         return ExactMean(
             self.total + other.total, self.weight + other.weight, self.undefined + other.undefined
         )
 
     @property
     def sum(self) -> float:
-        """The sum of the values; NaN where one is not finite."""
+        """The sum of the values; NaN if a value is not finite."""
         return float("nan") if self.undefined else nearest_float(self.total)
 
     @property
     def count(self) -> float:
-        """The sum of the weights: the number of values, if all weigh the same."""
+        """The sum of the weights; with equal weights the number of values."""
         return nearest_float(self.weight)
 
     @property
     def value(self) -> float:
-        """The mean; NaN of nothing."""
+        """The mean; NaN without values."""
         return self.sum / self.count if self.weight else float("nan")

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def parse_list(text: str) -> ListMetric | None:
-    """The metric on lists that a name names; None if none does.
+    """The metric on lists with a name; None if there is none.
 
     Raises:
-        UsageError: a parameter that does not fit.
+        UsageError: a parameter does not fit.
 
     >>> str(parse_list("gini(divisor='n-1')@10"))
     "Gini(divisor='n-1')@10"

@@ -188,13 +188,13 @@ METRICS_BY_TREC_NAME: Mapping[str, Metric] = {
 
 
 def parse_trec_name(text: str) -> list[tuple[str, Metric]] | None:
-    """The metrics that a trec_eval spelling names, each with its label; None if it is not one.
+    """The metrics for a trec_eval spelling, each with its label; None if it is not a spelling.
 
-    The label keeps the separator that was written: ``P.5,10`` gives ``P.5`` and
-    ``P.10``. A bare family name gives its usual cutoffs: ``P`` gives ``P_5`` to ``P_1000``.
+    The label keeps the separator of the input: ``P.5,10`` gives ``P.5`` and ``P.10``. A family name
+    alone gives its usual cutoffs: ``P`` gives ``P_5`` to ``P_1000``.
 
     Raises:
-        UsageError: the name is trec_eval's, but what follows it cannot be read.
+        UsageError: the name is trec_eval's, but its parameters cannot be read.
     """
     for name in sorted(METRICS_BY_TREC_NAME, key=len, reverse=True):  # rbp_resid goes before rbp
         metric = METRICS_BY_TREC_NAME[name]
@@ -224,7 +224,7 @@ def _metrics_at_cutoffs(
 
 
 def _bind_argument(name: str, metric: Metric, argument: str, text: str) -> Metric | None:
-    """Bind the parameter after the name; None where the name takes no parameter."""
+    """Bind the parameter after the name; None if the name has no parameter."""
     if name == "set_F":  # trec_eval's parameter is the square of beta
         square = _number(argument, text)
         if square < 0:

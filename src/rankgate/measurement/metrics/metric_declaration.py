@@ -146,7 +146,7 @@ class Metric(Declared):
         """The same metric with these parameters bound, as in ``nDCG(gain="exp")``.
 
         Raises:
-            UsageError: no such parameter, or not a value that it takes.
+            UsageError: the parameter does not exist, or does not accept the value.
         """
         new_values = {name: self.read(name, value) for name, value in values.items()}
         return replace(self, given=tuple(sorted({**dict(self.given), **new_values}.items())))
@@ -328,7 +328,7 @@ class Metric(Declared):
 
 
 def _format_value(value: object) -> str:
-    """A bound value as it is in a name; a gain map as ``{1:1,2:3}``."""
+    """A bound value in the form of names; a gain map is ``{1:1,2:3}``."""
     if isinstance(value, tuple):
         return "{" + ",".join(f"{grade!r}:{gain!r}" for grade, gain in value) + "}"
     return repr(value)

@@ -1,9 +1,9 @@
-"""The names of metrics, written and read: ``parse(str(metric)) == metric``.
+"""Write and read the names of metrics: ``parse(str(metric)) == metric``.
 
 The canonical grammar is ``NAME[(k=v,…)][@n]``, as in ``nDCG(gain='exp')@10``.
-Also read: trec_eval's spellings, those of ir_measures where they differ, the common
-names that are declared as aliases, in any case, and ``_at_10`` for ``@10``. Installed packages are
-searched for a name that is not defined here.
+These are also read: trec_eval's spellings, different spellings of ir_measures, the common names
+that are declared as aliases, in upper or lower case, and ``_at_10`` for ``@10``. Installed packages
+are searched for other names.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def _fold(name: str) -> str:
 
 @cache
 def _metrics_by_folded_name() -> dict[str, Metric]:
-    """Every built-in metric by its folded names, those of trec_eval too."""
+    """Every built-in metric by its folded names, including those of trec_eval."""
     from rankgate.measurement.metrics import metric_catalogue
 
     exact = ((name, metric) for name in MODULE_OF_METRIC if (metric := find_built_in(name)))
-    # trec_eval's names are first, so that an equal canonical name goes before them
+    # trec_eval's names come first, so that an equal canonical name replaces them
     return {
         _fold(name): metric
         for name, metric in (*metric_catalogue.METRICS_BY_TREC_NAME.items(), *exact)
@@ -59,7 +59,7 @@ def _metrics_by_folded_name() -> dict[str, Metric]:
 
 
 def is_built_in(text: str) -> bool:
-    """True for a name of a built-in metric as it is declared, with parameters or a cutoff."""
+    """True for a name of a built-in metric as in its declaration, with parameters or a cutoff."""
     match = _GRAMMAR.fullmatch(text.strip())
     return match is not None and match["name"] in MODULE_OF_METRIC
 
@@ -86,17 +86,17 @@ def parse(text: str, extra: Sequence[Metric] = ()) -> Metric:
 
 
 def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric]]:
-    """The metrics that a name names, each with its label as the user would write it.
+    """The metrics with a name, each with its label in the form of user input.
 
     Canonical names keep their text as the label; ``P.5,10`` gives ``P.5`` and
     ``P.10``; a bare family of trec_eval, such as ``P``, gives its usual cutoffs.
 
     Args:
         text: the name.
-        extra: additional metrics that are known.
+        extra: additional metrics that can be named.
 
     Raises:
-        UsageError: an unknown name, a parameter that does not fit, or a cutoff that is missing.
+        UsageError: the name is unknown, a parameter does not fit, or a cutoff is missing.
     """
     text = str(text).strip()
     exact = _canonical(text, _by_exact_name(extra))
@@ -118,10 +118,10 @@ def name_of_measure(metric: object) -> object:
 
 
 def check_new_names(extra: Iterable[Metric]) -> None:
-    """Check that metrics from elsewhere take no built-in name.
+    """Check that other metrics do not use names of built-in metrics.
 
     Raises:
-        UsageError: the metric that does.
+        UsageError: a metric has the name of a built-in metric.
     """
     for metric in extra:
         taken_names = [
@@ -138,7 +138,7 @@ def check_new_names(extra: Iterable[Metric]) -> None:
 
 
 def _by_exact_name(extra: Sequence[Metric]) -> Named:
-    """The metric of a name as it is declared: an additional one, or a built-in one."""
+    """The metric with a declared name: an additional metric or a built-in one."""
     additional = _metrics_by_name(extra)
     return lambda name: additional.get(name) or find_built_in(name)
 
@@ -164,7 +164,7 @@ def _find_metrics(
     names = _metrics_by_folded_name() | _metrics_by_folded(extra)
     metric = otherwise or _canonical(text, names.get, folded=True)
     if metric is None:
-        # only now: to look through all that is installed takes longer than all the rest
+        # done last, because a search of all installed packages takes longer than everything else
         plugins = of_plugins()
         names |= _metrics_by_folded(plugins.by_name.values())
         metric = _canonical(text, names.get, folded=True)
@@ -174,7 +174,7 @@ def _find_metrics(
 
 
 def of_plugins() -> PluginObjects[Metric]:
-    """The metrics of plug-ins with names that no built-in metric has in any spelling."""
+    """The metrics of plug-ins whose names differ from all spellings of built-in metrics."""
     from rankgate.measurement.metrics.custom import load_plugin_metrics
 
     plugins = load_plugin_metrics()
@@ -194,7 +194,7 @@ def _metrics_by_folded(extra: Iterable[Metric]) -> dict[str, Metric]:
 
 
 def _canonical(text: str, find_metric: Named, *, folded: bool = False) -> Metric | None:
-    """The metric of a text in the canonical grammar; None if nothing has its name."""
+    """The metric for a text in the canonical grammar; None if the name is unknown."""
     match = _GRAMMAR.fullmatch(_AT.sub("@", text))
     name = match["name"] if match else ""
     metric = find_metric(_fold(name) if folded else name)
@@ -207,7 +207,7 @@ def _canonical(text: str, find_metric: Named, *, folded: bool = False) -> Metric
 
 
 def _arguments(arguments_text: str, text: str) -> dict[str, object]:
-    """The keyword arguments between the parentheses, plain literals all."""
+    """The keyword arguments in parentheses; all values must be literals."""
     try:
         call = ast.parse(f"f({arguments_text})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
@@ -225,7 +225,7 @@ def _arguments(arguments_text: str, text: str) -> dict[str, object]:
 
 
 def _of_ir_measures(metric: Metric, arguments: dict[str, object]) -> Metric:
-    """The metric that a name of ir_measures means with these arguments; removes what it used."""
+    """The metric for a name and arguments of ir_measures; removes the arguments that it used."""
     if metric.name == "NumRet" and "rel" in arguments:
         return find_built_in("NumRelRet") or metric
     if metric.name in {"SetP", "SetRelP"} and isinstance(arguments.get("relative"), bool):
@@ -264,7 +264,7 @@ def _number(word: str, text: str) -> float:
 
 
 def _list_metric_name(name: str) -> str | None:
-    """The metric on lists that has a name, or None. Loads these metrics."""
+    """The metric on lists with a name, or None. Loads these metrics."""
     from rankgate.measurement.metrics.lists import LIST_METRICS
 
     names = (
@@ -274,7 +274,7 @@ def _list_metric_name(name: str) -> str | None:
 
 
 def _sequence_metric_name(name: str) -> str | None:
-    """The metric on sequences that has a name, or None."""
+    """The metric on sequences with a name, or None."""
     from rankgate.measurement.metrics.sequences.sequence_catalogue import SEQUENCE_METRICS
 
     names = (

@@ -1,7 +1,8 @@
-"""The input of metrics of preferences: in each judgment group, which document is preferred.
+"""The input of metrics of preferences: the preferred documents in each judgment group.
 
-Documents of a query are in one order: those retrieved by rank, then the others. So a preference
-for i over j is fulfilled where i < j and i is retrieved. Shapes: n judged documents of a query.
+The documents of a query are in one order: retrieved documents by rank, then all others. So a
+preference for i over j is fulfilled if i < j and i is retrieved. Shapes: n judged documents of a
+query.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """The preferences of one judge, or of one need: they do not contradict each other.
+    """The preferences of one judge or one need; they do not contradict each other.
 
     Attributes:
-        prefers: ``(n, n)``, whether the document of the row is preferred to that of the column.
-        level: ``(n,)``, levels as judged: 0 is not relevant; NaN if the group has no judgment.
+        prefers: ``(n, n)``, True if the document of the row is preferred to that of the column.
+        level: ``(n,)``, judged levels: 0 is not relevant; NaN without a judgment of the group.
         classes: True if preferences are those between classes of equal level.
     """
 
@@ -40,13 +41,13 @@ class Group:
 
     @classmethod
     def from_subgroups(cls, subgroups: Sequence[Floats]) -> Group:
-        """Preferences within each subgroup, and those that follow from them.
+        """Collect the preferences within each subgroup, and the preferences that follow from them.
 
         Args:
-            subgroups: for each of them ``(n,)`` levels, NaN where it has no judgment.
+            subgroups: for each subgroup ``(n,)`` levels, NaN without a judgment.
 
         Raises:
-            InputError: preferences go in a circle, or a document is and is not relevant.
+            InputError: preferences are cyclic, or a document is both relevant and not relevant.
         """
         level = subgroups[0].copy()
         prefers = np.zeros((len(level), len(level)), bool)
@@ -94,7 +95,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preferred:
-    """A block of queries."""
+    """The preferences of several queries."""
 
     queries: tuple[Query, ...]
 
@@ -104,18 +105,18 @@ class Preferred:
 
 
 def block(subgroups: Sequence[Floats], retrieved: int | None = None) -> Preferred:
-    """A block of one query and one judgment group, of documents by rank.
+    """Make a block of one query and one judgment group, with documents by rank.
 
     Args:
-        subgroups: for each of them ``(n,)`` levels, NaN where it has no judgment.
-        retrieved: the number of documents that are retrieved; by default all.
+        subgroups: for each subgroup ``(n,)`` levels, NaN without a judgment.
+        retrieved: the number of retrieved documents; by default all.
     """
     m = len(subgroups[0]) if retrieved is None else retrieved
     return Preferred((Query(m, (Group.from_subgroups(subgroups),), np.arange(1, m + 1), m),))
 
 
 def of_grades(block: Any) -> Iterator[tuple[NDArray[np.int64], Preferred]]:  # noqa: ANN401
-    """Grades as preferences: a document is preferred to all with a lower grade.
+    """Convert grades to preferences: a document is preferred to all with a lower grade.
 
     Args:
         block: whole queries, a ``scoring.alignment.block.Block``.

@@ -1,9 +1,8 @@
 """Metrics estimated from ranks among sampled items (Krichene and Rendle, KDD 2020).
 
-A user's one relevant item has rank R among n items, and rank r among itself and m others that were
-drawn from the rest. A metric of r is another number than the metric of R, and can put systems into
-another order. The estimator here looks, for each r, for a value whose mean over the draws is near
-the metric of R.
+The relevant item of a user has rank R among n items, and rank r among itself and m items drawn from
+the others. A metric of r differs from the metric of R, and can order systems differently. For each
+r the estimator finds a value whose mean over the draws is near the metric of R.
 """
 
 from __future__ import annotations

@@ -37,13 +37,13 @@ EPSILON = 0.00001
 
 @dataclass(frozen=True, eq=False)
 class SampledPool:
-    """The pool of one query.
+    """The pool of one query, with strata.
 
     Attributes:
-        rank: ``(P,)`` ranks, infinite where a document is not retrieved.
-        grade: ``(P,)``; negative is in the pool and not drawn.
-        stratum: ``(P,)`` from 0.
-        given: ``(P,)`` probabilities of being drawn by the judgments, NaN where they have none.
+        rank: ``(P,)`` ranks, infinite for documents that are not retrieved.
+        grade: ``(P,)``; negative means in the pool but not drawn.
+        stratum: ``(P,)``, the number of the stratum, from 0.
+        given: ``(P,)`` probabilities of being drawn, from the judgments; NaN if they have none.
     """
 
     rank: Floats
@@ -53,12 +53,12 @@ class SampledPool:
 
     @cached_property
     def is_judged(self) -> Flags:
-        """``(P,)``, which documents are judged."""
+        """``(P,)``, True for judged documents."""
         return self.grade >= 0
 
     @cached_property
     def judged(self) -> Floats:
-        """Documents judged in each stratum, ``(S,)``."""
+        """The number of judged documents in each stratum, ``(S,)``."""
         return np.bincount(self.stratum, self.is_judged).astype(np.float64)
 
     @cached_property
@@ -73,17 +73,17 @@ class SampledPool:
 
     @cached_property
     def weight(self) -> Floats:
-        """``(P,)``, how many documents each one that was drawn represents: size / judged."""
+        """``(P,)``, the number of documents that each drawn document represents: size / judged."""
         rate = np.divide(
             self.size, self.judged, out=np.zeros_like(self.size), where=self.judged > 0
         )
         return np.where(self.is_judged, rate[self.stratum], 0)
 
     def refuse_unfit(self, name: str) -> None:
-        """Check that probabilities are the share of their stratum that was judged.
+        """Check that each probability is the judged share of its stratum.
 
         Raises:
-            InputError: one is not.
+            InputError: a probability is different.
         """
         has_probability = self.is_judged & ~np.isnan(self.given)
         share = (self.judged / self.size)[self.stratum]

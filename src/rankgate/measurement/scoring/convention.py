@@ -1,10 +1,10 @@
-"""A convention: everything on which tools disagree, as a value with named axes.
+"""A convention: all choices on which tools differ, as a value with named axes.
 
-A convention acts in three places only: the order of rankings (``align``), the defaults of a
+A convention applies in only three places: the order of rankings (``align``), the defaults of a
 metric's parameters, and the mean of values. Kernels do not use it.
 
-After it come the axes of a convention: their meanings, types and permitted values. They are
-read from the declaration of ``Convention`` itself, which is their only source.
+After it come the axes of a convention: their meanings, types and permitted values. They are read
+from the declaration of ``Convention`` itself, which is their only source.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Alignment:
 
     @property
     def tie_order(self) -> Ties:
-        """The order of equal scores; under file order only rows without an order have any."""
+        """The order of equal scores; in file order only rows without an order can be tied."""
         return "file_order" if self.order == "file" else self.ties
 
 
@@ -181,7 +181,7 @@ class Convention:
         return load_upper("convention_details")(self)
 
     def __str__(self) -> str:
-        """The convention as text of 80 columns."""
+        """Format the convention as text of 80 columns."""
         return str(self.details)
 
     def _repr_html_(self) -> str:
@@ -280,7 +280,7 @@ _TOOL_PATTERN = re.compile(
 
 
 def _match_tool_name(name: str, names: Iterable[str]) -> str | None:
-    """The tool's name that a user wrote, in any case unless it is a canonical name of ours."""
+    """The tool's name that a user wrote; case is ignored, except for canonical names of ours."""
     if name in names:
         return name
     fold = name.casefold()
@@ -314,17 +314,17 @@ _RANGES = {"digits": Range(0), "depth": Range(1)}
 
 @dataclass(frozen=True)
 class Axis(Parameter):
-    """One choice of a convention.
+    """A choice of a convention.
 
     Attributes:
-        each: True if it can differ from metric to metric.
+        each: True if single metrics can have another value.
     """
 
     each: bool = True
 
 
 def parse_number(value: object) -> float | None:
-    """Parse a number, NaN or none; raise ValueError for anything else."""
+    """Parse a number, NaN or none; raise ValueError for other texts."""
     return _NUMBER.parse(value)
 
 
@@ -355,7 +355,7 @@ def axes() -> Mapping[str, Axis]:
 
 def _axis(name: str, hint: object, default: object, help_: str) -> Axis:
     axis_parameter = make_parameter(name, hint, default, help_=help_)
-    if axis_parameter.kind == "gain":  # a mapping: here of kinds of empty
+    if axis_parameter.kind == "gain":  # here a mapping of kinds of empty
         axis_parameter = replace(
             axis_parameter, kind="map", default={}, choices=KINDS, optional=False
         )

@@ -1,10 +1,11 @@
 """Overrides of single choices of a convention, and differences between two conventions.
 
-``ties=doc_id_asc`` holds for all metrics, ``RR.without_relevant=none`` for one,
-``RR@.ties=doc_id_asc`` for it with a cutoff; ``nDCG.gain=exp`` sets a parameter of a metric,
-``rel=2`` a parameter of all that have it, ``forced.nothing=1`` the value of a kind of empty.
+``ties=doc_id_asc`` applies to all metrics, ``RR.without_relevant=none`` to one metric,
+``RR@.ties=doc_id_asc`` to that metric with a cutoff; ``nDCG.gain=exp`` sets a parameter of a
+metric, ``rel=2`` a parameter of all metrics that have it, ``forced.nothing=1`` the value of a kind
+of empty.
 
-Then come differences between two conventions for one metric, and paths between them.
+Then come the differences between two conventions for one metric, and paths between conventions.
 """
 
 from __future__ import annotations
@@ -145,10 +146,10 @@ def _override_metric(how: Convention, name: str, key: str, value: object) -> Con
 
 
 def _refuse_idle(how: Convention, key: str, value: object) -> None:
-    """Check that a choice for one metric can have an effect there.
+    """Check that a choice for a single metric can have an effect.
 
-    Queries are missing, or lack relevant documents, for all metrics of a run at once: one metric
-    can leave them out of its own mean, and no more.
+    Queries are missing, or lack relevant documents, for all metrics of a run at once. A single
+    metric can only leave them out of its own mean.
     """
     if key in ("missing", "no_relevant") and value == "error":
         raise UsageError(
@@ -164,7 +165,7 @@ def _refuse_idle(how: Convention, key: str, value: object) -> None:
 
 
 def _metric(name: str) -> Metric:
-    """The metric of a name, without bound parameters."""
+    """The metric with a name, without bound parameters."""
     from rankgate.measurement.metrics.list_names import parse_list
 
     of_lists = parse_list(name.removesuffix("@"))
@@ -182,7 +183,7 @@ def _value(key: str, value: object) -> Any:  # noqa: ANN401 - as the field has i
 
 
 def _read(parameter: Parameter, value: object) -> tuple[Any, str]:
-    """A parameter's value as the kernel takes it, and an error message, or an empty one."""
+    """A parameter's value for the kernel, and an error message, which may be empty."""
     try:
         return parameter.parse(value), ""
     except ValueError as error:
@@ -198,7 +199,7 @@ def _drop_specials(how: Convention, field: str, key: str) -> Convention:
 
 
 def _catalogue() -> tuple[Metric, ...]:
-    """Every metric, loaded only where an axis or a parameter is set."""
+    """Every metric; metrics are loaded only if an axis or a parameter is set."""
     from rankgate.measurement.metrics.metric_catalogue import CATALOGUE
 
     return CATALOGUE
@@ -218,17 +219,17 @@ def _unknown(key: str, known_keys: list[str]) -> str:
     return f"unknown axis '{key}'; {hint}"
 
 
-_SMALLEST_FLOAT = sys.float_info.min  # a lower bound below it means any value above 0
+_SMALLEST_FLOAT = sys.float_info.min  # a smaller lower bound means any value above 0
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Every choice of a convention for one metric, without nesting.
+    """All choices of a convention for one metric, without nesting.
 
     Attributes:
         metric: the metric.
         axes: the value of every axis.
-        bound: the parameters of the metric that the convention binds.
+        bound: the parameters of the metric that the convention sets.
     """
 
     metric: Metric
@@ -237,7 +238,7 @@ class Choices:
 
     @classmethod
     def collect(cls, how: Convention, metric: Metric) -> Choices:
-        """Collect the choices under a convention."""
+        """Collect the choices of a convention."""
         metric_convention = how.for_metric(metric)
         arguments = dict(metric.given)
         free = {name for name in metric.parameters if name not in arguments}
@@ -265,7 +266,7 @@ class Choices:
         return tuple(key for key in choices if not equal_values(choices[key], other_choices[key]))
 
     def towards(self, other: Choices, keys: Iterable[str]) -> Choices:
-        """These choices with some replaced by the other's."""
+        """The same choices, some of them replaced by those of another convention."""
         axis_values, bound = dict(self.axes), dict(self.bound)
         for key in keys:
             name = key.removeprefix(f"{self.metric.name}.")
@@ -308,11 +309,11 @@ def value_text(value: object) -> str:
 def differing_choices(
     first_axes: JsonObject, second_axes: JsonObject
 ) -> dict[str, tuple[str, str]]:
-    """The keys on which the axes of two results differ, with the value of each.
+    """The keys on which the axes of two results differ, with both values.
 
     Args:
-        first_axes: ``Convention.axes``, as results carry them.
-        second_axes: those of the other result.
+        first_axes: ``Convention.axes``, as stored in results.
+        second_axes: the axes of the other result.
     """
     first_choices, second_choices = _flat_choices(first_axes), _flat_choices(second_axes)
     keys = [*first_choices, *(key for key in second_choices if key not in first_choices)]
@@ -324,7 +325,7 @@ def differing_choices(
 
 
 def _flat_choices(axis_values: Mapping[str, Any]) -> dict[str, str]:
-    """The values of axes as text, with those of single metrics, ``nDCG.gain``."""
+    """The values of axes as text, including those of single metrics, ``nDCG.gain``."""
     texts: dict[str, str] = {}
     for key, value in axis_values.items():
         if key in ("parameters", "special"):

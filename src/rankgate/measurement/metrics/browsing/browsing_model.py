@@ -33,12 +33,12 @@ Case = Literal["worst", "best", "residual"]
 
 @dataclass(frozen=True, eq=False)
 class Browsed:
-    """Gains and costs by rank; a continuation function sees them.
+    """Gains and costs by rank, the input of a continuation function.
 
     Attributes:
-        gain: ``(T, N)``, from 0 to 1; with positions behind the end of a list.
-        cost: ``(T, N)``, what each document costs.
-        relevant: ``(T,)``, documents known that have a gain.
+        gain: ``(T, N)``, from 0 to 1; it includes positions after the end of a list.
+        cost: ``(T, N)``, the cost of each document.
+        relevant: ``(T,)``, the number of known documents with a gain.
     """
 
     gain: Floats
@@ -52,12 +52,12 @@ class Browsed:
 
     @cached_property
     def total_gain(self) -> Floats:
-        """``(T, N)``, gained down to each rank."""
+        """``(T, N)``, the sum of gains down to each rank."""
         return np.cumsum(self.gain, axis=1)
 
     @cached_property
     def total_cost(self) -> Floats:
-        """``(T, N)``, spent down to each rank."""
+        """``(T, N)``, the sum of costs down to each rank."""
         return np.cumsum(self.cost, axis=1)
 
 
@@ -66,8 +66,8 @@ class ContinuationModel:
     """The probability that users go on from each rank to the next.
 
     Attributes:
-        on: ``(T, N)``, C: having seen a rank, the chance to look at the next one.
-        weights: ``(T, N)``, W, where those are not what follows from C.
+        on: ``(T, N)``, C: the probability that a user who reached a rank goes on to the next one.
+        weights: ``(T, N)``, W, if these do not follow from C.
     """
 
     on: Floats
@@ -75,7 +75,7 @@ class ContinuationModel:
 
     @property
     def weight(self) -> Floats:
-        """``(T, N)``, W: the share of all looks that each rank gets."""
+        """``(T, N)``, W: the share of each rank in all documents looked at."""
         if self.weights is not None:
             return self.weights
         reach_chance: Floats = np.ones_like(self.on)
@@ -84,7 +84,7 @@ class ContinuationModel:
 
     @property
     def last(self) -> Floats:
-        """``(T, N)``, L: how likely each rank is the last one seen."""
+        """``(T, N)``, L: the probability that each rank is the last one seen."""
         previous_continuation = np.concatenate(
             [np.ones((len(self.on), 1)), self.on[:, :-1]], axis=1
         )
@@ -92,7 +92,7 @@ class ContinuationModel:
 
 
 def from_weights(weights: Floats) -> Floats:
-    """The continuation function that weights follow from: C = W(i + 1) / W(i)."""
+    """The continuation function that gives these weights: C = W(i + 1) / W(i)."""
     continuation = np.zeros_like(weights)
     np.divide(weights[:, 1:], weights[:, :-1], out=continuation[:, :-1], where=weights[:, :-1] > 0)
     return continuation
@@ -119,12 +119,12 @@ def make_browsed(
     Args:
         judged: the block.
         horizon: N.
-        scale: the grades whose gains are 0 and 1; those outside count as these.
+        scale: the grades with gains 0 and 1; grades outside have the gain of the nearer end.
         cost: the cost of a document.
-        best: True if documents without a judgment gain 1.
+        best: True to give documents without a judgment the gain 1.
 
     Raises:
-        UsageError: the scale has no width.
+        UsageError: both ends of the scale are equal.
     """
     low, high = scale
     if low >= high:
@@ -144,7 +144,7 @@ def make_browsed(
 Continuation = Callable[..., Floats | ContinuationModel]
 """A function of `Browsed` and keyword-only parameters to C, ``(T, N)`` or broadcastable to it."""
 
-_CELLS = 1 << 22  # of gains at one time
+_CELLS = 1 << 22  # number of gains at one time
 _HELP = """
     max_grade: the grade that gains 1; greater ones count as it.
     min_grade: the grade that gains 0; smaller ones count as it.
@@ -162,7 +162,7 @@ class BrowsingMetric(Metric):
     """A metric by a continuation function; everything else is inherited from `Metric`."""
 
     def __call__(self, **values: object) -> BrowsingMetric:
-        """As of `Metric`; less cost is better."""
+        """See `Metric`; lower cost is better."""
         metric = cast("BrowsingMetric", super().__call__(**values))
         costs = dict(metric.given).get("measure") in ("EC", "ETC")
         return replace(metric, higher_is_better=not costs)
@@ -220,10 +220,10 @@ def user_model(
 def checked_continuation(
     name: str, goes_on: Continuation, browsed: Browsed, values: dict[str, Any]
 ) -> ContinuationModel:
-    """Call a continuation function for a block and check its chances.
+    """Call a continuation function for a block and check its probabilities.
 
     Raises:
-        UsageError: a chance outside [0, 1], or a shape that does not fit.
+        UsageError: a probability is outside [0, 1], or the shape does not fit.
     """
     returned = goes_on(browsed, **values)
     if isinstance(returned, ContinuationModel):
@@ -322,7 +322,7 @@ def _kernel(name: str, goes_on: Continuation) -> Callable[..., Floats]:
 
 
 def _select_rows(judged: Judged, rows: slice) -> Judged:
-    """Some of the queries of a block."""
+    """The block of some of the queries."""
     if rows.start == 0 and rows.stop >= len(judged.rank):
         return judged
     names = [field_name for field_name in Judged.__slots__ if field_name != "level"]

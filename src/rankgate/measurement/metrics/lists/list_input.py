@@ -1,8 +1,8 @@
 """The input of metrics on lists: lists, data of items and users, parts of the catalogue.
 
-First come rows of codes of different lengths, such as what each user had in training. Then
-comes the input itself: the first K of each of T lists, and data of items and users. Last comes
-the function that restricts lists to a part of the catalogue.
+First come rows of codes with different lengths, such as the items of each user in training. Then
+comes the input itself: the first K of each of T lists, and data of items and users. Last comes the
+function that restricts lists to a part of the catalogue.
 
 Shapes: T lists, K places, I items of the catalogue, F features, G categories or groups.
 """
@@ -26,7 +26,7 @@ Codes = NDArray[np.int64]
 
 NONE = -1
 """The code of a place that holds nothing."""
-_CELLS = 1 << 22  # of a matrix of some rows
+_CELLS = 1 << 22  # cells of a matrix of some rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,10 @@ class Ragged:
     """Rows of codes, one behind the other: a matrix of them would be as wide as the longest.
 
     Attributes:
-        codes: ``(n,)``, of all rows.
-        starts: ``(T,)``, where each row begins.
-        lengths: ``(T,)``, how many codes it has.
-        mapping: the code to take instead of each code, `NONE` to leave it out; None if codes stay
+        codes: ``(n,)``, the codes of all rows.
+        starts: ``(T,)``, the start of each row.
+        lengths: ``(T,)``, the number of codes in each row.
+        mapping: for each code the code that replaces it, `NONE` to leave it out; None if codes are
             unchanged.
     """
 
@@ -48,31 +48,31 @@ class Ragged:
 
     @classmethod
     def from_offsets(cls, codes: NDArray[np.int32], offsets: Codes) -> Ragged:
-        """Rows by where each begins and the last ends, ``(T + 1,)``."""
+        """Make rows from the start of each row and the end of the last, ``(T + 1,)``."""
         return cls(codes, offsets[:-1], np.diff(offsets))
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __getitem__(self, selection: slice | NDArray[Any]) -> Ragged:
-        """Some of the rows; their codes stay where they are."""
+        """Some of the rows; their codes are not copied."""
         return Ragged(self.codes, self.starts[selection], self.lengths[selection], self.mapping)
 
     def rows(self, row: Codes) -> Ragged:
-        """Rows by their places, an empty one for `NONE`."""
+        """The rows at some positions; an empty row for `NONE`."""
         if not len(self):
             return Ragged(self.codes, np.zeros_like(row), np.zeros_like(row), self.mapping)
         rows = self[row]
         return Ragged(self.codes, rows.starts, np.where(row == NONE, 0, rows.lengths), self.mapping)
 
     def mapped(self, mapping: NDArray[np.int32]) -> Ragged:
-        """The same rows with other codes, by a mapping as in the attribute `mapping`."""
+        """The same rows with other codes, by a mapping; see the attribute `mapping`."""
         if self.mapping is not None:
             mapping = np.where(self.mapping == NONE, NONE, mapping[self.mapping])
         return Ragged(self.codes, self.starts, self.lengths, mapping)
 
     def matrix(self) -> Codes:
-        """The rows as a matrix, padded behind, ``(T, ·)``.
+        """The rows as a matrix, padded at the end, ``(T, ·)``.
 
         >>> rows = Ragged.from_offsets(np.array([3, 1, 2], np.int32), np.array([0, 1, 3]))
         >>> rows.matrix().tolist(), rows[1:].matrix().tolist()
@@ -95,8 +95,8 @@ def pad_rows(codes: NDArray[Any], lengths: Codes) -> Codes:
     """Codes by row, padded behind, ``(T, ·)``, in 32 bits: histories of many users are large.
 
     Args:
-        codes: ``(n,)``, row after row.
-        lengths: ``(T,)``, how many each row has.
+        codes: ``(n,)``, row by row.
+        lengths: ``(T,)``, the number of codes in each row.
     """
     width = max(1, int(lengths.max(initial=0)))
     matrix: NDArray[Any] = np.full((len(lengths), width), NONE, np.int32)
@@ -105,7 +105,7 @@ def pad_rows(codes: NDArray[Any], lengths: Codes) -> Codes:
 
 
 def bounded_parts(rows: slice, lengths: Codes) -> Iterator[slice]:
-    """Parts of some rows with matrices of bounded size; one long row has its own.
+    """Split rows so that matrices have a limited size; a single long row has its own part.
 
     >>> list(bounded_parts(slice(0, 4), np.array([2, 1, 1 << 23, 3])))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
@@ -138,9 +138,9 @@ __all__ = [
 ]
 
 
-_BLOCK = 1 << 20  # numbers of a block; a few such fit the cache
+_BLOCK = 1 << 20  # numbers in a block; a few blocks fit the cache
 _TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
-_FEW = 16  # places of lists that are compared with one another
+_FEW = 16  # positions in lists that are compared with each other
 _HALF, _WHOLE = 2.0**26, 2.0**53
 _BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
 """The fields of `Listed` with a row for each user."""
@@ -250,15 +250,15 @@ class Listed:
                 yield replace(self.rows(rows), **matrices)
 
     def sums(self, weights: Floats | None = None, looked: Floats | None = None) -> Sums:
-        """Sums over the lists; see `Sums`."""
+        """The sums over the lists; see `Sums`."""
         return Sums.from_lists(self, weights, looked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Sums over many lists; the sums of parts add up to those of the whole.
+    """Sums over many lists; the sums of parts can be added.
 
-    A list counts with its weight, 1 if none is given.
+    A list counts with its weight, 1 by default.
 
     Attributes:
         counts: ``(I,)``, places of lists that show each item.
@@ -286,12 +286,12 @@ class Sums:
     def from_lists(
         cls, lists: Listed, weights: Floats | None = None, place_weights: Floats | None = None
     ) -> Sums:
-        """The sums over some lists, block by block.
+        """Compute the sums over some lists, block by block.
 
         Args:
             lists: the lists.
-            weights: ``(T,)``, of the lists.
-            place_weights: ``(K,)``, the attention that each place gets.
+            weights: ``(T,)``, the weights of the lists.
+            place_weights: ``(K,)``, the attention to each position.
         """
         weight = np.ones(len(lists.items)) if weights is None else weights
         parts = (
@@ -331,7 +331,7 @@ class Sums:
         )
 
     def __add__(self, other: Sums) -> Sums:
-        """The sums over both."""
+        """Add the sums over two sets of lists."""
         has_exposure = self.exposure is not None and other.exposure is not None
         return Sums(
             self.counts + other.counts,
@@ -347,12 +347,12 @@ class Sums:
 
 @dataclass(frozen=True, eq=False)
 class _ListPlaces:
-    """Some places of lists.
+    """Some positions of lists.
 
     Attributes:
-        codes: ``(n,)``, the items there, list by list.
-        lengths: ``(T,)``, how many places of each list.
-        counts: ``(I,)``, places by item.
+        codes: ``(n,)``, the items at these positions, list by list.
+        lengths: ``(T,)``, the number of positions in each list.
+        counts: ``(I,)``, the number of positions of each item.
     """
 
     codes: Codes
@@ -361,7 +361,7 @@ class _ListPlaces:
 
     @classmethod
     def from_lists(cls, lists: Listed, selection: Flags) -> _ListPlaces:
-        """The places of lists that are chosen, ``(T, K)``."""
+        """The positions of lists marked in a mask, ``(T, K)``."""
         codes = lists.items[selection]
         counts = np.bincount(codes, minlength=lists.catalogue)
         return cls(codes, np.count_nonzero(selection, axis=-1), counts)
@@ -380,7 +380,7 @@ class _ListPlaces:
 
 
 def _split_exactly(worth: Floats) -> tuple[Floats, Floats]:
-    """Numbers to 2^-53 in two addends; sums of each are exact up to 2^27, in any order.
+    """Split numbers to 2^-53 into two addends; sums of each are exact up to 2^27, in any order.
 
     >>> high, low = _split_exactly(np.array([0.6]))
     >>> high + low
@@ -392,14 +392,14 @@ def _split_exactly(worth: Floats) -> tuple[Floats, Floats]:
 
 
 def blocks(lists: Listed) -> Iterator[slice]:
-    """Lists in pieces of bounded size, one after the other; an empty one where there are none."""
+    """Lists in pieces of limited size; a single empty piece if there are no lists."""
     rows, width = lists.items.shape
     step = max(1, max(_BLOCK, _TABLES * lists.catalogue) // max(1, width))
     yield from (slice(begin, begin + step) for begin in range(0, max(1, rows), step))
 
 
 def is_first(items: Codes) -> Flags:
-    """True for places that show an item for the first time in their list, ``(T, K) -> (T, K)``.
+    """True for positions that show an item for the first time in their list, ``(T, K) -> (T, K)``.
 
     >>> is_first(np.array([[3, 1, 3], [2, NONE, NONE]])).tolist()
     [[True, True, False], [True, False, False]]
@@ -426,7 +426,7 @@ def is_in_row(items: Codes, other_items: Codes) -> Flags:
 
     Args:
         items: ``(T, K)``, padded with `NONE`.
-        other_items: ``(T, ·)``, padded likewise.
+        other_items: ``(T, ·)``, padded in the same way.
 
     >>> is_in_row(np.array([[0, 1], [1, NONE]]), np.array([[1], [0]])).tolist()
     [[False, True], [False, False]]
@@ -441,11 +441,11 @@ def is_in_row(items: Codes, other_items: Codes) -> Flags:
 
 
 def count_shared(items: Codes | Ragged, other_items: Codes | Ragged) -> int:
-    """Count the items that are in the same row of another matrix too, part by part of the rows.
+    """Count the items that are also in the same row of another matrix, in parts of the rows.
 
     Args:
         items: a row for each user.
-        other_items: likewise.
+        other_items: a row for each user.
     """
     lengths = np.maximum(_lengths(items), _lengths(other_items))
     parts = bounded_parts(slice(0, len(lengths)), lengths)
@@ -464,10 +464,10 @@ def _lengths(rows: Codes | Ragged) -> Codes:
 
 
 def take_rows(table: Floats | Codes, codes: Codes) -> Floats:
-    """The rows of an item table for a matrix of codes, 0 where a place holds nothing."""
+    """The rows of an item table for a matrix of codes, 0 for empty positions."""
     if not len(table):
         return np.zeros((*codes.shape, *table.shape[1:]))
-    rows: Floats = table.astype(np.float64, copy=False)[codes]  # NONE takes the last for now
+    rows: Floats = table.astype(np.float64, copy=False)[codes]  # NONE takes the last row here
     valid = codes != NONE
     if not valid.all():
         rows[~valid] = 0
@@ -475,9 +475,9 @@ def take_rows(table: Floats | Codes, codes: Codes) -> Floats:
 
 
 def row_totals(table: Floats, codes: Codes) -> Floats:
-    """The rows of an item table, added over each row of codes, ``(T, ·) -> (T, F)``.
+    """The sums of rows of an item table for each row of codes, ``(T, ·) -> (T, F)``.
 
-    Made block by block: histories are long.
+    The sums are computed block by block, because histories are long.
     """
     width = table.shape[1]
     row_sums = np.zeros((len(codes), width))
@@ -488,7 +488,7 @@ def row_totals(table: Floats, codes: Codes) -> Floats:
 
 
 def unit_vectors(features: Floats) -> Floats:
-    """Features divided by their length, ``(I, F)``; rows of 0 stay so.
+    """Features divided by their length, ``(I, F)``; rows of 0 are unchanged.
 
     Rows are brought to a size of about 1 first, by a power of 2, so that no square overflows.
     """
@@ -501,7 +501,7 @@ def unit_vectors(features: Floats) -> Floats:
 
 
 def masked_mean(values: Floats, is_counted: Flags) -> Floats:
-    """The mean over the places of each list that count, ``(T, K) -> (T,)``; NaN without any."""
+    """The mean over the counted positions of each list, ``(T, K) -> (T,)``; NaN without any."""
     count = np.count_nonzero(is_counted, axis=-1)
     means: Floats = np.full(len(values), np.nan)
     np.divide(total(np.where(is_counted, values, 0)), count, out=means, where=count > 0)
@@ -509,18 +509,18 @@ def masked_mean(values: Floats, is_counted: Flags) -> Floats:
 
 
 def safe_ratio(numerator: Floats, denominator: Floats | Codes) -> Floats:
-    """``part / whole``, NaN for a divisor of 0."""
+    """``part / whole``; NaN if the divisor is 0."""
     quotient: Floats = np.full(np.shape(numerator), np.nan)
     np.divide(numerator, denominator, out=quotient, where=np.asarray(denominator) > 0)
     return quotient
 
 
 def restrict_lists(lists: Listed, is_included: Flags) -> Listed:
-    """The same lists without the other items; the remaining ones move up.
+    """The same lists with only the items of a part; the remaining items move up.
 
     Args:
-        lists: the lists, cut where they are to be cut.
-        is_included: ``(I,)``, True for items of that part.
+        lists: the lists, already cut if they are to be cut.
+        is_included: ``(I,)``, True for items of the part.
 
     >>> shown = restrict_lists(Listed(np.array([[0, 2, 1]]), 3), np.array([False, True, True]))
     >>> shown.items.tolist(), shown.catalogue

@@ -94,7 +94,7 @@ class ListMetric(Metric):
     view: View = LISTS
 
     def __call__(self, **values: object) -> ListMetric:
-        """As of `Metric`; variants of libraries that know no bounds have none.
+        """See `Metric`; variants of libraries that define no bounds have none.
 
         >>> from rankgate.measurement.metrics.lists import ILD
         >>> ILD.high, ILD(divisor="items").high
@@ -232,7 +232,7 @@ class ListMetric(Metric):
 def split_list_metrics(
     metrics: Mapping[str, Metric],
 ) -> tuple[dict[str, Metric], dict[str, ListMetric]]:
-    """Metrics of rankings and subtopics, and those of lists, by label."""
+    """Metrics of rankings and subtopics, and metrics on lists, by label."""
     lists = {
         name: cast("ListMetric", metric) for name, metric in metrics.items() if metric.view == LISTS
     }
@@ -247,8 +247,8 @@ def partial_result(metric: ListMetric, values: Sums | Floats) -> PartialResult:
     """The partial result of a batch for a metric.
 
     Args:
-        metric: on lists.
-        values: its values, terms or sums, as of `ListMetric.number`.
+        metric: the metric on lists.
+        values: its values, terms or sums; see `ListMetric.number`.
     """
     if isinstance(values, Sums):
         return values

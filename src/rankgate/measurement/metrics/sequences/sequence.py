@@ -34,7 +34,7 @@ NOTHING = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequences:
-    """Rankings of tasks; unlike a `Judged` block it has documents without judgments too.
+    """The rankings of tasks; unlike a `Judged` block, they include documents without judgments.
 
     Attributes:
         doc: ``(G, Q, K)`` codes of documents in the order of rank, padded with `NOTHING`.
@@ -80,7 +80,7 @@ class Sequences:
 
     @property
     def is_filled(self) -> Flags:
-        """True for cells that hold a document, ``(G, Q, K)``."""
+        """True for cells with a document, ``(G, Q, K)``."""
         return self.doc != NOTHING
 
     def hits(self, rel: float) -> Flags:
@@ -97,10 +97,10 @@ class Sequences:
     def within(self, cutoff: int | None, tokens: int | None = None) -> Flags:
         """True for the first documents of each ranking, within a cutoff and a budget of tokens.
 
-        Documents are taken in the order of rank until the next one does not fit as a whole.
+        Documents are taken in the order of rank, until a document does not fit completely.
 
         Raises:
-            UsageError: a budget, and no table has the lengths of documents.
+            UsageError: a budget is given, but no table has the lengths of documents.
         """
         is_used = self.is_filled.copy()
         if cutoff is not None:
@@ -119,8 +119,8 @@ class Sequences:
         """True for documents that occur for the first time in their task, ``(G, Q, K)``.
 
         Args:
-            is_used: ``(G, Q, K)``, True for documents that count.
-            of: ``doc`` for passages themselves, ``source`` for the documents they are parts of.
+            is_used: ``(G, Q, K)``, True for counted documents.
+            of: ``doc`` for passages themselves, ``source`` for the documents that contain them.
         """
         G = len(is_used)
         codes = np.where(is_used, getattr(self, of), NOTHING).reshape(G, -1)
@@ -134,12 +134,12 @@ class Sequences:
 
 
 def count(flags: Flags) -> Counts:
-    """Count True in each task, ``(G, …) -> (G,)``."""
+    """Count the True values of each task, ``(G, …) -> (G,)``."""
     return np.count_nonzero(flags.reshape(len(flags), -1), axis=1)
 
 
 def total(terms: Floats) -> Floats:
-    """The sum of each task, ``(G, …) -> (G,)``, the same to the bit under any padding."""
+    """The sum for each task, ``(G, …) -> (G,)``, identical for any padding."""
     rows = terms.reshape(len(terms), -1)
     if not rows.shape[1]:
         return np.zeros(len(rows))
@@ -154,15 +154,15 @@ def sequences(
     source: Mapping[str, str] | None = None,
     **more: Floats,
 ) -> Sequences:
-    """Sequences from plain lists, for examples and tests.
+    """Make sequences from plain lists, for examples and tests.
 
     Args:
-        tasks: for each task its rankings, best document first: pairs of id and grade; None is a
-            document without a judgment.
+        tasks: for each task its rankings, best document first, as pairs of id and grade; the grade
+            None means no judgment.
         ideal: for each task the grades of all judged documents; without it, those in its rankings,
             each document once.
         tokens: the lengths of documents.
-        source: the documents that passages are parts of.
+        source: the documents that contain the passages.
         **more: other fields, as arrays.
 
     >>> sequences([[[("a", 1), ("b", None)], [("a", 1)]]]).calls

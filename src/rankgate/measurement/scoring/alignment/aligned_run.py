@@ -1,6 +1,6 @@
 """Align rankings with judgments: the ranks of the judged documents.
 
-First, before ranking, the rows of a run are aligned with judgments; then the rankings are.
+First the rows of a run are aligned with judgments, before ranking; then the rankings are aligned.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
-_PIECE = 1 << 20  # rows with queries that are looked up at one time
-_ROWS_IN_CACHE = 1 << 16  # rows with hashes that fit the cache
+_PIECE = 1 << 20  # rows to look up queries for at one time
+_ROWS_IN_CACHE = 1 << 16  # rows whose hashes fit the cache
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,20 @@ class AlignedRun:
     """A batch aligned with judgments, before ranking.
 
     Attributes:
-        scores: ``(n,)``, of the rows with a judged query, in file order.
-        doc_ids: ``(n,)``, their documents.
-        owner: ``(n,)``, the query of each row, 0 to T - 1; 32 bits where the file is scattered.
-        codes: ``(T,)``, each query's place in the index.
-        row: ``(m,)``, the rows that are judged.
-        grade: ``(m,)``, their grades.
-        rows: ``(n,)``, where the rows were in the batch; None is all of them.
-        unknown: queries without judgments, left out.
-        judgment: ``(m,)``, where each judgment is in the index, as ``meet`` found them.
-        retrieved: ``(T,)``, how many documents each query has; None where these are all of them.
-        ordered: True if the order of rows is a ranking; if not, only scores rank them.
-        counts: ``(T,)``, how many rows each query has, where those of one are together and in
-            the order of queries; else None.
-        query_ids: the ids that codes are places among; None of a matrix.
+        scores: ``(n,)``, the scores of rows with a judged query, in file order.
+        doc_ids: ``(n,)``, the documents of these rows.
+        owner: ``(n,)``, the query of each row, 0 to T - 1; 32 bits if the file is scattered.
+        codes: ``(T,)``, the position of each query in the index.
+        row: ``(m,)``, the judged rows.
+        grade: ``(m,)``, the grades of the judged rows.
+        rows: ``(n,)``, the positions of the rows in the batch; None means all rows.
+        unknown: queries without judgments, which are left out.
+        judgment: ``(m,)``, the position of each judgment in the index, as ``meet`` found it.
+        retrieved: ``(T,)``, the number of documents of each query; None if these are all documents.
+        ordered: True if the order of rows is a ranking; otherwise only scores rank the rows.
+        counts: ``(T,)``, the number of rows of each query, if the rows of a query are together and
+            in the order of queries; else None.
+        query_ids: the ids that codes refer to; None for a matrix.
     """
 
     scores: NDArray[np.float64]
@@ -78,7 +78,7 @@ class AlignedRun:
 
 
 def align_batch(batch: Batch, index: JudgmentIndex) -> AlignedRun:
-    """Find the judged rows of a batch; the same under every convention."""
+    """Find the judged rows of a batch, which are the same under every convention."""
     judged_rows = _judged_rows(batch, index)
     row, judgment = _JudgmentLookup.from_queries(index, judged_rows.codes).find_judged(judged_rows)
     return AlignedRun(
@@ -98,13 +98,13 @@ def align_batch(batch: Batch, index: JudgmentIndex) -> AlignedRun:
 
 
 def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> AlignedRun:
-    """Like `align_batch`, for all rows of a run in which the rows of a query are apart.
+    """As `align_batch`, for all rows of a run in which the rows of a query are scattered.
 
-    They are read piece by piece, and only numbers of each piece are kept: queries, scores, and the
-    hashes that find duplicates. If two hashes are equal, all rows are read again as one batch.
+    Rows are read piece by piece, and only numbers are kept: queries, scores, and the hashes that
+    find duplicates. If two hashes are equal, all rows are read again as one batch.
 
     Raises:
-        InputError, DuplicateError: as ``Run.table``.
+        InputError, DuplicateError: see ``Run.table``.
     """
     from rankgate.data.memory.ids import GrowingArray
 
@@ -152,12 +152,12 @@ def align_scattered(run: Run, rule: Duplicates, index: JudgmentIndex) -> Aligned
 
 @dataclass(frozen=True)
 class _AlignedPiece:
-    """The numbers kept from a piece of a scattered run; names as of `AlignedRun`.
+    """The numbers kept from a piece of a scattered run; names as in `AlignedRun`.
 
     Attributes:
-        row: counted from the first row of the run that is kept.
-        rows: the positions in the run of the rows that are kept.
-        unknown: as of `_JudgedRows`.
+        row: the row, counted from the first row of the run that is kept.
+        rows: the positions of the kept rows in the run.
+        unknown: see `_JudgedRows`.
     """
 
     row: Codes
@@ -168,7 +168,7 @@ class _AlignedPiece:
 
 @dataclass(frozen=True, eq=False)
 class _LaterDocuments:
-    """The documents of a scattered run, read again when ties need them."""
+    """The documents of a scattered run, which are read again if ties need them."""
 
     run: Run
     rows: Codes | None
@@ -189,11 +189,11 @@ class _JudgedRows:
     Attributes:
         frame: the rows.
         owner: ``(n,)``, the query of each row, 0 to T - 1.
-        codes: ``(T,)``, each query's place in the index.
-        pairs: ``(n,)``, a hash of the query and document of each.
-        rows: ``(n,)``, where the rows were in the batch; None is all of them.
+        codes: ``(T,)``, the position of each query in the index.
+        pairs: ``(n,)``, a hash of the query and document of each row.
+        rows: ``(n,)``, the positions of the rows in the batch; None means all rows.
         unknown: the queries without judgments, each once; their rows are left out.
-        counts: as of `AlignedRun`.
+        counts: see `AlignedRun`.
     """
 
     frame: pl.DataFrame
@@ -225,7 +225,7 @@ def _judged_rows(batch: Batch, index: JudgmentIndex) -> _JudgedRows:
 
 
 def _query_of_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
-    """The place of each row's query in the index; -1 for one without judgments."""
+    """The position of each row's query in the index; -1 for a query without judgments."""
     judged_queries = pl.DataFrame({"query_id": index.query_ids}).with_row_index("code")
     queries, out = frame.select("query_id"), np.empty(len(frame), np.int64)
     for begin in range(0, len(out), _PIECE):
@@ -239,19 +239,19 @@ def _query_of_row(frame: pl.DataFrame, index: JudgmentIndex) -> Codes:
 
 @dataclass(frozen=True, eq=False)
 class _JudgmentLookup:
-    """An index of the judgments of some queries, to find them among rows.
+    """An index that finds the judgments of some queries among rows.
 
-    Rows are found by the hash of the pair and confirmed on the strings. The first bits of the
-    hashes, as a table of flags that fits the cache, leave out most rows at once.
+    Rows are found by the hash of the pair and confirmed on the strings. A table of flags for the
+    first bits of hashes, which fits the cache, excludes most rows at once.
 
     Attributes:
         index: all judgments.
-        codes: ``(T,)``, each query's place in the index.
-        whose: ``(n,)``, the query of each judgment, 0 to T - 1, by rising hash.
-        which: ``(n,)``, its position in the index.
-        hashes: ``(n,)``, the hash of its query and document.
+        codes: ``(T,)``, the position of each query in the index.
+        whose: ``(n,)``, the query of each judgment, 0 to T - 1, ordered by hash.
+        which: ``(n,)``, the position of each judgment in the index.
+        hashes: ``(n,)``, the hash of the query and document of each judgment.
         flags: True if a hash begins with these bits.
-        bits: the number of bits that those leave.
+        bits: the number of bits without the first bits of `flags`.
     """
 
     index: JudgmentIndex
@@ -275,7 +275,7 @@ class _JudgmentLookup:
         return cls(index, codes, owner[hash_order], judgment[hash_order], hashes, flags, bits)
 
     def find_judged(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
-        """Find the rows that are judged, and for each its judgment in the index."""
+        """Find the judged rows, and the judgment of each in the index."""
         if (self.hashes[1:] == self.hashes[:-1]).any():
             return self._joined(judged_rows)
         near = np.empty(len(judged_rows.pairs), bool)
@@ -298,7 +298,7 @@ class _JudgmentLookup:
         return self.index.documents(self.which[places])
 
     def _joined(self, judged_rows: _JudgedRows) -> tuple[Codes, Codes]:
-        """Find the rows by the strings themselves, if two judgments have one hash."""
+        """Find the rows by the strings themselves, if two judgments have the same hash."""
         judgments = pl.LazyFrame(
             {"owner": self.whose, "doc_id": self._doc_ids(slice(None)), "judgment": self.which}
         )
@@ -314,22 +314,22 @@ class _JudgmentLookup:
 
 @dataclass(frozen=True)
 class JudgedRanks:
-    """The judged documents that some queries retrieved; rows by query, then by rank.
+    """The judged documents that some queries retrieved, by query, then by rank.
 
     Attributes:
-        codes: ``(T,)``, each query's place in the index.
-        present: ``(T,)``, whether the run has the query.
-        retrieved: ``(T,)``, documents retrieved that count.
+        codes: ``(T,)``, the position of each query in the index.
+        present: ``(T,)``, True if the run has the query.
+        retrieved: ``(T,)``, the number of retrieved documents that count.
         owner: ``(m,)``, the query of each row, 0 to T - 1.
         rank: ``(m,)``, 1-based.
-        first: ``(m,)``, the first rank of the documents with the same score.
-        last: ``(m,)``, the last of them.
-        grade: ``(m,)``; negative is in the pool and unjudged.
+        first: ``(m,)``, the first rank of the documents with an equal score.
+        last: ``(m,)``, the last rank of these documents.
+        grade: ``(m,)``; negative means in the pool but unjudged.
         row: ``(m,)``, the row of the batch.
-        judgment: ``(m,)``, the place of the judgment in the index; -1 for a hypothetical one.
-        ties: groups of equal scores among all documents retrieved.
-        unknown: queries without judgments, left out.
-        against_scores: queries whose rows are not in the order of their scores.
+        judgment: ``(m,)``, the position of the judgment in the index; -1 if it is hypothetical.
+        ties: the number of groups of equal scores among all retrieved documents.
+        unknown: queries without judgments, which are left out.
+        against_scores: queries whose rows are not ordered by score.
     """
 
     codes: NDArray[np.int64]
@@ -347,7 +347,7 @@ class JudgedRanks:
     against_scores: int = 0
 
     def take(self, rows: NDArray[np.bool_]) -> JudgedRanks:
-        """Select some of the rows; the queries stay."""
+        """Select some of the rows; all queries are kept."""
         columns = {
             name: getattr(self, name)[rows]
             for name in ("owner", "rank", "first", "last", "grade", "row", "judgment")
@@ -356,7 +356,7 @@ class JudgedRanks:
 
 
 def sort_retrieved(aligned_run: AlignedRun, how: Alignment) -> tuple[AlignedRun, SortedRows]:
-    """The rows that count as retrieved, and their order."""
+    """The rows that count as retrieved, in their order."""
     if how.above is not None:
         aligned_run = _select_rows(aligned_run, aligned_run.scores > how.above)
     if how.absent is not None:
@@ -375,7 +375,7 @@ def sort_retrieved(aligned_run: AlignedRun, how: Alignment) -> tuple[AlignedRun,
 
 
 def align(aligned_run: AlignedRun, how: Alignment) -> JudgedRanks:
-    """Give the judged documents of a batch their ranks."""
+    """Compute the ranks of the judged documents of a batch."""
     everything = aligned_run
     aligned_run, sorted_rows = sort_retrieved(aligned_run, how)
     owner = aligned_run.owner[aligned_run.row].astype(np.int64)
@@ -384,7 +384,7 @@ def align(aligned_run: AlignedRun, how: Alignment) -> JudgedRanks:
     retrieved = _counts(aligned_run)
     in_run = (
         retrieved if aligned_run is everything else _counts(everything)
-    )  # even if none of it counts
+    )  # even if no row counts
     aligned = JudgedRanks(
         codes=aligned_run.codes,
         present=in_run > 0,
@@ -408,7 +408,7 @@ def align(aligned_run: AlignedRun, how: Alignment) -> JudgedRanks:
 
 
 def _against_scores(aligned_run: AlignedRun) -> int:
-    """Queries in which a row has a greater score than the row before it."""
+    """Queries with a row whose score is greater than that of the previous row."""
     rising = (aligned_run.scores[1:] > aligned_run.scores[:-1]) & (
         aligned_run.owner[1:] == aligned_run.owner[:-1]
     )
@@ -425,7 +425,7 @@ def _counts(aligned_run: AlignedRun) -> NDArray[np.int64]:
 
 
 def _select_rows(aligned_run: AlignedRun, is_retrieved: NDArray[np.bool_]) -> AlignedRun:
-    """Some of the rows; the others count as not retrieved."""
+    """Keep some of the rows; the other rows count as not retrieved."""
     new_row = np.cumsum(is_retrieved) - 1
     judged = is_retrieved[aligned_run.row]
     rows = np.flatnonzero(is_retrieved)
@@ -443,11 +443,11 @@ def _select_rows(aligned_run: AlignedRun, is_retrieved: NDArray[np.bool_]) -> Al
 
 
 def empty_ranks(codes: NDArray[np.int64], ran: NDArray[np.bool_] | None = None) -> JudgedRanks:
-    """Queries that retrieved nothing.
+    """Add queries that retrieved nothing.
 
     Args:
-        codes: ``(T,)``, each query's place in the index.
-        ran: ``(T,)``, which of them the run has all the same; none if not given.
+        codes: ``(T,)``, the position of each query in the index.
+        ran: ``(T,)``, True for queries that are in the run; none by default.
     """
     none = np.zeros(0, np.int64)
     retrieved = np.zeros(len(codes), np.int64)

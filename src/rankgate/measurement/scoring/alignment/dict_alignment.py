@@ -1,7 +1,7 @@
 """Alignment of dictionaries: only judged documents are looked up.
 
-A document's rank is one more than the number of scores above its own, so the names of all other
-documents, by far the most, are never touched.
+The rank of a document is the number of higher scores plus one, so the names of unjudged documents,
+which are most documents, are never read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
         for row, has_judgments in zip(rankings.rows, is_judged.tolist(), strict=True)
         if has_judgments
     ]
-    # Python's own dictionaries find documents faster than any join would hash their names again
+    # Python's own dictionaries find documents faster than a join that hashes their names again
     owner, document_scores, judgment = _find_judged(rows, codes, index)
     query_of_score = np.repeat(np.arange(len(codes)), lengths)
     starts = np.cumsum(lengths) - lengths
@@ -49,7 +49,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
     has_ties = bool((sorted_keys[1:] == sorted_keys[:-1]).any())
     with np.errstate(over="ignore"):
         document_keys = sort_keys(owner, document_scores.astype(scores.dtype), len(codes))
-    # sorted keys begin with the query: the keys on the left in the same query are the scores above
+    # sorted keys begin with the query: keys on the left with the same query are the higher scores
     scores_above = np.searchsorted(sorted_keys, document_keys) - starts[owner]
     tie_ranks = TieRanks(scores_above + 1, scores_above + 1, scores_above + 1)
     if has_ties:
@@ -60,7 +60,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
         _rank_ties(
             tie_ranks, _TieGroups(rows, starts, scores, how.ties), owner, document_scores, names
         )
-    # kernels add up gains by rank, and a sum in another order could differ in its last bit
+    # kernels add gains by rank; a sum in another order could differ in its last bit
     row_order = np.argsort(owner * (len(scores) + 1) + tie_ranks.rank, kind="stable")
     aligned = JudgedRanks(
         codes=codes,
@@ -82,7 +82,7 @@ def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> J
 def _find_judged(
     rows: list[Mapping[str, float]], codes: NDArray[np.int64], index: JudgmentIndex
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """The judged documents that were retrieved: their query, score and place in the index."""
+    """The judged documents that were retrieved, with query, score and position in the index."""
     owner, judgment = index.rows(codes)
     names = index.strings(judgment)
     ends = np.cumsum(np.bincount(owner, minlength=len(rows))).tolist()
@@ -98,9 +98,9 @@ def _find_judged(
 
 
 class _TieGroups:
-    """Groups of equal scores, sorted on first use.
+    """Groups of equal scores, which are sorted at first use.
 
-    A run may have many groups without a judged document; their names are never sorted.
+    A run may have many groups without a judged document; these groups are never sorted.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class _TieGroups:
         self._groups: dict[tuple[int, float], tuple[int, dict[str, int]]] = {}
 
     def precise(self, score: float) -> float:
-        """A score in the precision that scores are compared in."""
+        """A score in the precision of comparisons."""
         with np.errstate(over="ignore"):
             return float(self._scores.dtype.type(score))
 
     def group(self, query: int, score: float) -> tuple[int, dict[str, int]]:
-        """The scores above, and the place of each document of the group, from 0."""
+        """The number of higher scores, and the position of each document of the group, from 0."""
         if (query, score) not in self._groups:
             names = list(self._rows[query])
             begin = self._starts[query]
@@ -142,7 +142,7 @@ def _rank_ties(
     document_scores: NDArray[np.float64],
     names: list[str],
 ) -> None:
-    """Put documents of equal keys at their ranks, in place."""
+    """Order documents with equal keys in place, so that each is at its rank."""
     for i in np.flatnonzero(tie_ranks.last > tie_ranks.first).tolist():
         score = document_scores[i]
         scores_above, places = tied.group(int(owner[i]), tied.precise(score))

@@ -1,7 +1,7 @@
-"""An index of judgments by query, and the refusal of swapped arguments.
+"""An index of judgments by query, and the check for swapped arguments.
 
-First comes the refusal of judgments given as the run, and the run as judgments. Then comes the
-index, with look-up by id, by number or by subtopic.
+First comes the check that judgments are not given as the run, and the run as judgments. Then comes
+the index, with look-up by id, by number or by subtopic.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ if TYPE_CHECKING:
     Rows = NDArray[Any]
 
 
-_MOST_GRADES = 10  # different grades at most
-_HIGHEST_GRADE = 100  # grade
+_MOST_GRADES = 10  # largest number of different grades
+_HIGHEST_GRADE = 100  # highest grade
 _SAMPLE_SIZE = 1 << 16  # rows
-_SCORE_SHARE = 0.9  # share of the rows that are like scores
+_SCORE_SHARE = 0.9  # share of the rows that look like scores
 
 
 def refuse_exchanged(
     grades: NDArray[np.float64], offsets: NDArray[np.int64], name: str, run: Run
 ) -> None:
-    """Check that the grades are not a system's scores, and the scores not grades.
+    """Check that the grades are not the scores of a system, and the scores not grades.
 
     Grades are few whole numbers, which repeat within queries or include 0; scores have
     fractions, and hardly any score repeats within a query.
 
     Args:
-        grades: the grades of the judgments, query after query.
+        grades: the grades of the judgments, by query.
         offsets: the first position of each query.
         name: the name of the judgments.
         run: the run.
 
     Raises:
-        InputError: each of them looks like the other.
+        InputError: the judgments look like a run, and the run looks like judgments.
     """
     if not _like_scores(grades[:_SAMPLE_SIZE], offsets):
         return
@@ -90,7 +90,7 @@ def _like_grades(rows: pl.DataFrame) -> bool:
 
 
 _PAIR = ["query_id", "doc_id"]
-_PIECE = 1 << 20  # judgments that are hashed at one time
+_PIECE = 1 << 20  # judgments to hash at one time
 
 _Ranked = TypeVar("_Ranked", bound="Run | MatrixInput")
 
@@ -102,8 +102,8 @@ class _Numbers:
     Attributes:
         items: ``(n,)``, the code of each grade's document.
         ids: the names of the codes.
-        by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOT_FOUND` where it
-            has none; None where queries go by names.
+        by_row: ``(U,)``, the query of each row of the judgments' own matrix, `NOT_FOUND` for a row
+            without judgments; None if queries have names.
     """
 
     items: Codes
@@ -113,15 +113,15 @@ class _Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Subtopics:
-    """The subtopics that the relevant judgments of an index answer.
+    """The subtopics that relevant judgments of an index answer.
 
     Attributes:
-        judgment: ``(r,)``, the place in the index of each relevant judgment; by query, the
-            documents of each by falling id.
-        starts: ``(T + 1,)``, where those of each query begin.
-        grades: ``(r, S)``, how well each answers each subtopic, numbered by query.
-        place: ``(n,)``, for each judgment of the index its place among these; -1 for none.
-        weights: ``(T, S)``, what each subtopic weighs; None where all weigh the same.
+        judgment: ``(r,)``, the position of each relevant judgment in the index, by query, then by
+            falling document id.
+        starts: ``(T + 1,)``, the start of each query.
+        grades: ``(r, S)``, the grade for each subtopic; subtopics are numbered by query.
+        place: ``(n,)``, for each judgment of the index its position here; -1 if it is not here.
+        weights: ``(T, S)``, the weight of each subtopic; None if all weights are equal.
     """
 
     judgment: Codes
@@ -133,13 +133,13 @@ class Subtopics:
 
 @dataclass(frozen=True, eq=False)
 class JudgmentIndex:
-    """Judgments by query; ids, numbers and subtopics are indexed on first use.
+    """Judgments by query; ids, numbers and subtopics are indexed at first use.
 
     Attributes:
-        given: the judgments as they were read.
+        given: the judgments before indexing.
         query_ids: ``(T,)``, every judged query once, in byte order.
-        offsets: ``(T + 1,)``, where each query's judgments begin.
-        grades: all grades, query after query, the best first.
+        offsets: ``(T + 1,)``, the start of each query's judgments.
+        grades: all grades by query, best first.
         subtopics: the subtopics that each judgment answers, if a plan needs them.
     """
 
@@ -153,10 +153,10 @@ class JudgmentIndex:
 
     @classmethod
     def read(cls, qrels: QrelsLike, *, subtopics: bool = False) -> JudgmentIndex:
-        """Read judgments and index them; arguments as of `read_qrels`.
+        """Read judgments and index them; arguments as in `read_qrels`.
 
         Raises:
-            InputError, DuplicateError: an error in the judgments, with file and line.
+            InputError, DuplicateError: the judgments have an error; the message has file and line.
         """
         refuse_forked()
         if isinstance(qrels, JudgmentIndex):
@@ -167,7 +167,7 @@ class JudgmentIndex:
 
     @classmethod
     def from_judgments(cls, qrels: Qrels) -> JudgmentIndex:
-        """Index judgments by id; by subtopic, the best grade of each document counts."""
+        """Index judgments by id; of the grades by subtopic, a document's best grade counts."""
         table = qrels.by_document().table
         starts = range_starts(table["query_id"])
         range_queries = table["query_id"].gather(starts)
@@ -189,7 +189,7 @@ class JudgmentIndex:
         """Index a matrix or lists; users without judgments are not among the queries.
 
         Raises:
-            InputError, DuplicateError: as `read_grades`.
+            InputError, DuplicateError: see `read_grades`.
         """
         from rankgate.data.memory_tables import read_grades
 
@@ -209,7 +209,7 @@ class JudgmentIndex:
 
     @classmethod
     def without_queries(cls, name: str = "qrels") -> JudgmentIndex:
-        """The index of a batch of users without judgments."""
+        """Make the index for a batch of users without judgments."""
         rows = pl.DataFrame(schema=QRELS_SCHEMA)
         nothing = Qrels(rows, name, unjudged=("",), place=RowLocation(name))  # Qrels need something
         none = np.zeros(0, np.int64)
@@ -222,12 +222,12 @@ class JudgmentIndex:
 
     @cached_property
     def qrels(self) -> Qrels:
-        """The judgments as a table, one grade a document."""
+        """The judgments as a table with one grade per document."""
         return self.by_subtopic.by_document()
 
     @cached_property
     def by_subtopic(self) -> Qrels:
-        """The judgments by subtopic, if they were read so."""
+        """The judgments by subtopic, if they were read by subtopic."""
         return read_qrels(self.given, subtopics=True)
 
     def ranked(self, run: _Ranked) -> _Ranked:
@@ -236,7 +236,8 @@ class JudgmentIndex:
         If several columns could hold the ids of documents, the one with judged ids is used.
 
         Raises:
-            InputError: as ``Run.of_rows``; the run looks like judgments, and they like a run.
+            InputError: see ``Run.of_rows``; or the run looks like judgments, and they look like a
+                run.
         """
         if isinstance(run, MatrixInput):
             return run
@@ -257,12 +258,12 @@ class JudgmentIndex:
         """True if any document of some rows is judged for its query."""
         try:
             return any(np.isin(hash_pairs(frame), self.pairs).any() for frame in reading())
-        except InputError:  # no ids, such as fractions
+        except InputError:  # the values are not ids, such as fractions
             return False
 
     @property
     def doc_ids(self) -> pl.Series:
-        """The document of each grade; `documents` takes less memory for some of them."""
+        """The document of each grade; for some of the grades `documents` needs less memory."""
         return self.documents(slice(None))
 
     def documents(self, positions: Codes | slice) -> pl.Series:
@@ -303,15 +304,15 @@ class JudgmentIndex:
         return _by_hash(self.query_ids)
 
     def codes(self, query_ids: pl.Series) -> Codes:
-        """The place of each query in ``query_ids``; -1 for one without judgments."""
-        if len(query_ids):  # most runs have the queries in the order of their names, and all
+        """The position of each query in ``query_ids``; -1 for a query without judgments."""
+        if len(query_ids):  # most runs have all queries, in the order of their names
             first = int(self.query_ids.search_sorted(query_ids[0]))
             if self.query_ids.slice(first, len(query_ids)).equals(query_ids):
                 return np.arange(first, first + len(query_ids))
         return _find_queries(query_ids, self.query_ids, *self._hashes)
 
     def places_of(self, users: Ids) -> Codes:
-        """The query of each user of a matrix, `NOT_FOUND` where a user has no judgments."""
+        """The query of each user of a matrix, `NOT_FOUND` for a user without judgments."""
         by_row = self.numbers.by_row
         if by_row is None or users.given is not None:
             return find_positions(users.names, self.query_ids)
@@ -321,7 +322,7 @@ class JudgmentIndex:
         return out
 
     def rows(self, codes: Codes) -> tuple[Codes, Codes]:
-        """The judgments of some queries: the place of each one's query in ``codes``, its row."""
+        """The judgments of some queries: the position of each query in ``codes``, and the row."""
         lengths = self.offsets[codes + 1] - self.offsets[codes]
         owner = np.repeat(np.arange(len(codes)), lengths)
         first = np.repeat(self.offsets[codes] - np.cumsum(lengths) + lengths, lengths)
@@ -329,7 +330,7 @@ class JudgmentIndex:
 
     @cached_property
     def lowest_positive(self) -> float:
-        """The lowest grade above 0; infinity where there is none."""
+        """The lowest grade above 0; infinity if there is none."""
         return float(self.grades.min(where=self.grades > 0, initial=np.inf))
 
     def best(self, codes: Codes) -> NDArray[np.float64]:
@@ -351,11 +352,11 @@ def _offsets(owner: Codes, T: int, lengths: Codes | None = None) -> Codes:
 
 
 def _best_first(starts: Codes, heads: Codes, grades: NDArray[np.float64]) -> Rows:
-    """Rows by query, the best grade first; those of one grade in the order that they had.
+    """Order rows by query, best grade first; rows with equal grades keep their order.
 
     Args:
         starts: the first row of each range of rows of one query.
-        heads: the query of each range.
+        heads: the query of each range of rows.
         grades: the grades of each row.
     """
     if (heads[1:] > heads[:-1]).all():
@@ -377,24 +378,24 @@ def _sort_ranges(starts: Codes, grades: NDArray[np.float64]) -> Rows:
         query = np.repeat(np.arange(after - first), np.diff(starts[first:after], append=end))
         level = np.minimum(np.searchsorted(levels, range_grades), len(levels) - 1)
         if np.array_equal(levels[level], range_grades):
-            # query, grade and row in one number: sorting such is several times faster
+            # query, grade and row in one number: sorting such numbers is several times faster
             keys = (query * len(levels) - level) << low
             keys += np.arange(len(range_grades))
             sort_ranges(keys, starts[first:after] - begin)
             rows = keys & ((1 << low) - 1)
         else:
-            rows = np.lexsort((-range_grades, query))  # many different grades
+            rows = np.lexsort((-range_grades, query))  # there are many different grades
         np.add(rows, begin, out=out[begin:end])
     return out
 
 
 def _row_type(count: int) -> type[np.int32 | np.int64]:
-    """The narrowest integer type for so many rows."""
+    """The smallest integer type for this number of rows."""
     return np.int32 if count < 1 << 31 else np.int64
 
 
 def _is_in_order(rows: Rows) -> bool:
-    """True if rows are in the order of their table."""
+    """True if rows have the order of their table."""
     if len(rows) and rows[-1] != len(rows) - 1:
         return False
     parts = ((begin, rows[begin : begin + _PIECE]) for begin in range(0, len(rows), _PIECE))
@@ -404,7 +405,7 @@ def _is_in_order(rows: Rows) -> bool:
 
 
 def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:
-    """The hashes of queries, rising, and the place of each."""
+    """The hashes of queries in rising order, and the position of each."""
     hashes = query_ids.hash().to_numpy()
     by_hash = np.argsort(hashes)
     return hashes[by_hash], by_hash
@@ -413,11 +414,11 @@ def _by_hash(query_ids: pl.Series) -> tuple[NDArray[np.uint64], Codes]:
 def _find_queries(
     wanted_ids: pl.Series, query_ids: pl.Series, hashes: NDArray[np.uint64], by_hash: Codes
 ) -> Codes:
-    """The place of each wanted id, by its hash, confirmed on the string."""
+    """The position of each requested id, found by its hash and confirmed on the string."""
     if not len(by_hash):
         return np.full(len(wanted_ids), -1)
     wanted_hashes = wanted_ids.hash().to_numpy()
-    rising = np.argsort(wanted_hashes)  # neighbours look into neighbouring memory
+    rising = np.argsort(wanted_hashes)  # neighbouring ids then read neighbouring memory
     found_at = np.empty(len(wanted_hashes), np.int64)
     found_at[rising] = np.searchsorted(hashes, wanted_hashes[rising])
     candidates = by_hash[np.minimum(found_at, len(by_hash) - 1)]

@@ -1,8 +1,8 @@
-"""Blocks of whole queries as kernels see them: padded, by subtopic, by stratum.
+"""Blocks of whole queries as input of kernels: padded, by subtopic, by stratum.
 
-First come padded blocks for kernels, which put queries of similar length together. Then
-rankings are aligned with judgments by subtopic, and with the pool that a sample of judgments
-was drawn from, by stratum. Last come the blocks of whole queries.
+First come padded blocks for kernels, with queries of similar length in one block. Then rankings are
+aligned with judgments by subtopic, and with the strata of the pool that judgments were sampled
+from. Last come the blocks of whole queries.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _BLOCK_CELLS = 1 << 20  # cells of one matrix of a block; all its matrices take 
 def blocks(
     aligned: JudgedRanks, index: JudgmentIndex
 ) -> Iterator[tuple[NDArray[np.int64], Judged]]:
-    """Split queries into blocks of bounded size; yields their places in `aligned` and the block.
+    """Split queries into blocks of limited size; yield their positions in `aligned` and the block.
 
-    A value does not depend on the block that its query is in: kernels add by prefix sums.
+    A value does not depend on the block of its query: kernels add by prefix sums.
     """
     T = len(aligned.codes)
     retrieved = np.bincount(aligned.owner, minlength=T)
@@ -64,7 +64,7 @@ def blocks(
 
 
 def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Cells of the block that ends with each query; widths are increasing."""
+    """The number of cells of the block that ends with each query; widths are increasing."""
     return width * np.arange(1, len(width) + 1)
 
 
@@ -110,8 +110,8 @@ def _pools(
     """The grades in each query's pool.
 
     Returns:
-        grades of 0 or more, the best first; those below 0, the lowest first; how many grades of 0
-        or more there are, and how many in all.
+        grades of 0 or more, best first; grades below 0, lowest first; the number of grades of 0 or
+        more; and the number of all grades.
     """
     pooled = index.offsets[codes + 1] - index.offsets[codes]
     _, judgment = index.rows(codes)
@@ -121,7 +121,7 @@ def _pools(
     negative = grades < 0
     if not negative.any():
         return grades, np.zeros((len(codes), 0)), pooled, pooled
-    count = negative.sum(axis=1)  # the best grade is first, so these are the last grades
+    count = negative.sum(axis=1)  # the best grade comes first, so these are the last grades
     judged = pooled - count
     ideal = np.where(negative, 0, grades)[:, : max(1, int(judged.max(initial=0)))]
     from_last = np.arange(int(count.max(initial=0)))
@@ -129,17 +129,17 @@ def _pools(
     return ideal, np.where(from_last < count[:, None], last_first, 0), judged, pooled
 
 
-_SUBTOPIC_CELLS = 1 << 22  # grades of a block
+_SUBTOPIC_CELLS = 1 << 22  # grades in a block
 _HIGHEST = float(np.finfo(np.float32).max)
 _PAIR = ["query_id", "doc_id"]
-_NO_SUBTOPIC = frozenset({"0", "Q0"})  # the second field of judgments that have no subtopics
+_NO_SUBTOPIC = frozenset({"0", "Q0"})  # the second field of judgments without subtopics
 
 
 def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
     """Add the subtopics that each judgment answers, with their grades above 0.
 
     Args:
-        index: the same judgments with one grade a document, or more of them.
+        index: the same judgments, or more, with one grade per document.
         qrels: the judgments by subtopic.
 
     Raises:
@@ -151,7 +151,7 @@ def with_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
 
 
 def no_subtopics(label: str) -> InputError:
-    """The error for judgments without subtopics.
+    """The error for judgments that have no subtopics.
 
     Args:
         label: the source of the judgments.
@@ -165,11 +165,11 @@ def no_subtopics(label: str) -> InputError:
 
 
 def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
-    """Like `with_subtopics`, but judgments without a subtopic are allowed, as in a batch.
+    """As `with_subtopics`, but judgments without a subtopic are allowed, as in a batch.
 
     Args:
-        index: as of `with_subtopics`.
-        qrels: as of `with_subtopics`.
+        index: see `with_subtopics`.
+        qrels: see `with_subtopics`.
     """
     subtopic = pl.col("subtopic").fill_null("")
     weighed = [name for name in ("subtopic_weight",) if name in qrels.table.columns]
@@ -204,7 +204,7 @@ def with_known_subtopics(index: JudgmentIndex, qrels: Qrels) -> JudgmentIndex:
 
 
 def _refuse_too_great(judgments: pl.DataFrame) -> None:
-    """Raise InputError for a grade that the type of `Grades` does not hold."""
+    """Raise InputError for a grade that does not fit the type of `Grades`."""
     too_great = judgments.filter(pl.col("grade") > _HIGHEST)
     if len(too_great):
         query, grade = too_great.select("query_id", "grade").row(0)
@@ -225,11 +225,11 @@ def _weights(rows: pl.DataFrame, shape: tuple[int, int]) -> NDArray[np.float64] 
 
 
 def subtopic_blocks(aligned: JudgedRanks, index: JudgmentIndex) -> Iterator[tuple[Codes, Faceted]]:
-    """Blocks of bounded size: positions among the queries of ``aligned``, and kernel inputs.
+    """Blocks of limited size: positions among the queries of ``aligned``, and kernel inputs.
 
     The sums of one value add documents in a fixed order, in every block.
     """
-    if not len(aligned.codes):  # no judgments, maybe
+    if not len(aligned.codes):  # there may be no judgments
         return
     subtopics = index.subtopics
     assert subtopics is not None
@@ -262,7 +262,7 @@ def subtopic_blocks(aligned: JudgedRanks, index: JudgmentIndex) -> Iterator[tupl
 
 
 def _padded(owner: Codes, grades: Grades, T: int) -> tuple[Grades, Codes, Codes]:
-    """Rows of each query side by side, ``(T, ·, S)``, with the place of each row."""
+    """The rows of each query in one row, ``(T, ·, S)``, with the position of each row."""
     lengths = np.bincount(owner, minlength=T)
     column = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     out = np.zeros((T, max(1, int(lengths.max(initial=0))), grades.shape[1]), np.float32)
@@ -271,14 +271,14 @@ def _padded(owner: Codes, grades: Grades, T: int) -> tuple[Grades, Codes, Codes]
 
 
 def judge_by_category(qrels: Qrels, doc_ids: pl.Series, categories: pl.Series) -> Qrels:
-    """Judgments by subtopic, the subtopics of an item being its categories.
+    """Judgments by subtopic, where the subtopics of an item are its categories.
 
-    An item without a category answers none, and a query without any has nothing relevant.
+    An item without a category answers no subtopic; a query without any has no relevant items.
 
     Args:
-        qrels: with one grade for each query and item.
+        qrels: judgments with one grade for each query and item.
         doc_ids: items, each once.
-        categories: for each of them its categories between bars; null is not a value.
+        categories: for each item its categories, separated by bars; null means unknown.
     """
     return judge_by_categories(qrels, categories_of(doc_ids, categories))
 
@@ -291,7 +291,7 @@ def categories_of(doc_ids: pl.Series, categories: pl.Series) -> pl.DataFrame:
 
 
 def judge_by_categories(qrels: Qrels, item_categories: pl.DataFrame) -> Qrels:
-    """Like `judge_by_category`, for categories from `categories_of`."""
+    """As `judge_by_category`, for categories from `categories_of`."""
     table = qrels.table.join(item_categories, on="doc_id", maintain_order="left")
     lost_queries = qrels.table.join(table, on="query_id", how="anti")["query_id"].unique()
     return replace(qrels, table=table, unjudged=(*qrels.unjudged, *lost_queries.sort()))
@@ -301,7 +301,7 @@ def sampled_pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledP
     """The pools of whole queries, a ``scoring.alignment.block.Block``.
 
     Raises:
-        InputError: probabilities that do not fit their strata.
+        InputError: the probabilities do not fit their strata.
     """
     aligned, index = block.aligned, block.judgments
     stratum, chance = _columns(index)
@@ -321,7 +321,7 @@ def sampled_pools(block: Any) -> Iterator[tuple[NDArray[np.int64], list[SampledP
 
 
 def _columns(index: Any) -> tuple[NDArray[np.int64], Floats]:  # noqa: ANN401 - a JudgmentIndex
-    """Stratum and probability of each judgment, by its place."""
+    """The stratum and probability of each judgment, by position."""
     table = getattr(index.given, "table", None)
     known_columns = (
         [] if table is None else [c for c in ("stratum", "inclusion") if c in table.columns]
@@ -358,7 +358,7 @@ class RankingMode:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole queries, ranked in one mode.
+    """Whole queries, ranked in one ranking mode.
 
     Attributes:
         way: the rules that form the rankings.
@@ -371,7 +371,7 @@ class Block:
     judgments: JudgmentIndex
 
     def seen_as(self, view: View) -> Iterable[tuple[NDArray[np.int64], Any]]:
-        """The input of kernels of a view, with places among the queries of the block."""
+        """The kernel input for a view, with positions among the queries of the block."""
         if view == RANKING:
             return blocks(self.aligned, self.judgments)
         if view == SUBTOPICS:
@@ -406,4 +406,4 @@ class BlockSource(Protocol):
         """Cautions from reading the rankings, by code."""
 
     def first_rows(self) -> pl.DataFrame:
-        """``query_id`` and ``doc_id`` of some rows, for messages where none of them is judged."""
+        """``query_id`` and ``doc_id`` of some rows, for messages if no row is judged."""

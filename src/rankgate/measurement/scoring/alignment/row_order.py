@@ -1,4 +1,4 @@
-"""Ranks: sort rows by score and break ties."""
+"""Compute ranks: sort rows by score and break ties."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 _SIGN = np.uint64(1 << 63)
-_BLOCK = 1 << 16  # queries of rows that are moved at one time: they fit the cache
+_BLOCK = 1 << 16  # queries of rows to move at one time, so that they fit the cache
 
 
 class Documents(Protocol):
-    """The documents of rows: a column, or an object that looks them up."""
+    """The documents of rows: a column, or an object that finds documents by row."""
 
     def gather(self, rows: NDArray[np.int64], /) -> pl.Series:
         """The documents of some rows."""
@@ -29,15 +29,15 @@ class Documents(Protocol):
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Rows by query, the best score first; documents with equal scores are not yet ordered.
+    """Rows by query, best score first; documents with equal scores are not yet ordered.
 
     Attributes:
-        starts: ``(T,)``, the position where each query begins.
-        size: number of rows.
-        heads: positions where a group of equal scores begins; None where no two are equal.
-        rows: ``(n,)``, the row at each position; None where rows are in order, or by keys.
-        keys: the query and score of all rows, and ``(n,)`` their `sort_keys`, all
-            different, sorted; None where rows are in order, or are given by ``rows``.
+        starts: ``(T,)``, the position of the first row of each query.
+        size: the number of rows.
+        heads: positions where a group of equal scores begins; None if no scores are equal.
+        rows: ``(n,)``, the row at each position; None if rows are in order, or ordered by keys.
+        keys: the query and score of all rows, and ``(n,)`` their `sort_keys`, all different and
+            sorted; None if rows are in order, or given by ``rows``.
     """
 
     starts: NDArray[np.int64]
@@ -60,12 +60,12 @@ class SortedRows:
         return positions[rows]
 
     def rows_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows at some positions, where there are equal scores."""
+        """The rows at some positions, if there are equal scores."""
         return positions if self.rows is None else self.rows[positions]
 
     @property
     def ties(self) -> int:
-        """Groups of equal scores."""
+        """The number of groups of equal scores."""
         if self.heads is None:
             return 0
         return int((np.diff(self.heads, append=self.size) > 1).sum())
@@ -83,19 +83,19 @@ def sort_rows(
         owner: ``(n,)``, the query of each row, 0 to T - 1.
         scores: ``(n,)``, compared in their own precision.
         T: number of queries.
-        counts: ``(T,)``, the number of rows of each query, if owners are increasing and every
-            query has rows; None otherwise.
+        counts: ``(T,)``, the number of rows of each query, if owners are increasing and every query
+            has rows; else None.
     """
     is_contiguous = counts is not None
     if counts is None:
         counts = np.bincount(owner, minlength=T)
     starts, size = np.cumsum(counts) - counts, len(owner)
-    # most files are sorted by query and score already: one pass instead of a sort
+    # most files are already sorted by query and score: one pass instead of a sort
     ends = starts[1:] - 1 if is_contiguous else None
     if _in_order(owner, scores, ends):
         return SortedRows(starts, size, _group_starts(owner, scores, ends))
-    # Sorting 64-bit keys is several times faster than sorting rows by two columns, and where no
-    # two keys are equal a binary search finds any position: the order of rows is never made.
+    # Sorting 64-bit keys is several times faster than sorting rows by two columns. If no two keys
+    # are equal, a binary search finds any position, so the order of rows is not needed.
     sorted_keys = sort_keys(owner, scores, T)
     if is_contiguous:
         sort_ranges(sorted_keys, starts)
@@ -119,7 +119,7 @@ def _in_order(
 def _within_queries(
     steps: NDArray[np.bool_], owner: NDArray[np.int64], ends: NDArray[np.int64] | None
 ) -> NDArray[np.bool_]:
-    """Set False between two queries, in a comparison of each row with the next one."""
+    """Set False at the border of two queries, in a comparison of each row with the next one."""
     if ends is None:
         steps &= owner[1:] == owner[:-1]
     else:
@@ -130,7 +130,7 @@ def _within_queries(
 def _group_starts(
     owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """Positions where groups of equal scores begin; None where each row is its own group."""
+    """Positions where groups of equal scores begin; None if all scores are different."""
     is_tied = _within_queries(scores[1:] == scores[:-1], owner, ends)
     if not is_tied.any():
         return None
@@ -138,17 +138,17 @@ def _group_starts(
 
 
 def sort_keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) -> NDArray[np.uint64]:
-    """The query in the high bits and as much of the score as fits below, best first.
+    """A key with the query in the high bits and the score in the rest, best score first.
 
-    The bits of a float, with the sign turned, compare as integers like the floats; equal scores
-    have equal keys; scores that differ in their last bits may also have equal keys.
+    The bits of a float, with the sign inverted, compare as integers like the floats. Equal scores
+    have equal keys; scores that differ only in their last bits may also have equal keys.
     """
     high = np.uint64(max(T - 1, 1).bit_length())
     values = scores.astype(np.float64)
-    values += 0.0  # no negative zero
+    values += 0.0  # removes negative zero
     bits = values.view(np.uint64)
     positive = ~np.signbit(values)
-    np.bitwise_xor(bits, ~_SIGN, out=bits, where=positive)  # the greater, the lower
+    np.bitwise_xor(bits, ~_SIGN, out=bits, where=positive)  # greater scores get lower keys
     bits >>= high
     for begin in range(0, len(bits), _BLOCK):
         queries = owner[begin : begin + _BLOCK].astype(np.uint64)
@@ -157,12 +157,12 @@ def sort_keys(owner: NDArray[np.int64], scores: NDArray[np.floating], T: int) ->
 
 
 def _sort_by_key(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Rows by key, and by score where keys are equal and scores are not."""
+    """Order rows by key, and by score if keys are equal but scores are not."""
     rows = np.argsort(keys)
     keys, scores = keys[rows], scores[rows]
     is_misordered = (keys[1:] == keys[:-1]) & (scores[1:] > scores[:-1])
     if is_misordered.any():
-        # the query took bits from the scores' ends: sort again where only those differ
+        # the query replaced the last bits of scores: sort again where only those differ
         group = np.cumsum(np.append(False, keys[1:] != keys[:-1]))
         mixed = np.zeros(group[-1] + 1, bool)
         mixed[group[1:][is_misordered]] = True
@@ -175,7 +175,7 @@ def _sort_by_key(keys: NDArray[np.uint64], scores: NDArray[np.floating]) -> NDAr
 
 @dataclass(frozen=True)
 class TieRanks:
-    """The ``rank`` of some rows, and the ``first`` and ``last`` rank of their tie group."""
+    """The ``rank`` of some rows, and the ``first`` and ``last`` rank in their tie group."""
 
     rank: NDArray[np.int64]
     first: NDArray[np.int64]
@@ -189,14 +189,14 @@ def rank_rows(
     doc_ids: Documents,
     ties: Ties,
 ) -> TieRanks:
-    """The 1-based ranks of some rows; ties are broken here.
+    """The ranks of some rows from 1; ties are broken here.
 
-    Only groups of equal scores that hold one of these rows are ordered by document.
+    Only groups of equal scores with one of these rows are ordered by document.
 
     Args:
         sorted_rows: the order of all rows.
-        rows: ``(m,)``, the rows whose ranks are wanted.
-        owner: ``(m,)``, their queries.
+        rows: ``(m,)``, the rows to rank.
+        owner: ``(m,)``, the queries of these rows.
         doc_ids: ``(n,)``, the document of every row.
         ties: the order of documents with equal scores.
     """
@@ -210,8 +210,8 @@ def rank_rows(
     first, end = sorted_rows.heads[group], ends[group]
     tied = end - first > 1
     if tied.any():
-        # documents are compared, as strings, only in groups that hold one of the given rows:
-        # a run of equal scores with a hundred judged documents must not sort a million names
+        # documents are compared as strings only in groups with one of the given rows, because a
+        # large group of equal scores with few judged documents must not sort a million names
         groups_to_order = np.unique(group[tied])
         position = position.copy()
         position[tied] = _order_ties(

@@ -1,8 +1,8 @@
-"""The first documents of each list, cut at a rank, with ranks and grades; runs as lists.
+"""The first documents of each list, cut at a rank, with ranks and grades; lists of runs.
 
 First come the cut of rankings at a rank, and the first documents of each list, with ranks and
-grades. Then come names of runs after their files, without duplicates, and runs as ranked
-lists, with or without judgments.
+grades. Then come names of runs from their files, made unique, and the ranked lists of runs, with or
+without judgments.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TopRows:
-    """The first documents of each query, in no order.
+    """The first documents of each query, without order.
 
     Attributes:
-        row: ``(n,)``, their rows among those that were ranked.
-        owner: ``(n,)``, the query of each.
-        rank: ``(n,)``, its rank, from 1.
-        retrieved: ``(T,)``, how many documents each query has that count.
+        row: ``(n,)``, the rows of the documents among the ranked rows.
+        owner: ``(n,)``, the query of each document.
+        rank: ``(n,)``, the rank of each document, from 1.
+        retrieved: ``(T,)``, the number of documents of each query that count.
     """
 
     row: Codes
@@ -58,12 +58,12 @@ class TopRows:
 
 
 def first(aligned_run: AlignedRun, how: Alignment, depth: int | None) -> TopRows:
-    """The documents down to a rank, judged or not.
+    """Find the documents down to a rank, judged or unjudged.
 
     Args:
         aligned_run: the rows of whole queries.
-        how: the rules that form rankings; a depth of the convention applies as well.
-        depth: the last rank; None is the whole list.
+        how: the rules that form rankings; the depth of the convention also applies.
+        depth: the last rank; None means the complete list.
     """
     depth = min((k for k in (depth, how.depth) if k is not None), default=None)
     retrieved_run, sorted_rows = sort_retrieved(replace(aligned_run, rows=None), how)
@@ -82,19 +82,19 @@ def first(aligned_run: AlignedRun, how: Alignment, depth: int | None) -> TopRows
 
 
 def _candidate_rows(sorted_rows: SortedRows, owner: Codes, cutoff: int | None) -> Codes:
-    """Rows that include all down to a cutoff, and few others."""
+    """Rows that include all rows down to a cutoff, and few other rows."""
     if cutoff is None:
         return np.arange(sorted_rows.size)
     counts = np.bincount(owner, minlength=len(sorted_rows.starts))
     lengths = np.minimum(counts, cutoff)
     has_rows = lengths > 0
     last = sorted_rows.starts + lengths - 1
-    if sorted_rows.keys is not None:  # they rise with the position
+    if sorted_rows.keys is not None:  # keys rise with the position
         _, scores, sorted_keys = sorted_rows.keys
         limit = np.zeros(len(counts), np.uint64)
         limit[has_rows] = sorted_keys[last[has_rows]]
         return np.flatnonzero(sort_keys(owner, scores, len(counts)) <= limit[owner])
-    if sorted_rows.heads is not None:  # equal scores are together: to the end of the last group
+    if sorted_rows.heads is not None:  # equal scores are together: go to the end of the last group
         ends = np.append(sorted_rows.heads[1:], sorted_rows.size)
         group = np.searchsorted(sorted_rows.heads, last[has_rows], side="right") - 1
         lengths[has_rows] = ends[group] - sorted_rows.starts[has_rows]
@@ -113,20 +113,20 @@ SCHEMA = Columns(
 
 
 def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.DataFrame:
-    """The documents down to a rank, in the order in which the convention puts them.
+    """The documents down to a rank, in the order of the convention.
 
     Args:
         run: the run; it is read once, batch by batch.
-        index: judgments; queries without any are left out.
+        index: the judgments; queries without judgments are left out.
         how: the convention.
         depth: the last rank.
 
     Returns:
-        the columns of `SCHEMA` by query and rank: `grade` is null for a document without a grade
-        of 0 or more, `retrieved` is how many documents the list has in all.
+        the columns of `SCHEMA` by query and rank: `grade` is null for a document without a grade of
+        0 or more, `retrieved` is the number of documents in the complete list.
 
     Raises:
-        InputError: as ``Run.batches``.
+        InputError: see ``Run.batches``.
     """
     grade = pl.when(pl.col("grade") >= 0).then("grade").alias("grade")
     return top_rows_with_scores(run, index, how, depth).with_columns(grade).select(*SCHEMA)
@@ -135,7 +135,7 @@ def tops(run: Run, index: JudgmentIndex, how: Convention, depth: int) -> pl.Data
 def top_rows_with_scores(
     run: Run, index: JudgmentIndex, how: Convention | RankingMode, depth: int | None
 ) -> pl.DataFrame:
-    """Like `tops`, with ``score`` too, and grades below 0 unchanged; a depth of None is all."""
+    """As `tops`, with ``score`` and with grades below 0 unchanged; a depth of None means all."""
 
     def top_rows(batches: Batches) -> list[pl.DataFrame]:
         return [_top_of_batch(batch, index, how, depth) for batch in batches(how.duplicates)]
@@ -168,11 +168,11 @@ def _top_of_batch(
 
 
 def distinct_names(names: Sequence[str], places: Sequence[object]) -> list[str]:
-    """Make equal names different: by the shortest folder, by the whole file name, else by number.
+    """Make equal names different: by the shortest folder, by the complete file name, or by number.
 
     Args:
         names: the names of runs.
-        places: the sources of the runs; paths, or anything else.
+        places: the sources of the runs: paths, or other objects.
 
     >>> distinct_names(["x", "x", "y"], ["old/x.run", "new/x.run", "y.run"])
     ['old/x', 'new/x', 'y']
@@ -194,10 +194,10 @@ def distinct_names(names: Sequence[str], places: Sequence[object]) -> list[str]:
 
 
 def refuse_baseline_again(baseline: object, candidates: Sequence[object]) -> None:
-    """Check that the file of the baseline is not given as a candidate too.
+    """Check that the baseline's file is not also given as a candidate.
 
     Raises:
-        UsageError: it is, by the same or another path.
+        UsageError: a candidate is the same file, by the same or another path.
     """
     for candidate in candidates:
         if (
@@ -216,7 +216,7 @@ def _is_file(source: object) -> bool:
 
 
 def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[object]) -> list[ScoredRun]:
-    """Make names of scored systems distinct; arguments as of `distinct_names`."""
+    """Make names of scored systems different; arguments as in `distinct_names`."""
     names = distinct_names([system.name for system in systems], places)
     return [
         system if system.name == name else replace(system, name=name)
@@ -225,9 +225,9 @@ def rename_duplicates(systems: Sequence[ScoredRun], places: Sequence[object]) ->
 
 
 def _longer_name(index: int, paths: dict[int, Path], name: str) -> str | None:
-    """A unique name: with folders, or the file's name, or None.
+    """A unique name: with folders, or the file's name; else None.
 
-    The same file twice, and a file next to another of the same name, have none.
+    The result is None for a file given twice, and for files of one folder with equal names.
     """
     parts = {j: path.absolute().parts for j, path in paths.items()}
     for up in range(1, max(map(len, parts.values()))):
@@ -250,11 +250,11 @@ RANKS = Columns(
 
 
 def read_named_runs(runs: Sequence[RunLike]) -> list[Run]:
-    """Runs with names that differ.
+    """Read runs, and give them different names.
 
     Raises:
-        InputError: a run that cannot be read.
-        UsageError: no run.
+        InputError: a run cannot be read.
+        UsageError: there is no run.
     """
     if not runs:
         raise UsageError("no run; give at least one.", code="missing-input")
@@ -271,7 +271,7 @@ def rank_runs(
     depth: int,
     how: Convention,
 ) -> pl.DataFrame:
-    """The first documents of every query of every run, in the order that the convention makes.
+    """The first documents of every query of every run, in the order of the convention.
 
     Returns:
         the columns of `RANKS`.
