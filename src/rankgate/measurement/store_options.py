@@ -23,7 +23,7 @@ VARIABLE = "RANKGATE_STORE"
 
 
 def store(function: Command) -> Command:
-    """``--store`` of commands that work on a store; by default an environment variable names it."""
+    """``--store`` for commands that use a store; by default an environment variable gives it."""
     option = click.option(
         "--store",
         "store",
@@ -35,17 +35,17 @@ def store(function: Command) -> Command:
 
 
 def project(*, required: bool = True) -> Decorator:
-    """``--project`` of commands that work on a store."""
+    """``--project`` for commands that use a store."""
     return click.option(
         "--project", required=required, metavar="NAME", help="The project in the store."
     )
 
 
 def instead_of_files(**kinds: str) -> Decorator:
-    """``--store`` and ``--project`` of commands that otherwise read files.
+    """``--store`` and ``--project`` for commands that otherwise read files.
 
-    With them, arguments are names in the project; the command gets the tables in their place, and
-    the project as ``stored`` (None without them).
+    With these options, arguments are names in the project. The command gets the tables instead of
+    names, and the project as ``stored`` (None without the options).
 
     Args:
         kinds: the kind of object that each argument names: ``judgments`` (or ratings, for tools
@@ -71,10 +71,10 @@ def instead_of_files(**kinds: str) -> Decorator:
 
 
 def in_project(**attributes: Any) -> Decorator:
-    """``--store`` and ``--project`` of commands that otherwise read files.
+    """``--store`` and ``--project`` for commands that otherwise read files.
 
     Args:
-        attributes: further ones of the options, such as their section of the help.
+        attributes: further attributes of the options, such as their section of the help.
     """
     store_option = click.option(
         "--store",
@@ -98,10 +98,10 @@ def in_project(**attributes: Any) -> Decorator:
 def project_of(
     store: str | None, project: str | None
 ) -> Iterator[StoredProject | RemoteProject | None]:
-    """The project that options name; None where they name none.
+    """The project that options name; None if they name no project.
 
     Raises:
-        UsageError: a store without a project; there is no such store or project.
+        UsageError: a store is given without a project, or the store or project does not exist.
     """
     if project is not None:
         with opened_project(store, project) as stored_project:
@@ -115,7 +115,7 @@ def project_of(
 
 
 def is_server(store: str | None) -> bool:
-    """True if an address is that of a server, not of a database."""
+    """True if an address is that of a server and not of a database."""
     address = store if store is not None else os.environ.get(VARIABLE, "")
     return address.startswith(("http://", "https://"))
 
@@ -124,7 +124,7 @@ def opened_project(store: str | None, project: str) -> StoredProject | RemotePro
     """A project of a store or of a server.
 
     Raises:
-        UsageError: there is no such store or project.
+        UsageError: the store or project does not exist.
     """
     if is_server(store):
         from rankgate.store.client.remote_project import RemoteProject
@@ -136,7 +136,7 @@ def opened_project(store: str | None, project: str) -> StoredProject | RemotePro
 
 
 def save_as(help_text: str) -> Decorator:
-    """``--save-as`` of commands that may save their result in a store."""
+    """``--save-as`` for commands that can save their result in a store."""
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
@@ -155,7 +155,7 @@ def project_tables(stored_project: StoredProject | RemoteProject, kind: str, nam
     """The tables that names refer to in a project, by the kinds of `instead_of_files`.
 
     Raises:
-        UsageError: a name that the project does not have.
+        UsageError: the project does not have a name.
     """
     if names is None or kind == "batch":
         return names
@@ -177,7 +177,7 @@ def project_tables(stored_project: StoredProject | RemoteProject, kind: str, nam
 
 
 def refuse_secret(function: Command) -> Command:
-    """Refuse a password on the command line, where other users of the machine see it."""
+    """Reject a password on the command line, where other users of the machine can read it."""
 
     @functools.wraps(function)
     def checked(*args: Any, store: str | None, **options: Any) -> object:

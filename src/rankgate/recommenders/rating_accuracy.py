@@ -156,7 +156,7 @@ def _refuse_unlikely(joined: pl.DataFrame, ratings_label: str, predictions_label
 
 
 def rating_accuracy_document(result: RatingAccuracy) -> Document:
-    """A row a metric, with the side that is better."""
+    """One row per metric, with the direction of improvement."""
     arrows = ["↑" if RATING_METRICS[name].higher_is_better else "↓" for name in result.values]
     grid = Grid.of(
         {

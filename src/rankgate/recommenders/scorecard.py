@@ -259,7 +259,7 @@ def scorecard(
 
 
 def _parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str, Metric]:
-    """Each metric by its label; lists' metrics besides those of accuracy."""
+    """Each metric by its label; metrics of lists come in addition to those of accuracy."""
     metrics_by_label: dict[str, Metric] = {}
     for metric in metrics or (*ACCURACY, *LISTS):
         metrics_by_label |= dict(

@@ -1,8 +1,8 @@
 """Document and report page of a scorecard, and the tables of both.
 
-The tables come first. A scorecard has metrics down, systems across, intervals below, and marks
-where systems differ. The page shows significant differences, the table of all metrics, and
-charts.
+The tables come first. A scorecard has one row per metric and one column per system, with intervals
+below the values and marks for systems that differ. The page shows significant differences, the
+table of all metrics, and charts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Row = dict[str, Any]
 
 
 def bracketed_interval(low: float | None, high: float | None) -> str:
-    """An interval as statisticians write it.
+    """An interval in brackets, as in statistics.
 
     >>> bracketed_interval(0.12345, 0.2), bracketed_interval(None, None)
     ('[0.123, 0.200]', '–')
@@ -49,7 +49,7 @@ def bracketed_interval(low: float | None, high: float | None) -> str:
 
 
 def range_text(low: float | None, high: float | None) -> str:
-    """The same in less space.
+    """An interval in short form.
 
     >>> range_text(0.12345, 0.2), range_text(-1.0, -0.5)
     ('0.123–0.200', '-1.000…-0.500')
@@ -92,7 +92,7 @@ def card_grid(
 
 
 def flat_grid(result: Scorecard, *, by: str | None = None) -> Grid:
-    """The same with every interval next to its value, so that each row is complete on its own."""
+    """The same, with every interval next to its value, so that each row is complete."""
     rows = []
     for metric, part_value, system_rows in _rows(result, by):
         labels = [_metric_label(metric, higher=system_rows[0]["higher_is_better"])]
@@ -115,7 +115,7 @@ def flat_grid(result: Scorecard, *, by: str | None = None) -> Grid:
 def _rows(
     result: Scorecard, slice_name: str | None
 ) -> Iterator[tuple[str, str | None, list[_Row]]]:
-    """Each metric, of a slice with each part, and the figures of all systems."""
+    """Each metric (for a slice, with each part) and the values of all systems."""
     parts: list[str | None] = [None]
     if slice_name is None:
         figures = result.figures.join(
@@ -144,10 +144,10 @@ def _rows(
 
 
 def gap_grid(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
-    """The gaps of each part's users from all others, for every metric with a value for each user.
+    """The gaps of each part's users to all other users, for each metric with a value per user.
 
     Args:
-        result: the card.
+        result: the scorecard.
         by: the slice.
         flat: True if each row is complete on its own.
     """
@@ -178,7 +178,7 @@ def gap_grid(result: Scorecard, by: str, *, flat: bool = False) -> Grid:
 
 
 def part_table(result: Scorecard) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    """The columns and rows of one long table: every figure of all users, then of every part."""
+    """The columns and rows of one long table: all values for all users, then for each part."""
     differences = result.differences.rename({"low": "delta_low", "high": "delta_high"})
     joined = result.figures.join(
         differences, on=["system", "metric"], how="left", maintain_order="left"
@@ -192,14 +192,14 @@ def _metric_label(metric: str, *, higher: bool) -> str:
 
 
 def _significance_mark(row: Mapping[str, Any], result: Scorecard) -> str:
-    """The sign of a significant difference or gap; a blank for others keeps the columns."""
+    """The sign of a significant difference or gap; a blank for others, so that columns align."""
     if row["p_value"] is None or row["p_value"] >= 1 - result.level:
         return " "
     return BETTER if row["better"] else WORSE
 
 
 def _number(value: float | None) -> str:
-    """A number with four decimals, or one if it is large."""
+    """A number with four decimals, or with one decimal if it is large."""
     if value is None:
         return UNDEFINED
     return f"{value:z.4f}" if abs(value) < _LARGE_VALUE else f"{value:.1f}"
@@ -221,7 +221,7 @@ _ITEM_SLICE_NOTE = "accuracy by the relevant items among these, lists as if they
 
 
 def scorecard_document(result: Scorecard) -> Document:
-    """The card, its slices, and notes; CSV has a row for each figure."""
+    """The scorecard, its slices, and notes; CSV has a row for each value."""
     sections = [Section("card", "Systems", (_card(result),))]
     for i, name in enumerate(slice_names(result)):
         blocks = [_card(result, name)]
@@ -238,7 +238,7 @@ def scorecard_document(result: Scorecard) -> Document:
 
 
 def _card(result: Scorecard, slice_name: str = "") -> Table:
-    """One system with intervals in brackets, several with them as ranges where room is short."""
+    """One system with intervals in brackets; several systems with ranges, if the space is small."""
     wide_grid = card_grid(result, by=slice_name) if slice_name else card_grid(result)
     narrow_grid = (
         card_grid(result, range_text, by=slice_name)
@@ -252,12 +252,12 @@ def _card(result: Scorecard, slice_name: str = "") -> Table:
 
 
 def slice_names(result: Scorecard) -> list[str]:
-    """The slices by which users and items are grouped, in order."""
+    """The slices of users and items, in order."""
     return result.slices["slice"].unique(maintain_order=True).to_list()
 
 
 def card_notes(result: Scorecard) -> list[str]:
-    """The notes below the card, a line each."""
+    """The notes below the scorecard, one line each."""
     first = (
         f"{count_noun(result.users, 'user')} of {make_printable(result.qrels)}, "
         f"{count_noun(result.catalogue, 'item')}, convention {result.convention['name']}; "
@@ -296,7 +296,7 @@ def card_notes(result: Scorecard) -> list[str]:
 
 
 _CHARTS = "rankgate.measurement.evaluation.charts.mean_charts"
-_MAX_METRICS = 4  # metrics that a sentence names
+_MAX_METRICS = 4  # metrics to name in a sentence
 
 
 def scorecard_report_document(result: Scorecard, _: ReportOptions) -> Document:

@@ -1,7 +1,7 @@
 """Compute a scorecard: values, intervals, tests and dominance, also for groups.
 
-The figures of the whole scorecard come first, then those for groups of users and items, and
-the gaps between users.
+The figures of the complete scorecard come first, then those for groups of users and items, and the
+gaps between users.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ DIFFERENCES = Columns(
 
 @dataclass(frozen=True)
 class Card:
-    """One system: its values by metric, and its lists.
+    """A system with its values by metric, and its lists.
 
     Attributes:
         name: the system.
-        values: the values by label ``(T,)``, NaN if a user has none; absent for metrics that are
-            about all lists together.
-        means: the means by label, for metrics with their own aggregation.
+        values: the values by label ``(T,)``, NaN for a user without a value; not for metrics that
+            are about all lists together.
+        means: the means by label, for metrics that are not plain means.
         listed: its lists.
     """
 
@@ -83,14 +83,14 @@ def compute_figures(
     resamples: int,
     seed: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """The figures of every system and their differences from the first.
+    """The figures of every system and their differences from the first system.
 
-    The interval of a mean is Student's t; that of a number about all lists together is `Redrawn`,
-    of the same users for every system.
+    The interval of a mean is Student's t; the interval of a number about all lists together is
+    `Redrawn`, with the same users for every system.
 
     Returns:
-        the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and how
-        many resamples were taken.
+        the columns of `FIGURES`, those of `DIFFERENCES` (p corrected over all by Holm), and the
+        number of resamples.
     """
     _, of_lists = split_list_metrics(metrics)
     metrics_of_all_lists = {
@@ -116,7 +116,7 @@ def compute_figures(
                 ends = _mean_interval(card.values[label], level)
                 difference_ends = _mean_interval(card.values[label] - cards[0].values[label], level)
                 users = int((~np.isnan(card.values[label])).sum())
-            if metric.aggregate != "mean":  # other aggregations have no interval here
+            if metric.aggregate != "mean":  # other aggregations have no interval in this table
                 ends = difference_ends = (np.nan, np.nan, np.nan)
             view = "lists" if label in of_lists else "accuracy"
             higher_is_better = metric.higher_is_better
@@ -130,7 +130,7 @@ def compute_figures(
 
 
 def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tuple[float, ...]:
-    """The ends of an interval, cut at the metric's range, and around its value; NaN stays."""
+    """The ends of an interval, limited to the metric's range, and around its value; NaN is kept."""
     highest = np.inf if metric.high is None else metric.high
     low, high = np.clip(ends[:2], metric.low, highest).tolist()
     return (min(low, value), max(high, value)) if low <= high else (low, high)
@@ -152,12 +152,12 @@ def find_dominated(
 
 
 def _mean_interval(values: Floats, level: float) -> tuple[float, float, float]:
-    """Student's interval and p of a mean."""
+    """Student's interval and the p-value of a mean."""
     from rankgate.measurement.stats.mean_intervals import t_interval
     from rankgate.measurement.stats.paired_tests import student_test
 
     known_values = values[~np.isnan(values)]
-    if len(known_values) < 2:  # one value has no variance
+    if len(known_values) < 2:  # the variance needs two values
         return np.nan, np.nan, np.nan
     result = t_interval(known_values[:, None], level)
     return (
@@ -168,7 +168,7 @@ def _mean_interval(values: Floats, level: float) -> tuple[float, float, float]:
 
 
 def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Differences with p corrected over all of them."""
+    """Differences with p-values corrected over all of them."""
     from rankgate.measurement.stats.multiple_comparisons import correct
 
     raw = np.array([row[5] for row in rows], np.float64)
@@ -220,9 +220,9 @@ class SliceFigures:
     Attributes:
         cards: the scorecards of every system, with all users and items.
         metrics: the metrics by label.
-        rescored: the function that computes the accuracy of every system in a part, as cards.
+        rescored: a function that computes the accuracy of every system in a part.
         level: the confidence level of the intervals.
-        resamples: for numbers about all lists together.
+        resamples: the number of resamples for numbers about all lists together.
         seed: the seed of the random draws.
     """
 
@@ -234,9 +234,9 @@ class SliceFigures:
     seed: int
 
     def figures(self, parts: Sequence[Segment]) -> pl.DataFrame:
-        """Every metric of every system in every part, the columns of `SLICES`.
+        """Every metric of every system in every part, with the columns of `SLICES`.
 
-        p is corrected over a slice: all its parts, systems and metrics (Benjamini-Hochberg).
+        p-values are corrected over a slice: its parts, systems and metrics (Benjamini-Hochberg).
         """
         tables = [self._part_figures(segment) for segment in parts]
         all_parts = pl.concat([pl.DataFrame(schema=SLICES), *tables])
@@ -244,9 +244,9 @@ class SliceFigures:
         return pl.concat([pl.DataFrame(schema=SLICES), *map(correct_p_values, slices)])
 
     def gaps(self, parts: Sequence[Segment]) -> pl.DataFrame:
-        """The difference between the mean of each part's users and that of all others, `GAPS`.
+        """The difference between the mean of each part's users and that of all others, as `GAPS`.
 
-        Of metrics with a value for each user, and corrected as `compute_figures`.
+        It covers metrics with a value per user, and is corrected as in `compute_figures`.
         """
         from rankgate.measurement.stats.multiple_comparisons import mean_difference
 
@@ -299,7 +299,7 @@ class SliceFigures:
         )
 
     def _users(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
-        """The lists and values of these users."""
+        """The lists and values of some users."""
         rows = np.flatnonzero(segment.mask)
         cards = []
         for card in self.cards:
@@ -332,7 +332,7 @@ def _means(
     metrics: Mapping[str, Metric],
     item_lists: Any,  # noqa: ANN401
 ) -> dict[str, float]:
-    """The number of each metric; NaN for one with its own aggregation."""
+    """The number of each metric; NaN for a metric with another aggregation."""
     _, lists = split_list_metrics(
         {label: metric for label, metric in metrics.items() if label not in values}
     )
@@ -345,7 +345,7 @@ def _means(
 
 
 def correct_p_values(table: pl.DataFrame) -> pl.DataFrame:
-    """The same with p corrected over all its rows."""
+    """The same rows with p-values corrected over all of them."""
     from rankgate.measurement.stats.multiple_comparisons import correct
 
     raw = table["p_raw"].to_numpy()

@@ -30,14 +30,14 @@ MAX_VALUES = 20
 
 @dataclass(frozen=True)
 class Segment:
-    """Some of the users, of the items, or of the judged pairs of both.
+    """A part of the users, the items, or the judged pairs of both.
 
     Attributes:
         slice: the criterion: activity, popularity, history, or a column.
         of: users, items or pairs.
-        value: their value.
-        mask: ``(T,)``, ``(I,)`` or, of judgments, ``(J,)``: True for its members; one may belong
-            to several segments.
+        value: the value that all members have.
+        mask: ``(T,)``, ``(I,)`` or, for judgments, ``(J,)``: True for members; several segments can
+            have the same member.
     """
 
     slice: str
@@ -51,17 +51,18 @@ def slice_segments(
 ) -> list[Segment]:
     """The parts of a slice.
 
-    ``activity``: users without an item in training are new, those with at most the median number
-    of the others are light, the rest heavy. ``popularity``: items of the head, the most popular
-    fifth of the catalogue, and of the tail. ``history``: judged pairs of user and item that
-    training has (repeat), and all others (new). Else a column of the table of users or of items,
-    which may be written as ``users.COLUMN`` or ``items.COLUMN``; several values are between bars.
+    ``activity``: users without an item in training are new; of the remaining users those with at
+    most the median number of items are light, the others heavy. ``popularity``: items of the head
+    (the most popular fifth of the catalogue), and of the tail. ``history``: judged pairs of user
+    and item that are in training (repeat), and all other pairs (new). Any other name is a column
+    of the table of users or of items, which may be written as ``users.COLUMN`` or
+    ``items.COLUMN``; bars separate several values.
 
     Args:
         name: the name of the slice.
         catalogue: users and items.
         tables: the tables of users and items.
-        repeated: ``(J,)``, the judgments of pairs that training has; None without training.
+        repeated: ``(J,)``, True for judgments of pairs in training; None without training data.
 
     Raises:
         UsageError: an input is missing, or has too many values.
@@ -96,10 +97,10 @@ def slice_segments(
 
 
 def user_activity(users: pl.Series, train: UserItems) -> pl.Series:
-    """The activity of each user: new to training, light or heavy, as in `slice_segments`.
+    """The activity of each user: new, light or heavy, as in `slice_segments`.
 
     Args:
-        users: ids, each once.
+        users: the ids of users, each once.
         train: the items of each user in training.
     """
     item_counts = np.append(train.lengths, 0)
@@ -126,10 +127,10 @@ def _activity_masks(item_counts: NDArray[np.int64]) -> dict[str, NDArray[np.bool
 
 
 def column_of(name: str, tables: Tables) -> tuple[DescribedTable, str]:
-    """The table that has the column of a slice, and the column's name there.
+    """The table that has the column of a slice, and the name of the column in the table.
 
     Raises:
-        UsageError: no table has it, or both tables do.
+        UsageError: no table has the column, or both tables have it.
     """
     given_tables = [
         table_or_none for table_or_none in (tables.users, tables.items) if table_or_none is not None
@@ -159,14 +160,14 @@ def column_of(name: str, tables: Tables) -> tuple[DescribedTable, str]:
 
 
 def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """The values of a column, several between bars: rows with one value each, and all values.
+    """The values of a column separated by bars: rows with one value each, and all values.
 
     Args:
         name: the name of the slice.
-        rows: with a column ``word``.
+        rows: a table with a column ``word``.
 
     Raises:
-        UsageError: there are more values than a slice has.
+        UsageError: there are more values than the limit for a slice.
     """
     word_column = pl.col("word")
     single_values = rows.with_columns(word_column.cast(pl.String).str.split("|")).explode("word")

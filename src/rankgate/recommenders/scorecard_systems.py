@@ -1,8 +1,8 @@
 """Systems of a scorecard, corrections for sampled candidates, and warnings.
 
-All systems of a scorecard are over the same users and items, with their values. Metrics on
-sampled candidates, estimated for all items, are more rows of a scorecard. Warnings are about
-omissions, leakage and missing data.
+All systems of a scorecard have the same users and items. Metrics on sampled candidates, estimated
+for all items, are additional rows of a scorecard. Warnings are about omissions, leakage and missing
+data.
 """
 
 from __future__ import annotations
@@ -61,20 +61,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScorecardSystems:
-    """Systems over the same users and items.
+    """Systems with the same users and items.
 
     Attributes:
         index: the relevance judgments, indexed for scoring.
-        topics: the judgments by subtopic: as judged, or by the categories of items.
-        runs: the run of every system, with the allowed items only.
-        lists: the first documents of each list, of every system.
+        topics: the judgments by subtopic: the judged subtopics, or the categories of items.
+        runs: the run of every system, with only the allowed items.
+        lists: the first documents of each list of every system.
         catalogue: users and items, with facts about them.
         builder: the reader of lists.
-        unjudged: the users without judgments that each system serves; their lists count in metrics
-            of lists, unless only judged users are looked at.
-        catalogue_facts: the number of items, and if the user states them.
-        mark: the mark of figures on sampled candidates, else empty.
-        zeros: judgments of grade 0 that the convention's defaults count as relevant.
+        unjudged: the users without judgments in each system; their lists count in metrics of lists,
+            unless only judged users are used.
+        catalogue_facts: the number of items, and true if the user states them.
+        mark: the mark for figures on sampled candidates, or empty.
+        zeros: the number of judgments of grade 0 that the convention's defaults count as relevant.
     """
 
     index: JudgmentIndex
@@ -99,8 +99,8 @@ class ScorecardSystems:
         """Read all inputs.
 
         Raises:
-            InputError: data that cannot be read.
-            UsageError: no run, a column that is not there.
+            InputError: data cannot be read.
+            UsageError: there is no run, or a column does not exist.
         """
         rankings, of_lists = split_list_metrics(metrics)
         builder = ListBuilder.from_collection(of_lists, how, collection, history=True)
@@ -151,7 +151,7 @@ class ScorecardSystems:
         return np.ones(len(self.catalogue.queries), bool) if judged is None else judged
 
     def marked(self, metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-        """The same metrics under labels that name sampled candidates."""
+        """The same metrics under labels that mention sampled candidates."""
         return {self._marked(label): metric for label, metric in metrics.items()}
 
     def cards(
@@ -167,17 +167,17 @@ class ScorecardSystems:
 
     @property
     def repeated(self) -> NDArray[np.bool_] | None:
-        """The judgments of pairs of user and item that training has; None without training."""
+        """True for judgments of pairs in training; None without training data."""
         train, table = self.builder.train, self.judgments.table
         return (
             None if train is None else train.items_of_users.has(table["query_id"], table["doc_id"])
         )
 
     def accuracy_of_part(self, segment: Segment, metrics: Mapping[str, Metric]) -> list[Card]:
-        """The accuracy of every system in a part of the items or of the pairs.
+        """The accuracy of every system in a part of the items or pairs.
 
-        Of items only those of the part are relevant, and users to whom none of them is relevant
-        have no value. Of pairs, judgments and lists have those of the part only.
+        For a part of items, only these items are relevant, and users without a relevant item have
+        no value. For a part of pairs, judgments and lists have only these pairs.
         """
         runs = self.runs
         if segment.of == "pairs":
@@ -207,7 +207,7 @@ class ScorecardSystems:
         )
 
     def values_of(self, label: str, metric: Metric) -> list[Floats]:
-        """The values of one metric of accuracy of every system."""
+        """The values of every system by one metric of accuracy."""
         return [self._accuracy(run, {label: metric}, self.index)[label][1] for run in self.runs]
 
     def _marked(self, label: str) -> str:
@@ -238,7 +238,7 @@ class ScorecardSystems:
     def _accuracy(
         self, run: Run, metrics: Mapping[str, Metric], index: JudgmentIndex | None
     ) -> dict[str, tuple[float, Floats]]:
-        """The mean of each metric and the value of each user, NaN if there is none."""
+        """The mean of each metric and the value of each user, NaN for a user without a value."""
         users = len(self.catalogue.queries)
         mean_and_values = {label: (np.nan, np.full(users, np.nan)) for label in metrics}
         if not metrics or index is None:
@@ -269,14 +269,14 @@ _NAME = re.compile(r"([A-Za-z]+)(@\d+)?")
 def correct_cards(
     systems: ScorecardSystems, cards: Sequence[Card], metrics: Mapping[str, Metric]
 ) -> tuple[list[Card], dict[str, Metric], str]:
-    """The cards with corrected values of each accuracy metric that has some.
+    """The scorecards with corrected values of each accuracy metric that can be corrected.
 
-    A value of a user is the estimate for the rank among all items that represents the user's rank
-    among the sampled ones (Krichene and Rendle, KDD 2020); see `metrics.sampled`.
+    The corrected value of a user is the estimate for the rank among all items that corresponds to
+    the user's rank among the sampled items (Krichene and Rendle, KDD 2020); see `metrics.sampled`.
 
     Returns:
-        the cards; the added metrics by label; and the reason why there are none, where candidates
-        are sampled and correction is impossible.
+        the scorecards; the added metrics by label; and, if candidates are sampled and correction is
+        impossible, the reason.
     """
     sample = re.fullmatch(r"sampled\((\d+)\)", systems.mark)
     correctable = {
@@ -318,7 +318,7 @@ def _label(label: str, negatives: int) -> str:
 
 
 def _is_correctable(label: str, metric: Metric) -> bool:
-    """True if a metric is one of `OF_RANK` with no other parameter than a cutoff."""
+    """True if a metric is one of `OF_RANK`, with no other parameters than a cutoff."""
     return (
         metric.name in OF_RANK
         and _NAME.fullmatch(label) is not None
@@ -328,7 +328,7 @@ def _is_correctable(label: str, metric: Metric) -> bool:
 
 
 def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
-    """The rank of each user's relevant item in every run, ``(T,)``; None if a run lacks one."""
+    """The rank of each user's relevant item in every run, ``(T,)``; None if a run lacks an item."""
     assert systems.catalogue.relevant is not None
     if (systems.catalogue.relevant.lengths[systems.judged] != 1).any():
         return [None] * len(systems.runs)
@@ -342,7 +342,7 @@ def _ranks(systems: ScorecardSystems) -> list[NDArray[np.float64] | None]:
 
 
 def warnings_of(systems: ScorecardSystems, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
-    """The warnings of a scorecard, a sentence each, with counts."""
+    """The warnings of a scorecard with counts, in one sentence each."""
     warnings = [WARNING] if systems.mark else []
     if systems.zeros:
         warnings.append(f"{zero_grades_notice(systems.zeros, systems.convention.name)}.")
@@ -402,13 +402,13 @@ def catalogue_warnings(
     table: DescribedTable | None,
     metrics: Mapping[str, Metric],
 ) -> Iterator[str]:
-    """Unusual facts about the items, a sentence each.
+    """Unusual facts about the items, in one sentence each.
 
     Args:
         item_ids: the catalogue.
-        facts: as of `catalogue_facts`.
-        table: the table of items, if there is one.
-        metrics: the metrics of the card, by label.
+        facts: see `catalogue_facts`.
+        table: the table of items, if any.
+        metrics: the metrics of the scorecard, by label.
     """
     size = len(item_ids)
     _, lists = split_list_metrics(metrics)

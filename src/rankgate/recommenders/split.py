@@ -81,7 +81,7 @@ class PartCount:
     last: int | None = None
 
     def add(self, table: pl.DataFrame) -> None:
-        """Count the rows of some users, who are in no other call."""
+        """Count the rows of some users, each of whom appears in only one call."""
         if table.is_empty():
             return
         self.rows += len(table)
@@ -94,7 +94,7 @@ class PartCount:
             self.last = high if self.last is None else max(self.last, high)
 
     def readable_figures(self, name: str, unit: Unit) -> SplitPart:
-        """The figures so far, times in readable form."""
+        """The figures up to now, with readable times."""
         ends = (self.first, self.last)
         readable_times = [
             "" if time is None or unit == "place" else format_instant(time, unit) for time in ends
@@ -104,15 +104,15 @@ class PartCount:
 
 @dataclass(eq=False)
 class LeakCount:
-    """The overlap of parts, counted over runs of whole users.
+    """The overlap of parts, counted by ranges of whole users.
 
     Attributes:
         clock: True if times are comparable between users.
         learned: the items of training and validation.
-        tested: those of the test.
-        counted: the sums over users that `Leaks` has, by name.
-        least: the first time of the test so far.
-        earlier: times of training before it, which may turn out not to be earlier.
+        tested: the items of the test.
+        counted: the sums over users for `Leaks`, by name.
+        least: the first time of the test up to now.
+        earlier: times of training before it; a later call may find an earlier test time.
     """
 
     clock: bool
@@ -123,7 +123,7 @@ class LeakCount:
     earlier: list[NDArray[np.int64]] = field(default_factory=list)
 
     def add(self, train: Interactions, validation: Interactions | None, test: Interactions) -> None:
-        """Count some users, who are in no other call."""
+        """Count some users, each of whom appears in only one call."""
         tables = [train.table, *([validation.table] if validation else [])]
         training, test_rows = pl.concat(tables), test.table
         self.learned = pl.concat([self.learned, training["doc_id"].unique()]).unique()
@@ -143,7 +143,7 @@ class LeakCount:
         }
 
     def leaks(self) -> Leaks:
-        """The counts so far."""
+        """The counts up to now."""
         unknown_items = self.tested.filter(~self.tested.is_in(self.learned.implode()))
         return Leaks(items_only_test=len(unknown_items), **self.counted)
 
@@ -164,7 +164,7 @@ class LeakCount:
 
 
 def _count_users_only_in(table: pl.DataFrame, other_table: pl.DataFrame) -> int:
-    """The number of users that only the first table has."""
+    """The number of users that are only in the first table."""
     users = (rows.select("query_id").unique() for rows in (table, other_table))
     return len(next(users).join(next(users), on="query_id", how="anti"))
 
@@ -234,10 +234,10 @@ class Fold:
 
 
 class RemoteParts(Protocol):
-    """The parts of a split that are not on this machine."""
+    """The parts of a split that are stored on other machines."""
 
     def write(self, split: Split, folder: str | Path, to: str) -> tuple[str, ...]:
-        """Write every part, in the way of `Split.write`."""
+        """Write every part, as `Split.write` does."""
         ...
 
 
@@ -275,7 +275,7 @@ class Split(Result):
     )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without parts on Spark, which another process does not have."""
+        """The state without parts on Spark, which another process cannot use."""
         return {**self.__dict__, "maker": None}
 
     @property
@@ -350,7 +350,7 @@ class Split(Result):
 
 
 class FoldCount:
-    """The figures of one fold, counted over runs of whole users."""
+    """The figures of one fold, counted by ranges of whole users."""
 
     def __init__(self, plan: SplitPlan, unit: Unit) -> None:
         self._unit = unit
@@ -359,7 +359,7 @@ class FoldCount:
         self._judged = self._relevant = self._short = 0
 
     def add(self, fold_parts: FoldParts, candidate_sample: Sample | None) -> None:
-        """Count the parts of some users, who are in no other call."""
+        """Count the parts of some users, each of whom appears in only one call."""
         logs = {
             "train": fold_parts.train,
             "validation": fold_parts.validation,
@@ -376,7 +376,7 @@ class FoldCount:
         self._short += candidate_sample.short if candidate_sample else 0
 
     def figures(self) -> Fold:
-        """The counts so far."""
+        """The counts up to now."""
         result = tuple(
             count.readable_figures(name, self._unit) for name, count in self._parts.items()
         )

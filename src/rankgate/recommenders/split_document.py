@@ -41,7 +41,7 @@ def split_document(result: Split) -> Document:
 
 
 def part_grid(result: Split) -> Grid:
-    """Every part of every fold, a row each."""
+    """One row for every part of every fold."""
     has_folds = len(result.folds) > 1
     clock = any(split_part.first for fold in result.folds for split_part in fold.parts)
     rows = []
@@ -132,5 +132,5 @@ def _sum_over_folds(result: Split, figure: Callable[[Fold], int]) -> int:
 
 
 def _short_time(time: str) -> str:
-    """A time to the second, dates of midnight without it."""
+    """A time to the second; a time of midnight is only a date."""
     return time.removesuffix("T00:00:00Z")

@@ -1,6 +1,6 @@
 """Write a split to files: training set, test set, judgments, candidates.
 
-A log of any size is also split into files: it is sorted on disk and split by runs of users.
+A log of any size can be split into files: it is sorted on disk and split by ranges of users.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class FoldTables:
 
     Attributes:
         logs: the interactions of each part.
-        qrels: judgments by their name.
-        candidates: sampled ones by the name of their table; empty where none were drawn.
+        qrels: judgments by name.
+        candidates: sampled candidates by the name of their table; empty if none were drawn.
     """
 
     logs: Mapping[str, pl.LazyFrame]
@@ -75,21 +75,20 @@ class FoldTables:
 
 
 def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> tuple[str, ...]:
-    """Write every part: interactions, judgments (as CSV), candidates where they were drawn.
+    """Write every part: interactions, judgments (as CSV), and candidates if they were drawn.
 
-    A split of several folds gets a folder for each, from 1; ``split.json`` describes
-    the split.
+    A split of several folds gets one folder per fold, from 1; ``split.json`` describes the split.
 
     Args:
         result: the split.
-        folder: the target; it is made if it does not exist.
-        format_name: ``csv`` or ``parquet``, of the interactions and candidates.
+        folder: the target folder, which is created if it does not exist.
+        format_name: ``csv`` or ``parquet``, for the interactions and candidates.
 
     Returns:
         the names of the files, in the order of writing.
 
     Raises:
-        UsageError: no such format, or a folder that cannot be made.
+        UsageError: the format is unknown, or the folder cannot be created.
     """
     top = folder_for(folder, format_name)
     return write_tables(
@@ -98,10 +97,10 @@ def write_split(result: Split, folder: str | Path, format_name: str = "csv") -> 
 
 
 def folder_for(folder: str | Path, format_name: str) -> Path:
-    """The folder of the parts, made if it does not exist.
+    """Return the folder of the parts, and create it if it does not exist.
 
     Raises:
-        UsageError: no such format, or a folder that cannot be made.
+        UsageError: the format is unknown, or the folder cannot be created.
     """
     if format_name not in SUFFIXES:
         raise UsageError(
@@ -159,7 +158,7 @@ def _make_folder(folder: Path) -> Path:
 
 
 def readable_interactions(table: pl.LazyFrame, unit: str, *, whole: bool) -> pl.LazyFrame:
-    """The interactions without empty columns, times in readable form.
+    """The interactions without empty columns, with readable times.
 
     Args:
         table: the columns of `Interactions`.
@@ -176,7 +175,7 @@ def readable_interactions(table: pl.LazyFrame, unit: str, *, whole: bool) -> pl.
 
 
 def readable_judgments(table: pl.LazyFrame, *, whole: bool) -> pl.LazyFrame:
-    """Judgments in readable form.
+    """The judgments with readable grades.
 
     Args:
         table: the columns of `Qrels`.
@@ -186,7 +185,7 @@ def readable_judgments(table: pl.LazyFrame, *, whole: bool) -> pl.LazyFrame:
 
 
 def _is_whole(table: pl.LazyFrame, name: str) -> bool:
-    """True if all numbers of a column are whole; times are in millionths."""
+    """True if all numbers of a column are whole; times are in millionths of a unit."""
     holds = pl.col(name) % (1_000_000 if name == "at" else 1) == 0
     return bool(table.select(holds.all()).collect(engine="streaming").item())
 
@@ -286,7 +285,7 @@ class _SplitSettings:
 
 
 def _folds(result: SortedLog, settings: _SplitSettings, folder: Path | None) -> list[_GrowingFold]:
-    """Every fold, filled; its tables are kept in a folder of their own if `folder` is given."""
+    """Fill every fold; its tables are stored in a folder of their own if `folder` is given."""
     refuse_unknown_kinds(settings.rule, result.kinds)
     folds = []
     for number, fold_masks in enumerate(
@@ -307,11 +306,11 @@ def _folds(result: SortedLog, settings: _SplitSettings, folder: Path | None) -> 
 
 
 class _GrowingFold:
-    """One fold that grows by runs of whole users: its figures, and its tables on disk.
+    """A fold that grows by ranges of whole users: its figures, and its tables on disk.
 
     Attributes:
         count: the figures.
-        lacking: the parts without judgments so far.
+        lacking: the parts that have no judgments yet.
     """
 
     def __init__(
@@ -333,7 +332,7 @@ class _GrowingFold:
         self._folder = folder
 
     def add(self, log: Interactions, begin: int) -> None:
-        """Add the next whole users; their first row is row `begin` of the whole log."""
+        """Add more whole users; their first row is row `begin` of the complete log."""
         settings = self._asked
         chunk_masks = self._chosen.rows(slice(begin, begin + len(log.table)))
         fold_parts = split_parts(log, chunk_masks, settings.rule, unseen=settings.unseen)
@@ -365,7 +364,7 @@ class _GrowingFold:
             self._keep("candidates", candidate_sample.name, candidate_sample.marked)
 
     def tables(self) -> FoldTables:
-        """The tables of the kept files."""
+        """Read the tables of the stored files."""
         return FoldTables(
             **{
                 kind: {name: pl.scan_ipc(files) for name, files in files_by_name.items() if files}

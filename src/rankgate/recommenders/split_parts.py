@@ -42,14 +42,14 @@ class FoldMasks:
     test: Flags
 
     def rows(self, row_range: slice) -> FoldMasks:
-        """The masks of some of the rows."""
+        """The masks for some of the rows."""
         validation = None if self.validation is None else self.validation[row_range]
         return FoldMasks(self.train[row_range], validation, self.test[row_range])
 
 
 @dataclass(frozen=True, eq=False)
 class FoldParts:
-    """The rows of one fold and their ground truth, or None.
+    """The rows of one fold with their ground truth, which may be None.
 
     Attributes:
         train: the training interactions.
@@ -71,15 +71,15 @@ def fold_masks_of(
     plan: SplitPlan,
     split_function: Callable[[Interactions, SplitPlan], Outer] = make_masks,
 ) -> list[FoldMasks]:
-    """The masks of each fold; only users and times are used, and items by `cold-items`.
+    """The masks of each fold, computed only from users and times (for `cold-items`, also items).
 
     Args:
         log: the interactions.
         plan: the split.
-        split_function: gives the masks of a log and a plan without validation.
+        split_function: a function that makes the masks for a log and a plan without validation.
 
     Raises:
-        UsageError, InputError: as `make_masks`.
+        UsageError, InputError: see `make_masks`.
     """
     fold_masks = []
     for train, test in split_function(log, plan):
@@ -95,7 +95,7 @@ def fold_masks_of(
 
 
 def plan_of_validation(plan: SplitPlan) -> SplitPlan:
-    """The plan of the split of training, for a validation set as large as the test."""
+    """The plan for splitting training, with a validation set as large as the test."""
     share = plan.share if plan.way.startswith("cold") else min(0.5, plan.share / (1 - plan.share))
     return replace(plan, validation=False, cut=None, share=share, seed=plan.seed + 1)
 
@@ -103,13 +103,13 @@ def plan_of_validation(plan: SplitPlan) -> SplitPlan:
 def split_parts(
     log: Interactions, fold_masks: FoldMasks, rule: Truth, *, unseen: bool
 ) -> FoldParts:
-    """The parts of a log, or of some whole users of it.
+    """The parts of a log, or of some whole users of the log.
 
     Args:
         log: the interactions.
         fold_masks: the rows of each part.
         rule: the rule by which interactions become judgments.
-        unseen: True to leave out of the ground truth what a user had before.
+        unseen: True to leave earlier items of a user out of the ground truth.
     """
     train, test = (
         log.filter_rows(pl.Series(fold_masks.train)),
@@ -131,10 +131,10 @@ def split_parts(
 
 
 def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
-    """Check that the log has every kind that the rule names.
+    """Check that the log has every kind of interaction in the rule.
 
     Raises:
-        UsageError: one is not.
+        UsageError: a kind is missing.
     """
     for kind in (*rule.weights, *rule.least):
         if kind not in kinds:
@@ -146,7 +146,7 @@ def refuse_unknown_kinds(rule: Truth, kinds: Collection[str]) -> None:
 
 
 def no_judgments_error(rule: Truth, label: str) -> InputError:
-    """The error where no judgment is left to predict."""
+    """The error for a split without any judgment to predict."""
     if rule.weights:
         return InputError(
             "no interaction is of a kind that counts.", source=label, code="no-interactions"
@@ -156,7 +156,7 @@ def no_judgments_error(rule: Truth, label: str) -> InputError:
 
 
 def _nested_mask(outer: Flags, inner: Flags) -> Flags:
-    """The inner mask, of the rows that the outer mask keeps, as a mask of all rows."""
+    """The inner mask, which covers the rows of the outer mask, as a mask of all rows."""
     full_mask = np.zeros(len(outer), bool)
     full_mask[outer] = inner
     return full_mask
@@ -171,7 +171,7 @@ def _part_judgments(
         known_pairs = known_log.table.select(_PAIR)
         rows = rows.join(known_pairs, on=_PAIR, how="anti", maintain_order="left")
     part_rule = rule
-    if rule.weights:  # a kind may be missing here and exist in other rows
+    if rule.weights:  # a kind may be missing here but exist in other rows
         kinds = rows["kind"].unique().to_list()
         part_rule = replace(rule, weights={k: w for k, w in rule.weights.items() if k in kinds})
         rows = rows.filter(pl.col("kind").is_in(list(part_rule.weights)))

@@ -94,10 +94,10 @@ def split(
 
 
 def negative_count(candidates: str, negatives: int) -> int | None:
-    """The number of items to draw for each user; None where none are drawn.
+    """The number of items to draw for each user; None if no items are drawn.
 
     Raises:
-        UsageError: no such set of candidates, or too few.
+        UsageError: the set of candidates is unknown, or has too few items.
     """
     if candidates not in CANDIDATES:
         raise UsageError(
@@ -109,7 +109,7 @@ def negative_count(candidates: str, negatives: int) -> int | None:
 
 
 def candidates_label(candidates: str, negatives: int | None) -> str:
-    """The name of a set of candidates, with the number where a sample is drawn."""
+    """The name of a set of candidates; for a sample, with the number of items."""
     return candidates if negatives is None else f"{candidates}({negatives})"
 
 

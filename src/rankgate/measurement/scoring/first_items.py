@@ -33,15 +33,15 @@ def top_items(
         run: the run; it is read once.
         how: the convention.
         depth: K, the depth to which lists are compared.
-        query_ids: ``T`` queries, each once.
-        everyone: True if the other queries of the run are wanted too.
+        query_ids: the ids of ``T`` queries, each once.
+        everyone: True to include the other queries of the run.
 
     Returns:
-        items, each once; ``(T, K)`` their places, padded behind with `NONE`; and the other queries
-        of the run, whose lists come last.
+        items, each once; ``(T, K)`` their positions, padded at the end with `NONE`; and the other
+        queries of the run, whose lists come last.
 
     Raises:
-        InputError: as ``Run.batches``.
+        InputError: see ``Run.batches``.
     """
     names = GrowingIds()
     parts = _read_batches(run, names, how, depth)
@@ -66,7 +66,7 @@ def measure_lists(metrics: Mapping[str, ListMetric], lists: Listed) -> ListValue
         lists: the lists.
 
     Raises:
-        UsageError: a metric lacks an input.
+        UsageError: an input of a metric is missing.
     """
     block = ListBlock(lists, pl.Series([], dtype=pl.String))
     values = Plan((), (), lists=metrics).measure(block).lists
@@ -80,7 +80,7 @@ ItemCodes: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class _ListBatch:
-    """Some whole lists: their queries, and the codes of their items, ``(T, K)``."""
+    """Some complete lists: their queries, and the codes of their items, ``(T, K)``."""
 
     query_ids: pl.Series
     items: ItemCodes
@@ -119,11 +119,11 @@ def _read_batch(batch: Batch, names: GrowingIds, how: Convention, depth: int) ->
     top = first(aligned_run, how.alignment, depth)
     items = np.full((len(list_queries), int(top.rank.max(initial=1))), NONE, np.int32)
     is_complete = len(top.row) == len(batch.frame)
-    row_order = np.argsort(top.row)  # codes are given in the order of rows
+    row_order = np.argsort(top.row)  # codes are assigned in the order of rows
     doc_ids = (
         batch.frame["doc_id"] if is_complete else batch.frame["doc_id"].gather(top.row[row_order])
     )
-    if how.duplicates == "place":  # a placeholder of a duplicate is not an item
+    if how.duplicates == "place":  # a placeholder for a duplicate is not an item
         is_item = ~doc_ids.str.ends_with("\0")
         doc_ids, row_order = doc_ids.filter(is_item), row_order[is_item.to_numpy()]
     items[top.owner[row_order], top.rank[row_order] - 1] = names.codes(doc_ids)
@@ -131,7 +131,7 @@ def _read_batch(batch: Batch, names: GrowingIds, how: Convention, depth: int) ->
 
 
 def _join_batches(parts: list[_ListBatch], query_ids: pl.Series) -> ItemCodes:
-    """The lists of some queries, empty if a query has none; uses up the parts."""
+    """The lists of some queries, empty for a query without a list; the parts are removed."""
     width = max([batch_lists.items.shape[1] for batch_lists in parts], default=1)
     out = np.full((len(query_ids), width), NONE, np.int32)
     while parts:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
 
 
-_BLOCK = 1 << 22  # codes that are counted at one time
+_BLOCK = 1 << 22  # codes to count at one time
 
 __all__ = [
     "Catalogue",
@@ -39,19 +39,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Items with their codes, and tables over them; the same for every system.
+    """Items with their codes, and tables about them; the same for every system.
 
     Attributes:
-        items: ``(I,)``, the catalogue, each id once, in byte order; its place is its code.
+        items: ``(I,)``, the ids of the catalogue, each once, in byte order; the position is the
+            code.
         queries: ``(T,)``, the users or queries with lists, in byte order.
-        seen: ``(I,)``, people who had each item in training.
+        seen: ``(I,)``, the number of people who had each item in training.
         people: the number of people.
         tables: data on items by the need of metrics, ``(I, ·)``: features, shares of
           categories, codes of groups.
         relevant: ``(T, ·)``, codes of the relevant items of each user.
-        history: ``(T, ·)``, of those that each had in training.
-        baseline: ``(T, ·)``, of the lists of a simple system.
-        judged: ``(T,)``, whether each user has judgments; None is all of them.
+        history: ``(T, ·)``, codes of the items that each user had in training.
+        baseline: ``(T, ·)``, codes of the lists of a simple system.
+        judged: ``(T,)``, True for users with judgments; None means all users.
     """
 
     items: pl.Series
@@ -65,7 +66,7 @@ class Catalogue:
     judged: Flags | None = None
 
     def matrix(self, pairs: pl.DataFrame) -> Codes:
-        """The items of each user as codes, in the order of the rows, padded behind, ``(T, ·)``.
+        """The items of each user as codes, in the order of the rows, padded at the end, ``(T, ·)``.
 
         Args:
             pairs: ``query_id`` and ``doc_id``; other users and items are left out.
@@ -83,8 +84,8 @@ class Catalogue:
         """Add training data: the number of users of each item, and the items of each user.
 
         Args:
-            train: who met which item.
-            history: True if what users had is wanted.
+            train: pairs of users and items.
+            history: True to add the items that users had.
         """
         catalogue_code = find_positions(train.items, self.items).astype(np.int32)
         is_known = catalogue_code != NONE
@@ -99,10 +100,10 @@ class Catalogue:
         return replace(result, history=had.rows(find_positions(self.queries, train.users)))
 
     def with_items(self, ids: pl.Series) -> Catalogue:
-        """Add items without data; the catalogue has no users yet.
+        """Add items without data; the catalogue must not have users yet.
 
         Args:
-            ids: the ids of the items; those that are in the catalogue already change nothing.
+            ids: the ids of the items; ids that are already in the catalogue are ignored.
         """
         items = pl.concat([self.items, ids.alias(self.items.name)]).unique().sort()
         new_code = find_positions(self.items, items)
@@ -129,9 +130,9 @@ class Catalogue:
         """The lists of one system, with the data that metrics need.
 
         Args:
-            lists: ``query_id`` and ``doc_id``, the best first.
-            earlier: those of the same system at an earlier time.
-            drawn: others that it may show just as well.
+            lists: ``query_id`` and ``doc_id``, best first.
+            earlier: the lists of the same system at an earlier time.
+            drawn: other lists that the system may show with equal probability.
         """
         return Listed(
             self.matrix(lists),
@@ -152,18 +153,18 @@ class Catalogue:
 
 
 def pad_by_row(owner: NDArray[Any], codes: NDArray[Any], T: int) -> Codes:
-    """Codes by row, padded behind, ``(T, ·)``, in 32 bits.
+    """Codes by row, padded at the end, ``(T, ·)``, in 32 bits.
 
     Args:
-        owner: ``(n,)``, the row of each, rising.
-        codes: ``(n,)``.
-        T: rows.
+        owner: ``(n,)``, the row of each code, rising.
+        codes: ``(n,)``, the codes.
+        T: the number of rows.
     """
     return pad_rows(codes, count_codes(owner, T))
 
 
 def count_codes(codes: NDArray[Any], size: int) -> Codes:
-    """Count each code, ``(size,)``; block by block, as counting copies to 64 bits."""
+    """Count each code, ``(size,)``; in blocks, because counting copies to 64 bits."""
     out = np.zeros(size, np.int64)
     for begin in range(0, len(codes), _BLOCK):
         out += np.bincount(codes[begin : begin + _BLOCK], minlength=size)
@@ -175,7 +176,7 @@ def rows_at(codes: NDArray[Any], row: Codes) -> Codes:
 
     Args:
         codes: ``(T, ·)``.
-        row: ``(t,)``, places among the rows.
+        row: ``(t,)``, the positions of rows; `NONE` for an empty row.
     """
     if np.array_equal(row, np.arange(len(codes))):
         return codes
@@ -207,8 +208,8 @@ def label_shares(
 
     Args:
         items: the catalogue.
-        doc_ids: items, each once.
-        labels: for each of them its labels between bars, as MovieLens writes genres, or null.
+        doc_ids: the ids of items, each once.
+        labels: for each item its labels, separated by bars as in MovieLens, or null.
     """
     rows = pl.DataFrame({"row": find_positions(doc_ids, items), "word": labels.cast(pl.String)})
     item_labels = rows.with_columns(pl.col("word").str.split("|")).explode("word")

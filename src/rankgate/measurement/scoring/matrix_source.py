@@ -1,7 +1,7 @@
-"""Rankings that are score matrices or lists of numbers, without building ids.
+"""Rankings as matrices of scores or lists of numbers, scored without making ids.
 
-First come matrices or lists of numbers, aligned block by block. Then comes the source that
-scores them without building ids.
+First come matrices or lists of numbers, aligned block by block. Then comes the source that scores
+them without making ids.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
-_CELLS = 1 << 21  # numbers of a block; its arrays take about 100 MB
+_CELLS = 1 << 21  # numbers in a block; the arrays of a block need about 100 MB
 _INT32_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
 class _ItemNames:
-    """The ids of items by the row that they are in; looked up for the few that need them."""
+    """The ids of items by row; they are looked up only for rows that need them."""
 
     ids: Ids
     codes: Codes
@@ -65,11 +65,11 @@ class _ItemNames:
 
 
 def row_ranges(source: MatrixInput) -> Iterator[slice]:
-    """Row ranges of bounded size."""
+    """Row ranges of limited size."""
     users = source.users.size
     if isinstance(source, Sparse):
-        # users of a sparse matrix differ in what they have: a block is bounded by its numbers,
-        # and by its rows too, as empty rows need memory in the arrays of a block
+        # users of a sparse matrix have different numbers of items: a block is limited by its
+        # numbers, and by its rows, because empty rows also need memory in the arrays of a block
         begin = 0
         while begin < users:
             end = int(np.searchsorted(source.offsets, source.offsets[begin] + _CELLS, "right")) - 1
@@ -87,8 +87,8 @@ class SeenItems:
     """Items that users had before, which are removed from their lists.
 
     Attributes:
-        keys: row of the run times ``size`` plus item, each once, rising.
-        size: items.
+        keys: row of the run times ``size`` plus item, each once, in rising order.
+        size: the number of items.
     """
 
     keys: Codes
@@ -96,7 +96,7 @@ class SeenItems:
 
     @classmethod
     def from_pairs(cls, pairs: UserItems | MatrixInput, source: MatrixInput) -> SeenItems:
-        """Make seen items from the pairs of a log, or from a matrix."""
+        """Make the seen items from the pairs of a log, or from a matrix."""
         if isinstance(pairs, Dense | Sparse | Padded):
             owner, item = nonzero_pairs(pairs)
             row = pairs.users.positions_in(source.users)[owner]
@@ -126,7 +126,7 @@ def aligned_blocks(
         source: a matrix or lists.
         index: the judgments.
         how: the rules that form rankings.
-        depth: the depth that is needed; the rest is left out, `retrieved` counts all.
+        depth: the depth that is needed; deeper items are left out, but `retrieved` counts all.
         seen_items: the items that are removed from rankings.
 
     Raises:
@@ -143,7 +143,7 @@ def aligned_blocks(
         block_judgments = _BlockJudgments(
             codes[is_judged], owner, item, index.grades[judgment], judgment
         )
-        # lists without scores are ranked as they are: nothing has to be sorted
+        # lists without scores keep their order: no sorting is needed
         if isinstance(source, Padded) and _is_ranked_by_order(source, how, seen_items):
             aligned = _align_lists(source.lists(rows)[is_judged], block_judgments, how)
         else:
@@ -179,11 +179,11 @@ def find_best(
     """The best items of some rows, down to a depth.
 
     Raises:
-        InputError, DuplicateError: as `aligned_blocks`.
+        InputError, DuplicateError: see `aligned_blocks`.
     """
     is_float32 = how.precision == "float32"
     seen_places = None if seen_items is None else seen_items.places(rows)
-    # a dense matrix may be on another device: find the best there, and copy only them
+    # a dense matrix may be on another device: find the best items there, and copy only these
     if isinstance(source, Dense):
         mask = None
         if seen_places is not None:
@@ -246,7 +246,7 @@ def _align_scores(
 def _match_judgments(
     owner: Codes, item: Codes, block_judgments: _BlockJudgments, source: MatrixInput
 ) -> tuple[Codes, Codes]:
-    """The rows that are judged, and the judgment of each."""
+    """The judged rows, and the judgment of each."""
     size = source.items.size
     known_judgments = np.flatnonzero(block_judgments.item != NOT_FOUND)
     judgment_keys = (
@@ -254,8 +254,9 @@ def _match_judgments(
     )
     item_keys = owner * size + item
     if isinstance(source, Dense):
-        # a dense block has a cell for each pair anyway, so a table of that size costs no more
-        # than the block, and looks up without sorting; below, lists may name millions of items
+        # a dense block already has a cell for each pair, so a table of that size needs no more
+        # memory than the block, and look-up needs no sorting; below, lists may contain millions of
+        # items
         table = np.full(len(block_judgments.codes) * size, NOT_FOUND, np.int32)
         table[item_keys] = np.arange(len(item_keys), dtype=np.int32)
         row = table[judgment_keys].astype(np.int64)
@@ -273,10 +274,10 @@ def _match_judgments(
 
 
 def _align_lists(lists: Codes, block_judgments: _BlockJudgments, how: Alignment) -> JudgedRanks:
-    """Align lists that are rankings already: find each judged item in its list."""
+    """Align lists that are already rankings: find each judged item in its list."""
     position = np.full(len(block_judgments.item), NOT_FOUND)
     largest = max(lists.max(initial=0), block_judgments.item.max(initial=0))
-    # comparing every judgment with its whole list is bound by memory: half the width, half the time
+    # comparing judgments with complete lists is bound by memory: half the width, half the time
     narrow_lists = lists.astype(np.int32) if largest < _INT32_LIMIT else lists
     step = max(1, _CELLS // max(1, lists.shape[1]))
     for begin in range(0, len(position) if lists.size else 0, step):
@@ -285,7 +286,7 @@ def _align_lists(lists: Codes, block_judgments: _BlockJudgments, how: Alignment)
         is_match = (
             narrow_lists[block_judgments.owner[window]] == item.astype(narrow_lists.dtype)[:, None]
         )
-        first = is_match.argmax(axis=1)  # the only position: no item appears twice
+        first = is_match.argmax(axis=1)  # the only position, because no item appears twice
         valid = is_match[np.arange(len(item)), first] & (item != NOT_FOUND)
         position[window] = np.where(valid, first, NOT_FOUND)
     judgment = np.flatnonzero(position != NOT_FOUND)
@@ -321,12 +322,13 @@ def tops_by_number(
     *,
     everyone: bool = False,
 ) -> tuple[Codes, pl.Series]:
-    """The first items of the lists of judged users, and of the others if `everyone` is wanted.
+    """The first items of the lists of judged users; with `everyone` also those of other users.
 
-    Arguments as of `aligned_blocks`; a depth of None is whole lists.
+    Arguments as in `aligned_blocks`; a depth of None means complete lists.
 
     Returns:
-        ``(T, K)`` items, padded behind with `NOT_FOUND`, the judged users first; and the others.
+        ``(T, K)`` items, padded at the end with `NOT_FOUND`, judged users first; and the other
+        users.
     """
     queries = index.places_of(source.users)
     other_users = np.flatnonzero(queries < 0) if everyone else np.zeros(0, np.int64)
@@ -381,14 +383,14 @@ def _rank_all(
 
 @dataclass(frozen=True, eq=False)
 class MatrixSource:
-    """Rankings that are a matrix or lists.
+    """Rankings given as a matrix or lists.
 
-    A matrix is read as deep as the plan needs; ties that are deeper are not counted.
+    A matrix is read to the depth that the plan needs; deeper ties are not counted.
 
     Attributes:
         matrix: the rankings.
         judgments: the judgments.
-        seen: the items that are removed from the rankings.
+        seen: the items to remove from the rankings.
     """
 
     matrix: MatrixInput
@@ -414,11 +416,11 @@ class MatrixSource:
 
     @property
     def cautions(self) -> Mapping[str, str]:
-        """No cautions: the form of a matrix cannot be mistaken."""
+        """Return no cautions, because the form of a matrix is never ambiguous."""
         return {}
 
     def first_rows(self) -> pl.DataFrame:
-        """The first rows by ids."""
+        """The first rows with ids."""
         return next(run_frames(self.matrix), pl.DataFrame(schema=RUN_SCHEMA))
 
     def blocks(self, plan: Plan) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Score a run: a plan, measured on a source of rankings.
+"""Score a run by measuring a plan on a source of rankings.
 
 First come sources of rankings, which yield blocks of whole queries for a plan. Then comes a
 run that is measured repeatedly, under several conventions, and last the function that scores a
@@ -45,8 +45,8 @@ def measure(plan: Plan, source: Source) -> Measurement:
     """Measure a plan over all blocks of a source.
 
     Raises:
-        InputError, DuplicateError: an error in the rankings.
-        UsageError: a kernel of the user's own fails.
+        InputError, DuplicateError: the rankings have an error.
+        UsageError: a kernel of the user fails.
     """
 
     def measure_source(rankings: Source) -> Measurement:
@@ -80,12 +80,12 @@ def add_empty_queries(total: Measurement, source: Source) -> Measurement:
 
 @dataclass(frozen=True, eq=False)
 class RunSource:
-    """A run: a file, a frame or a dictionary.
+    """A run from a file, a frame or a dictionary.
 
     Attributes:
         run: the rankings.
         judgments: the judgments.
-        scattered: True if the rows of a query are apart, as was found when they were read.
+        scattered: True if an earlier reading found that the rows of a query are scattered.
     """
 
     run: Run
@@ -105,7 +105,7 @@ class RunSource:
 
     @property
     def label(self) -> str:
-        """The file, for errors."""
+        """The name of the file, for errors."""
         return self.run.place.label
 
     @property
@@ -141,15 +141,15 @@ class RunSource:
                     yield Block(mode, align(aligned_run, mode.alignment), self.judgments)
 
     def over_queries(self, use: Callable[[RunSource], _Result]) -> _Result:
-        """Call a function on the source; call it again if the rows of a query are apart.
+        """Call a function on the source; call it again if the rows of a query are scattered.
 
         Raises:
-            InputError, DuplicateError: as ``Run.table``.
+            InputError, DuplicateError: see ``Run.table``.
         """
         try:
             return use(self)
         except ScatteredError:
-            pass  # free what the error holds before all rows are read again
+            pass  # free the rows that the error holds before all rows are read again
         return use(replace(self, scattered=True))
 
     def formed(
@@ -169,7 +169,7 @@ class RunSource:
 
 
 def _ranks_all_rows(how: Alignment) -> bool:
-    """True if rankings are all the rows by their scores, as a dictionary is ranked at once."""
+    """True if rankings are all rows by score, as in the direct ranking of a dictionary."""
     every_row = how.above is None and how.absent is None and how.own_id == "kept"
     return how.order == "score" and every_row
 
@@ -179,10 +179,10 @@ _RanksByAlignment = dict["Alignment", list["JudgedRanks"]]
 
 @dataclass(eq=False)
 class CachedSource:
-    """A run that is measured repeatedly from one reading.
+    """A run that is measured several times with one reading.
 
-    Only the judged documents and their ranks are kept, for each alignment. An alignment that
-    was not announced to ``read`` costs one more reading of the run.
+    Only the judged documents and their ranks are kept, for each alignment. An alignment that was
+    not given to ``read`` needs one more reading of the run.
 
     Attributes:
         source: the run.
@@ -204,7 +204,7 @@ class CachedSource:
 
     @property
     def label(self) -> str:
-        """The file, for errors."""
+        """The name of the file, for errors."""
         return self.source.label
 
     @property
@@ -214,7 +214,7 @@ class CachedSource:
 
     @property
     def duplicates(self) -> Duplicates | None:
-        """The one rule for duplicates if no document is ranked twice; else None."""
+        """The only rule for duplicates if no document is ranked twice; else None."""
         return "error" if self._twice is None else None
 
     @property
@@ -232,7 +232,7 @@ class CachedSource:
         return self.source.first_rows()
 
     def read(self, alignments: Iterable[Alignment]) -> None:
-        """Form rankings in several alignments at one reading, if they are not formed yet."""
+        """Make rankings in several alignments with one reading, if they do not exist yet."""
         if self._twice is None:
             try:
                 self._form(list(dict.fromkeys(alignments)), "error")
@@ -242,7 +242,7 @@ class CachedSource:
     def score(
         self, metrics: Sequence[tuple[str, Metric]], conventions: Sequence[Convention]
     ) -> list[RunScores | RankgateError]:
-        """The scores under each convention, or the error that prevents them."""
+        """The scores under each convention, or the error if they cannot be computed."""
         self.read(
             scored_convention.alignment
             for convention in conventions
@@ -254,7 +254,7 @@ class CachedSource:
         plan = Plan.from_conventions(metrics, conventions, self.duplicates)
         try:
             total = measure(plan, self)
-        except RankgateError as error:  # one convention fails: score one by one
+        except RankgateError as error:  # if one convention fails, score each convention separately
             if len(conventions) == 1:
                 return [error]
             return [
@@ -300,20 +300,20 @@ def score(
     *,
     strict: bool = True,
 ) -> RunScores:
-    """Values of metrics for every judged query, and their means.
+    """The values of metrics for every judged query, and their means.
 
-    Right for any set of whole queries: the values of parts are those of the whole, bit for bit.
+    It accepts any set of whole queries: the values of parts equal those of the whole, bit for bit.
 
     Args:
-        qrels: judgments, or their index where several runs are scored.
+        qrels: the judgments, or their index if several runs are scored.
         run: the rankings.
-        metrics: each with the label that results carry.
+        metrics: the metrics with the labels for results.
         how: the convention.
-        strict: True if it is an error that no judged query is in the run.
+        strict: True to raise an error if the run has no judged query.
 
     Raises:
-        InputError: as ``Run.batches``; also if no judged query is in the run, or if the convention
-            refuses missing or unknown queries.
+        InputError: see ``Run.batches``; also if the run has no judged query, or if the convention
+            does not accept missing or unknown queries.
     """
     index = qrels if isinstance(qrels, JudgmentIndex) else JudgmentIndex.from_judgments(qrels)
     source = RunSource(run, index)

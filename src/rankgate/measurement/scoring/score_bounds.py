@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring.run_sources import RunSource
 
 
-_OPEN_GRADE = np.inf  # represents the grade that is to be given
+_OPEN_GRADE = np.inf  # marks a grade that is still to be set
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class CompletedRanks:
     """Rankings of a batch in which every document down to a cutoff has a grade.
 
     Attributes:
-        aligned: the documents with a judgment, and those that get one with an open grade.
+        aligned: the documents with a judgment, and those that get an open grade.
         met: the batch.
-        added: ``(n,)``, the query of each document that gets a judgment, its code in the index.
-        replaced: judgments below 0 that it replaces, by their place in the index.
+        added: ``(n,)``, the query (as code in the index) of each document that gets a judgment.
+        replaced: judgments below 0 that are replaced, by position in the index.
     """
 
     aligned: JudgedRanks
@@ -83,7 +83,7 @@ class CompletedRanks:
         Args:
             aligned_run: a batch aligned with judgments.
             search_alignment: the alignment of the rankings that are searched.
-            alignment: the alignment of the rankings that are scored.
+            alignment: the alignment of the rankings to score.
             cutoff: the depth of the search; None is the whole list.
         """
         top_rows = first(aligned_run, search_alignment, cutoff).row
@@ -113,12 +113,12 @@ class CompletedRanks:
         )
 
     def graded(self, grade: float) -> JudgedRanks:
-        """The rankings with one grade for all documents with an open grade."""
+        """The rankings with one grade for all documents that have an open grade."""
         grades = np.where(np.isinf(self.aligned.grade), grade, self.aligned.grade)
         return replace(self.aligned, grade=grades)
 
     def index(self, index: JudgmentIndex, grade: float) -> JudgmentIndex:
-        """The completed judgments of the batch's queries; those of others are left out."""
+        """The completed judgments of the queries in the batch; other queries are left out."""
         T = len(index.query_ids)
         owner, judgment = index.rows(self.met.codes)
         old = (
@@ -132,7 +132,7 @@ class CompletedRanks:
             np.bincount(self.added, minlength=T),
         )
         offsets = np.append(0, np.cumsum(old_counts + new))
-        # judgments of a query are sorted by falling grade: the new ones are between the others
+        # judgments of a query are sorted by falling grade, so new ones are inserted between them
         inside = np.arange(len(query_codes)) - _begins(query_codes, self.met.codes, old_counts)
         places = offsets[query_codes] + inside + np.where(grades >= grade, 0, new[query_codes])
         all_grades = np.full(offsets[-1], grade)
@@ -159,11 +159,11 @@ class _BoundsGroup:
     """Metrics with one alignment and one cutoff, with the grades given to the unjudged.
 
     Attributes:
-        plan: the metrics, and what documents behind the ends of lists could add.
+        plan: the metrics, and jobs for documents after the ends of lists.
         own: the rules that form the rankings whose unjudged documents are varied.
         cutoff: the depth; None is the whole list.
         grade: the grade of unjudged documents in the ranking.
-        pool: the grade of the unjudged among all judgments, for ideals and recall bases.
+        pool: the grade of unjudged documents among all judgments, for ideals and recall bases.
     """
 
     plan: Plan
@@ -194,7 +194,7 @@ class _BoundsGroup:
         rule: Duplicates,
         completed_by_key: _CompletedByKey,
     ) -> Measurement:
-        """Measure a batch; complete judgments once for equal settings."""
+        """Measure a batch; judgments are completed only once for equal settings."""
         total = Measurement(self.plan)
         for mode in self.plan.ways:
             if mode.duplicates != rule:
@@ -208,7 +208,7 @@ class _BoundsGroup:
         return total
 
     def scored(self, total: Measurement, source: RunSource) -> RunScores:
-        """The values, with the tails of lists that could continue."""
+        """The values, including the tails of lists that could continue."""
         scores = add_empty_queries(total, source).score(0, source, strict=False)
         jobs = {job.label: job for job in self.plan.jobs[0]}
         values, means = dict(scores.values), dict(scores.means)
@@ -223,16 +223,16 @@ class _BoundsGroup:
 def with_bounds(
     source: RunSource, metrics: Sequence[_LabelledMetric], how: Convention, scores: RunScores
 ) -> RunScores:
-    """The scores with ``low`` and ``high``, and with the unjudged all irrelevant and all best.
+    """The scores with ``low`` and ``high``, and with all unjudged documents irrelevant or best.
 
     Args:
-        source: the run; it is read once more, and again for every other way to treat duplicates.
+        source: the run; it is read once more for each rule for duplicates.
         metrics: pairs of a label and a metric.
         how: the convention.
-        scores: the result of ``score`` for these.
+        scores: the result of ``score`` for these metrics.
 
     Raises:
-        InputError: as ``score``.
+        InputError: see ``score``.
     """
     best = best_grade(source.judgments.qrels)
     highest_grade = max(best, float(source.judgments.grades.max(initial=0)))
@@ -286,7 +286,7 @@ def _measure_groups(source: RunSource, groups: Sequence[_BoundsGroup]) -> list[R
 
 
 def _has_bounds(metric: Metric, how: Convention) -> bool:
-    """True if bounds are known for a metric with its effective parameters."""
+    """True if bounds are known for a metric with its actual parameters."""
     metric_convention = how.for_metric(metric)
     if (
         metric.bounds is None
@@ -304,16 +304,17 @@ def envelope(
     scores: RunScores,
     completed: Mapping[str, RunScores],
 ) -> tuple[RunScores, RunScores]:
-    """The least and the greatest value over all completions of the judgments.
+    """The lowest and the highest value over all completions of the judgments.
 
     A metric with bounds rises with the grades in the ranking and falls with those of the pool. Its
-    minimum has irrelevant documents in the ranking and the best ones outside, which no completion
-    exceeds. If it does not depend on the pool, a completion attains it.
+    minimum has irrelevant documents in the ranking and the best documents outside, and no
+    completion is lower. If the metric does not depend on the pool, a completion reaches the
+    minimum.
 
     Args:
-        metrics: those that have bounds.
+        metrics: the metrics that have bounds.
         how: the convention.
-        scores: the values as judged.
+        scores: the values with the current judgments.
         completed: values with the unjudged all irrelevant and all best, and for the ends.
     """
     ends: dict[str, dict[str, NDArray[np.float64]]] = {"low": {}, "high": {}}
@@ -376,7 +377,7 @@ def _measure_run(
 
 
 def best_grade(qrels: Qrels) -> float:
-    """The best grade of the scale: the highest possible, or given; at least 1."""
+    """The best grade of the scale: the highest possible grade, or the highest given; at least 1."""
     if qrels.scale is not None:
         return qrels.scale.highest
     highest_grade = qrels.table["grade"].max()
@@ -427,9 +428,9 @@ def _join_scores(scores: RunScores, parts: Sequence[RunScores]) -> RunScores:
 
 
 def _keep_current(low: RunScores, current: RunScores, labels: set[str]) -> RunScores:
-    """The lower values, with some metrics replaced by their current values.
+    """The lower values, with those of some metrics replaced by their current values.
 
-    If a grade of 0 is relevant, no judgment can make a document not relevant.
+    If grade 0 is relevant, no judgment can make a document irrelevant.
     """
     replaced_labels = [label for label in low.values if label in labels]
     return replace(

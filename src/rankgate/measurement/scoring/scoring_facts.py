@@ -1,8 +1,8 @@
 """Facts measured on blocks, and cautions about judgments and runs that do not fit.
 
-Facts are the counts behind the means. The cautions are about judgments and runs that do not
-fit each other: without shared ids, grades below relevance. A caution is one sentence under a
-code; every result that was scored carries those of its run.
+Facts are the counts for the means. Cautions are about judgments and runs that do not match: no
+common ids, or grades below the level of relevance. A caution is one sentence with a code; every
+scored result has the cautions of its run.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class BlockValues:
 
     Attributes:
         way: the rules that formed the rankings.
-        codes: ``(t,)``, the place of each query in the judgments.
-        present: ``(t,)``, whether the run has it.
-        retrieved: ``(t,)``, documents retrieved that count.
-        lacking: ``(t,)``, whether it has no relevant document.
+        codes: ``(t,)``, the position of each query in the judgments.
+        present: ``(t,)``, True if the run has the query.
+        retrieved: ``(t,)``, the number of retrieved documents that count.
+        lacking: ``(t,)``, True if the query has no relevant document.
         shares: the share of judged documents by cutoff, ``(t,)``; NaN for an empty ranking.
         values: the values of each job.
-        ties, unknown, against_scores: as of `JudgedRanks`.
-        judged_documents: the number of judged documents retrieved.
+        ties, unknown, against_scores: see `JudgedRanks`.
+        judged_documents: the number of judged documents that were retrieved.
     """
 
     way: RankingMode
@@ -161,7 +161,7 @@ class Facts:
 
 
 def zeros_relevant(jobs: Sequence[Job], index: JudgmentIndex) -> int:
-    """Judgments of grade 0 that a default of the convention, and not the user, makes relevant."""
+    """The number of judgments of grade 0 that a default of the convention makes relevant."""
 
     def zero_counts(job: Job) -> bool:
         arguments = {**job.defaults, **dict(job.metric.given)}
@@ -173,7 +173,7 @@ def zeros_relevant(jobs: Sequence[Job], index: JudgmentIndex) -> int:
 
 
 def _no_shared_query(source: BlockSource) -> str:
-    """The sentence for a run and judgments that share no query."""
+    """The sentence for a run and judgments that have no query in common."""
     first_queries = source.first_rows()["query_id"].unique(maintain_order=True).head(3)
     run_queries = ", ".join(f"'{query}'" for query in first_queries)
     judged_queries = ", ".join(f"'{query}'" for query in source.judgments.query_ids.head(3))
@@ -185,7 +185,7 @@ def _no_shared_query(source: BlockSource) -> str:
 
 
 def _judged_share(aligned: JudgedRanks, k: int) -> Floats:
-    """Judged documents among the first k over the documents there; NaN for an empty ranking."""
+    """The share of judged documents in the first k; NaN for an empty ranking."""
     judged_owner = aligned.owner[(aligned.rank <= k) & (aligned.grade >= 0)]
     judged = np.bincount(judged_owner, minlength=len(aligned.codes))
     places = np.minimum(aligned.retrieved, k)
@@ -219,7 +219,7 @@ def _cautions(source: BlockSource, facts: Facts, jobs: Sequence[Job]) -> Iterato
 
 
 def _counts_from(job: Job, *, above: float) -> bool:
-    """True if a metric counts relevant documents by a default level above a grade."""
+    """True if a metric counts relevant documents by a default level above the grade."""
     user_level = "rel" in dict(job.metric.given)
     return "rel" in job.metric.parameters and not user_level and job.level > above
 
@@ -244,7 +244,7 @@ def _quoted(ids: pl.Series) -> str:
 
 @dataclass(frozen=True)
 class BatchCautions:
-    """The cautions of batches of whole queries, which add up in any order.
+    """The cautions of batches of whole queries, which can be added in any order.
 
     Attributes:
         texts: the first text in byte order, by code.
@@ -256,7 +256,7 @@ class BatchCautions:
 
     @classmethod
     def combine(cls, scores: RunScores) -> BatchCautions:
-        """The cautions of scores that were made with ``exact``."""
+        """The cautions of scores that were computed with ``exact``."""
         return cls(dict(scores.counts.cautions), scores.parts.judged_documents)
 
     def __add__(self, other: BatchCautions) -> BatchCautions:
@@ -278,29 +278,29 @@ class BatchCautions:
 
 
 def refuse_no_shared_document(name: str, cautions: Mapping[str, str]) -> None:
-    """Check that a run has a judged document, where values of 0 would decide or be a cause.
+    """Check that a run has a judged document, if values of 0 would affect a decision.
 
     Args:
         name: the name of the run.
         cautions: warnings about its scores.
 
     Raises:
-        InputError: it has none.
+        InputError: it has no judged document.
     """
     if text := cautions.get(NO_SHARED_DOCUMENT):
         raise InputError(f"{text}.", source=name, code="documents-differ")
 
 
 def refuse_strange_documents(name: str, rows: pl.DataFrame, judged: pl.DataFrame) -> None:
-    """Check that a run has a judged document, where nothing is scored.
+    """Check that a run has a judged document, if nothing is scored.
 
     Args:
         name: the name of the run.
-        rows: its ``query_id`` and ``doc_id``, of judged queries.
+        rows: the ``query_id`` and ``doc_id`` of the run for judged queries.
         judged: ``query_id`` and ``doc_id``.
 
     Raises:
-        InputError: it has none.
+        InputError: it has no judged document.
     """
     shared = rows.join(judged, on=["query_id", "doc_id"], how="semi")
     if len(rows) and shared.is_empty():

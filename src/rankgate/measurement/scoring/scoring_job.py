@@ -1,7 +1,7 @@
-"""Jobs, one metric under one convention each, and their values.
+"""Jobs, each with one metric and one convention, and their values.
 
-Kernels run over the blocks of a plan. Means of their values treat the kinds of empty, rounding,
-and aggregation.
+Kernels run over the blocks of a plan. Means are computed with the convention's rules for kinds of
+empty, rounding, and aggregation.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """One metric under one convention.
+    """One metric with one convention.
 
     Attributes:
         label: the metric's name in results.
         metric: the metric.
         how: the convention's choices for it.
-        defaults: the parameters that the convention gives it.
+        defaults: the parameters that the convention sets for it.
     """
 
     label: str
@@ -47,13 +47,13 @@ class Job:
 
     @classmethod
     def from_convention(cls, label: str, metric: Metric, how: Convention) -> Job:
-        """A metric under a convention's choices for it."""
+        """Make the job for a metric and the convention's choices for it."""
         metric_convention = how.for_metric(metric)
         return cls(label, metric, metric_convention, metric_convention.defaults(metric))
 
     @cached_property
     def kernel(self) -> str:
-        """A key of the metric with its arguments: equal keys mean equal values."""
+        """A key of the metric with its arguments; jobs with equal keys have equal values."""
         return f"{self.metric!r} {sorted(self.metric.bound(self.defaults).items())} {self.level}"
 
     @cached_property
@@ -75,14 +75,14 @@ class Job:
 
     @cached_property
     def depth(self) -> int | None:
-        """The last rank that its value follows from; None is the end of the list."""
+        """The last rank that affects its value; None means the end of the list."""
         return None if "no_hit" in self.how.forced else self.metric.depth(self.defaults)
 
     def tail(self, best: float) -> Job | None:
-        """A job for what documents behind the ends of lists could add; None if lists have ends.
+        """The job for documents after the ends of lists; None if lists cannot continue.
 
         Args:
-            best: the grade that they would have.
+            best: the grade of these documents.
         """
         metric = self.metric
         if metric.residual is None:
@@ -95,20 +95,20 @@ class Job:
 
     @property
     def tail_label(self) -> str:
-        """The label of the `tail` job; no name of a metric begins with a blank."""
+        """The label of the `tail` job; it begins with a blank, unlike names of metrics."""
         return f" {self.label} tail"
 
 
 @dataclass(frozen=True, eq=False)
 class JobValues:
-    """The values of one job; one row a query.
+    """The values of one job, one row per query.
 
     Attributes:
-        value: ``(T,)``, NaN where undefined.
-        lacking: ``(T,)``, whether the query has no relevant document at the job's level;
-            False where the convention takes the value away for another reason.
-        hit: ``(T,)``, whether one is within the cutoff; None unless the convention asks.
-        weight: ``(T,)``, what the query weighs in the mean; None where all weigh the same.
+        value: ``(T,)``, NaN if undefined.
+        lacking: ``(T,)``, True if the query has no relevant document at the job's level; False if
+            the convention removes the value for another reason.
+        hit: ``(T,)``, True if a relevant document is within the cutoff; None if not needed.
+        weight: ``(T,)``, the weight of the query in the mean; None if all weights are equal.
     """
 
     value: Floats
@@ -118,7 +118,7 @@ class JobValues:
 
     @classmethod
     def empty(cls, job: Job, T: int) -> JobValues:
-        """Allocate undefined values for what the job computes."""
+        """Allocate undefined values for the fields that the job computes."""
         return cls(
             np.full(T, np.nan),
             np.zeros(T, bool),
@@ -157,7 +157,7 @@ def compute_values(block: Block, jobs: Sequence[Job]) -> tuple[JobValues, ...]:
 def _compute_rankings(
     block: Block, rows: NDArray[np.int64], judged: Judged, jobs: Sequence[tuple[Job, JobValues]]
 ) -> None:
-    """Run kernels over one block of rankings; values that conventions share are computed once."""
+    """Run kernels over one block of rankings; conventions share equal values."""
     levels = {level: judged.at_level(level) for level in {1, *(job.level for job, _ in jobs)}}
     values_by_kernel: dict[str, Floats] = {}
     for job, values in jobs:
@@ -174,17 +174,17 @@ def _compute_rankings(
 
 
 def _without_relevant(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any) -> Flags:  # noqa: ANN401
-    """True for queries without a relevant document, as far as a view knows."""
+    """True for queries without a relevant document, as far as the view has the data."""
     if job.metric.view == SUBTOPICS:
         return kernel_input.at_level(job.level).subtopics == 0
     return block.judgments.best(block.aligned.codes[rows]) < max(job.level, 0)
 
 
 def _compute(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any) -> Floats:  # noqa: ANN401
-    """The values of a block; if a user's function fails, the error names the query.
+    """The values of a block; if a user's function fails, the error has the query.
 
     Raises:
-        InputError: a grade that is too great for the metric, which would become infinite.
+        InputError: a grade is too large for the metric, so that the value would be infinite.
     """
     try:
         with np.errstate(over="raise"):
@@ -205,7 +205,7 @@ def _compute(block: Block, rows: NDArray[np.int64], job: Job, kernel_input: Any)
 
 
 def _too_great(block: Block, rows: NDArray[np.int64], job: Job) -> InputError:
-    """The error for numbers that overflow; it names the grade that is farthest from 0."""
+    """The error for values that overflow; it names the grade farthest from 0."""
     judgments, codes = block.judgments, block.aligned.codes[rows]
     owner, places = judgments.rows(codes)
     farthest = int(np.argmax(np.abs(judgments.grades[places])))
@@ -218,11 +218,11 @@ def _too_great(block: Block, rows: NDArray[np.int64], job: Job) -> InputError:
 
 
 def _apply_forced(value: Floats, block: Judged, job: Job) -> tuple[Floats, Flags]:
-    """Values with what the convention sets for a kind of empty, instead of the kernel's.
+    """Replace the kernel's values by those that the convention sets for a kind of empty.
 
     Returns:
-        ``(T,)`` values, and ``(T,)`` which of them it takes away because nothing there is
-        judged or retrieved, whether or not there is something relevant.
+        ``(T,)`` values, and ``(T,)`` True for values that are removed because nothing is judged or
+        retrieved, with or without relevant documents.
     """
     empty = block.retrieved == 0
     is_judged = block.known & (block.grade >= 0)
@@ -264,14 +264,14 @@ def fill_undefined(
     """Replace undefined values by the convention, with the reason for each.
 
     Args:
-        values: ``(T,)`` from the kernel, NaN where undefined.
-        has_no_relevant: ``(T,)``, whether a query has no relevant document.
-        present: ``(T,)``, whether the run has the query.
-        retrieved: ``(T,)``, documents retrieved.
+        values: ``(T,)`` from the kernel, NaN if undefined.
+        has_no_relevant: ``(T,)``, True if the query has no relevant document.
+        present: ``(T,)``, True if the run has the query.
+        retrieved: ``(T,)``, the number of documents retrieved.
         job: the job of the values.
 
     Returns:
-        ``(T,)`` values, NaN where they stay undefined, and ``(T,)`` places in ``REASONS``.
+        ``(T,)`` values, NaN if still undefined, and ``(T,)`` positions in ``REASONS``.
     """
     left_out = ~present & (job.how.missing == "leave_out")
     undefined = np.isnan(values) | left_out
@@ -296,7 +296,7 @@ def _substitutes(how: Convention) -> dict[int, float | None]:
 
 
 def _round(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64]:
-    """Values with the convention's decimals, as a person would round them."""
+    """Round values to the convention's decimals, by its rounding rule."""
     if how.digits is None:
         return values
     if how.rounding == "even":
@@ -304,7 +304,7 @@ def _round(values: NDArray[np.float64], how: Convention) -> NDArray[np.float64]:
     scaled = values * 10.0**how.digits
     if how.rounding == "nearest":
         return np.floor(scaled + 0.5) / 10.0**how.digits
-    # 0.29 · 100 is a little less than 29 in binary, and must not fall to 28
+    # 0.29 · 100 is slightly less than 29 in binary, but must not become 28
     return np.floor(np.round(scaled, 9)) / 10.0**how.digits
 
 
@@ -314,14 +314,14 @@ def sum_terms(
     job: Job,
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """The terms of the sum: values that count, or their logarithms, and their weights.
+    """The terms of the sum: counted values, or their logarithms, and their weights.
 
-    Queries of a kind of empty that the convention leaves out do not count; any other undefined
+    Queries of a kind of empty that the convention leaves out do not count. Any other undefined
     value makes the sum undefined.
 
     Args:
-        values: ``(T,)``.
-        reason_codes: ``(T,)``, as ``filled`` gives them.
+        values: ``(T,)``, the values of queries.
+        reason_codes: ``(T,)``, from ``filled``.
         job: the job of the values.
         weight: ``(T,)``, the weight of each query, if the metric has one.
     """
@@ -343,18 +343,18 @@ def parts(
     weight: NDArray[np.float64] | None = None,
     hit: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """The parts of one number, added in query order as trec_eval does.
+    """The parts of the aggregated number, added in query order as in trec_eval.
 
     Args:
-        values: as of `sum_terms`.
-        reason_codes: as of `sum_terms`.
-        job: as of `sum_terms`.
-        weight: as of `sum_terms`.
-        hit: ``(T,)``, whether a query has a relevant document within the cutoff.
+        values: see `sum_terms`.
+        reason_codes: see `sum_terms`.
+        job: see `sum_terms`.
+        weight: see `sum_terms`.
+        hit: ``(T,)``, True if a query has a relevant document within the cutoff.
 
     Returns:
-        ``(3,)``: the sum of the `sum_terms`; how many they are, or their weight; how many queries
-        have a hit, NaN where the convention does not ask.
+        ``(3,)``: the sum of the `sum_terms`; their number, or their weight; and the number of
+        queries with a hit, NaN if the convention does not need it.
     """
     summands, weights = sum_terms(values, reason_codes, job, weight)
     hits = np.nan if hit is None else float(hit.sum())
@@ -367,10 +367,10 @@ def parts(
 
 
 def mean_of_parts(sums: NDArray[np.float64], job: Job, unknown: int = 0) -> float:
-    """One number for many queries; NaN for a mean of no values.
+    """The aggregated number for many queries; NaN for a mean without values.
 
     Args:
-        sums: as ``parts`` gives it, or the sum of several.
+        sums: the result of ``parts``, or the sum of several results.
         job: the job of the values.
         unknown: queries of the run without judgments.
     """
@@ -389,5 +389,5 @@ def mean_of_parts(sums: NDArray[np.float64], job: Job, unknown: int = 0) -> floa
 def mean(
     values: NDArray[np.float64], reason_codes: NDArray[np.int8], job: Job, *, unknown: int = 0
 ) -> float:
-    """The one number of `parts`; arguments as of `parts`."""
+    """The aggregated number for `parts`; arguments as in `parts`."""
     return mean_of_parts(parts(values, reason_codes, job), job, unknown)

@@ -1,4 +1,4 @@
-"""Plans of what to compute, and measurements that merge, also those of metrics on lists."""
+"""Plans of computations, and measurements that can be merged, including metrics on lists."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ListBlock:
-    """The lists of whole users, as metrics on lists see them.
+    """The lists of whole users, as input of metrics on lists.
 
     Attributes:
         listed: the lists, with data on items and users.
@@ -60,10 +60,10 @@ class ListBlock:
     users: pl.Series
 
     def measure(self, metrics: Mapping[str, ListMetric]) -> ListValues:
-        """Measure metrics on the lists; compute shared sums once.
+        """Measure metrics on the lists; shared sums are computed once.
 
         Raises:
-            UsageError: a metric lacks an input.
+            UsageError: an input of a metric is missing.
         """
         sums: dict[object, Sums] = {}
         raw_values: dict[str, Sums | Floats] = {}
@@ -80,14 +80,14 @@ class ListBlock:
 
 @dataclass(frozen=True, eq=False)
 class ListValues:
-    """Values of metrics on lists; merged values have different users.
+    """The values of metrics on lists; values to merge must have different users.
 
     Attributes:
         metrics: the metrics by label.
-        users: ``(T,)``, as of `ListBlock`.
+        users: ``(T,)``, see `ListBlock`.
         empty: ``(T,)``, True for empty lists.
-        found: the values by label, as the metric merges: ``(T,)`` values of lists (``mean``), sums
-            over lists (``items``), or ``(T, M)`` terms that are added (``ratio``).
+        found: the values by label, in the form that the metric merges: ``(T,)`` values of lists
+            (``mean``), sums over lists (``items``), or ``(T, M)`` terms to be added (``ratio``).
     """
 
     metrics: Mapping[str, ListMetric]
@@ -106,7 +106,7 @@ class ListValues:
 
     @cached_property
     def values(self) -> dict[str, Floats]:
-        """The values of single lists, of metrics that have them."""
+        """The values of single lists, for metrics that have such values."""
         return {
             label: raw
             for label, raw in self.found.items()
@@ -115,18 +115,18 @@ class ListValues:
 
     @cached_property
     def numbers(self) -> dict[str, float]:
-        """The number of each metric for all lists; NaN if there is none."""
+        """The number of each metric for all lists; NaN if it is undefined."""
         return {label: metric.number(self.found[label]) for label, metric in self.metrics.items()}
 
     @property
     def parts(self) -> list[PartialResult]:
-        """The parts of the numbers, for batches to add up; in the order of the metrics."""
+        """The parts of the numbers in the order of the metrics; batches can be added."""
         return [partial_result(metric, self.found[label]) for label, metric in self.metrics.items()]
 
     def added_to(self, scores: RunScores) -> RunScores:
         """Add the values on the lists to scores of the same users' rankings.
 
-        A metric that is about all lists together has a mean and no values of single users.
+        A metric about all lists together has a mean, but no values of single users.
         """
         rows = find_positions(scores.query_ids, self.users)
         values, reason_codes = dict(scores.values), dict(scores.why)
@@ -152,11 +152,11 @@ JUDGED_CUTOFF = 10
 
 
 class Source(BlockSource, Protocol):
-    """Rankings that are measured: a file, a frame, a dictionary, a matrix, lists."""
+    """Rankings to be measured: a file, a frame, a dictionary, a matrix, lists."""
 
     @property
     def duplicates(self) -> Duplicates | None:
-        """The one way to treat duplicates, where rankings have none; else None."""
+        """The only rule for duplicates, if rankings have no duplicates; else None."""
 
     @property
     def zero(self) -> pl.Series:
@@ -172,10 +172,10 @@ class Plan:
 
     Attributes:
         conventions: the conventions to score under.
-        jobs: for each of them the metrics of rankings and of subtopics, and those with a view of
-            their own.
+        jobs: for each convention the metrics of rankings and of subtopics, and those with their own
+            view.
         duplicates: the rule for all ranking modes, if no document is ranked twice.
-        lists: the metrics on lists by label, which follow the only convention of such a plan.
+        lists: the metrics on lists by label, which use the only convention of such a plan.
     """
 
     conventions: tuple[Convention, ...]
@@ -190,7 +190,7 @@ class Plan:
         conventions: Sequence[Convention],
         duplicates: Duplicates | None = None,
     ) -> Plan:
-        """The plan for metrics under conventions, each with its label."""
+        """Make the plan for metrics under conventions, each with its label."""
         lists = {
             name: cast("ListMetric", metric) for name, metric in metrics if metric.view == LISTS
         }
@@ -235,7 +235,7 @@ class Plan:
         return {rule: tuple(sorted(cuts)) for rule, cuts in cutoffs_by_rule.items()}
 
     def depth(self, mode: RankingMode) -> int | None:
-        """The depth to which rankings are needed; None is to their end."""
+        """The depth to which rankings are needed; None means to their end."""
         depths = [None if mode.alignment.judged_only else JUDGED_CUTOFF]
         depths += [job.depth for job in self.ways[mode]]
         finite_depths = [depth for depth in depths if depth is not None]
@@ -245,8 +245,8 @@ class Plan:
         """The values of a block of whole queries, or of the lists of whole users.
 
         Raises:
-            UsageError: a kernel of the user's own fails, and the error names a query; a metric on
-              lists lacks an input.
+            UsageError: a user's kernel fails (the error names a query), or an input of a metric on
+              lists is missing.
         """
         if not isinstance(block, Block):
             return Measurement(self, lists=block.measure(self.lists))
@@ -258,7 +258,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Measured values; merged measurements have different queries.
+    """Measured values; measurements to merge must have different queries.
 
     Attributes:
         plan: the plan.
@@ -282,24 +282,24 @@ class Measurement:
 
         Args:
             source: the source that was measured.
-            strict: True if it is an error that the run has no judged query.
+            strict: True to raise an error if the run has no judged query.
 
         Raises:
-            InputError: that error; the convention refuses missing or unknown queries, or queries
-                without relevant documents.
+            InputError: the run has no judged query and `strict` is true, or the convention does not
+                accept missing or unknown queries, or queries without relevant documents.
         """
         return [self.score(i, source, strict=strict) for i in range(len(self.plan.conventions))]
 
     def score(
         self, i: int, source: Source, *, strict: bool = True, exact: bool = False
     ) -> RunScores:
-        """The scores under one of the conventions; arguments as of `scores`.
+        """The scores under one of the conventions; arguments as in `scores`.
 
         Args:
             i: the position of the convention.
             source: the source that was measured.
-            strict: as of `scores`.
-            exact: True to keep the parts of means too, for batches to add up.
+            strict: see `scores`.
+            exact: True to also keep the parts of means, so that batches can be added.
         """
         convention, index = self.plan.conventions[i], source.judgments
         facts = self._facts(self.plan.ranking_mode(convention), index)

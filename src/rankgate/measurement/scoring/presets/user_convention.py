@@ -38,7 +38,8 @@ def read_convention(path: str | Path) -> Convention:
     """Read the convention in a TOML file.
 
     Raises:
-        InputError: no such file, not TOML, a key or a value that there is not; with its line.
+        InputError: the file does not exist or is not TOML, or a key or value is unknown; with its
+            line.
     """
     file = TomlFile.read(path, code="invalid-convention")
     file.check_keys(file.values, {axis_field.name for axis_field in fields(Convention)} | {"base"})
@@ -65,7 +66,7 @@ def read_convention(path: str | Path) -> Convention:
 
 
 def _with_choices(file: TomlFile, base: str) -> Convention:
-    """The base with everything that the file chooses: whole axes first, then single metrics."""
+    """The base with all choices of the file: first complete axes, then single metrics."""
     try:
         start = convention(base)
     except UsageError as error:
@@ -82,7 +83,7 @@ def _with_choices(file: TomlFile, base: str) -> Convention:
 
 
 def _settings(file: TomlFile) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every choice in the file, by its path."""
+    """Every choice in the file by its path."""
     for key, value in file.values.items():
         if key not in {*DESCRIPTIVE_FIELDS, *_TABLES, "base"}:
             yield (key,), value
