@@ -1,4 +1,4 @@
-"""Change-points of a series of evaluations of the same queries, with a stated rate of false alarms.
+"""Change-points in a series of evaluations of the same queries, with a stated false alarm rate.
 
 Shapes: T evaluations, n queries; a series without values per query has T means.
 """
@@ -31,12 +31,12 @@ MIN_BEFORE = 2
 MIN_BEFORE_MOVING = 6
 """The same where means move from one evaluation to the next, or where only means are known."""
 
-_PAIR = 2  # evaluations that are compared with the largest deviation before them; more have ranks
-_TAIL = 2.0  # index of the heaviest tail that is allowed for: with a finite variance
-_CAUTION = 0.5  # standard errors that are added to the estimated correlation
+_PAIR = 2  # windows of this size use the largest earlier deviation; longer ones use ranks
+_TAIL = 2.0  # index of the heaviest tail that is allowed: finite variance
+_CAUTION = 0.5  # standard errors added to the estimated correlation
 _MOST = 0.97  # the largest correlation that is assumed
 _WINDOWS = 2.0  # number of independent windows with the same effect
-_TINY = 1e-12  # of a value: an error of rounding
+_TINY = 1e-12  # share of a value: a rounding error
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,9 @@ class Change:
     """A change of the mean.
 
     Attributes:
-        place: the place of the first evaluation after it, from 0.
-        found: the position of the evaluation at which it was detected; ``found - place`` is the
-            delay.
-        before, after: means of the two sides, at the time of finding it.
+        place: the index of the first evaluation after it, from 0.
+        found: the index of the evaluation at which it was detected; ``found - place`` is the delay.
+        before, after: the means before and after the change, at the time of detection.
         delta: after − before.
         low, high: its 95 % interval.
         p_value: the p-value of the test that detected it; by queries, times the number of windows.
@@ -66,7 +65,7 @@ class Change:
 
 
 def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
-    """Changes of the mean in the order of time.
+    """Detect changes of the mean, in the order of time.
 
     At each evaluation the last w of a segment are compared with those before them, back to
     `MAX_SPAN`, for each w of `WINDOWS`. A change must be larger than what other queries, and
@@ -93,7 +92,7 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     from it as the farthest of those. Independent values with a tail of index α do that with a
     chance of at most w! b! / (b + w)! · c^(−αw); α is 2, and b and w are divided by f(b) and f(w).
 
-    The evaluation has a change where the smallest p-value over the windows is at most ``rate``.
+    The evaluation has a change if the smallest p-value over the windows is at most ``rate``.
     The factor of 2 and the half standard error are from simulation: false alarms stay below the
     rate on independent days, whatever their distribution, and below twice the rate where days
     resemble the day before (AR(1) up to 0.9). A season larger than the noise gives more false
@@ -101,8 +100,8 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
     underestimated. When a change is found, the segment before it ends and the next begins.
 
     Args:
-        values: (T, n) a row for each evaluation; NaN where a query has no value. Or (T,) means.
-        rate: false alarms for each evaluation, two-sided.
+        values: (T, n) a row for each evaluation, NaN if a query has no value; or (T,) means.
+        rate: the false alarm rate of each evaluation, two-sided.
 
     Source: normal scores as van der Waerden, Indagationes Mathematicae 14 (1952); moving sums as
     Eichinger and Kirch, Bernoulli 24 (2018); the bias of a correlation as Marriott and Pope,
@@ -115,13 +114,13 @@ def change_points(values: Floats, *, rate: float = 0.001) -> tuple[Change, ...]:
 def extend_change_points(
     values: Floats, earlier_changes: Sequence[Change], looked_count: int, *, rate: float = 0.001
 ) -> tuple[Change, ...]:
-    """The changes of a series that became longer, without looking at its old part again.
+    """The changes in a series that became longer, without testing its old part again.
 
     Args:
-        values: as of `change_points`, the old part and the new one.
+        values: as in `change_points`, the old part and the new part.
         earlier_changes: the changes that `change_points` found in the old part.
-        looked_count: evaluations of the old part.
-        rate: as of `change_points`.
+        looked_count: the number of evaluations in the old part.
+        rate: as in `change_points`.
     """
     table = np.asarray(values, dtype=np.float64)
     per_query = table.ndim == 2
@@ -139,14 +138,14 @@ def extend_change_points(
 
 
 def correlation_in_time(means: Floats, places: Sequence[int] = ()) -> float:
-    """Correlation of evaluations with the next one, around the mean of their segment.
+    """The correlation of evaluations with the next one, around the mean of their segment.
 
-    By the normal scores of the residuals; 0 where fewer than `MAX_SPAN` evaluations are there,
-    or where none differs from the mean of its segment.
+    It uses normal scores of the residuals. It is 0 for fewer than `MAX_SPAN` evaluations, or if all
+    equal the mean of their segment.
 
     Args:
         means: (T,) the means of the evaluations.
-        places: the positions of the first evaluation of further segments.
+        places: the indexes of the first evaluation of each later segment.
     """
     if len(means) < MAX_SPAN:
         return 0.0
@@ -161,7 +160,7 @@ def correlation_in_time(means: Floats, places: Sequence[int] = ()) -> float:
 def _strongest_window(
     segment: Floats, rate: float, *, per_query: bool
 ) -> tuple[int, tuple[float, float, float, float, float, float, int]] | None:
-    """The window with the strongest change at the end of a segment; None without any."""
+    """The window with the strongest change at the end of a segment; None if there is no change."""
     rows = segment[:, ~np.isnan(segment).any(axis=0)]
     if rows.shape[1] < (2 if per_query else 1):
         return None
@@ -189,14 +188,14 @@ def _strongest_window(
 
 
 class _DayTests:
-    """Tests of the means of a segment over time; the scores are made when they are first needed."""
+    """Tests of the means of a segment over time; scores are computed at first use."""
 
     def __init__(self, means: Floats, tiny: float) -> None:
         self.means, self.tiny = means, tiny
         self.scores: Floats | None = None
 
     def p_value(self, window: int) -> float:
-        """Of a change before the last evaluations; 1 where there are too few before it."""
+        """The p-value of a change before the last evaluations; 1 if there are too few before it."""
         count_before = len(self.means) - window
         if window < _PAIR or count_before < MIN_BEFORE_MOVING:
             return 1.0
@@ -269,7 +268,7 @@ class _DayTests:
 
 
 def _normal_scores(values: Floats) -> Floats:
-    """Normal scores of the ranks, centred; of equal values the one of their mean rank."""
+    """Normal scores of the ranks, centred; equal values have the score of their mean rank."""
     from scipy.special import ndtri
 
     sorted_values = np.sort(values)
@@ -281,7 +280,7 @@ def _normal_scores(values: Floats) -> Floats:
 
 
 def _queries_p_value(rows: Floats, window: int, tiny: float) -> float:
-    """Two-sided p-value of the mean difference over queries; 0 where it is the same for all."""
+    """The two-sided p-value of the mean difference over queries; 0 if all are equal."""
     from scipy.special import stdtr
 
     differences = rows[-window:].mean(axis=0) - rows[:-window].mean(axis=0)
@@ -295,7 +294,7 @@ def _queries_p_value(rows: Floats, window: int, tiny: float) -> float:
 def _change_figures(
     rows: Floats, window: int, p: float, days: _DayTests, *, per_query: bool
 ) -> tuple[float, float, float, float, float, float, int]:
-    """Before, after, delta, its 95 % interval, p and the number of queries.
+    """Compute before, after, delta, its 95 % interval, p and the number of queries.
 
     The variance of delta is that over queries plus that over time; the quantile is Student's with
     the degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34, 1947).

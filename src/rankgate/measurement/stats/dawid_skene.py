@@ -21,7 +21,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Consensus:
-    """The fitted model: I items, R raters, K grades.
+    """The fitted model of I items, R raters, K grades.
 
     Attributes:
         share: (K,) the share of each true grade.
@@ -30,7 +30,7 @@ class Consensus:
         belief: (I, K) the probability of each true grade of each item.
         log_likelihood: the log-likelihood of the ratings.
         iterations: the number of iterations of the EM algorithm.
-        converged: True if the likelihood came to rest within the iterations allowed.
+        converged: True if the likelihood stopped changing within the number of iterations.
     """
 
     share: Floats
@@ -43,7 +43,7 @@ class Consensus:
 
 @dataclass(frozen=True)
 class _RatingCodes:
-    """N ratings as codes, and the sizes of what they code."""
+    """N ratings as codes, and the numbers of items, raters and grades."""
 
     item: Codes
     rater: Codes
@@ -67,12 +67,12 @@ def dawid_skene(
     E: T_ij ∝ p_j Π_r Π_l π_rjl^n_irl. M: p_j = mean_i T_ij, π_rjl ∝ Σ_i T_ij n_irl (+ smoothing).
 
     Args:
-        item: (N,) the rated item, from 0; every item has a rating.
+        item: (N,) the rated item, from 0; every item must have a rating.
         rater: (N,) the rater, from 0; a rater may rate an item several times.
-        grade: (N,) the place of the grade given, from 0.
-        smoothing: added to every cell of a rater's table; 0 is the paper's.
-        tolerance: the gain of the log-likelihood at which it rests.
-        iterations: at most so many.
+        grade: (N,) the index of the given grade, from 0.
+        smoothing: added to every cell of a rater's table; the paper uses 0.
+        tolerance: stop if the log-likelihood increases by less.
+        iterations: the largest number of iterations.
     """
     ratings = _RatingCodes(
         item, rater, grade, *(int(codes.max()) + 1 for codes in (item, rater, grade))
@@ -107,7 +107,7 @@ def _maximise(ratings: _RatingCodes, belief: Floats, smoothing: float) -> tuple[
 
 
 def _expect(ratings: _RatingCodes, share: Floats, errors: Floats) -> tuple[Floats, float]:
-    """In logarithms, as the product over many raters leaves the range of floats."""
+    """Compute in logarithms, because a product over many raters exceeds the range of floats."""
     log_errors = np.log(np.maximum(errors, _TINY))[ratings.rater, :, ratings.grade]  # (N, K)
     sums = [
         np.bincount(ratings.item, log_errors[:, j], minlength=ratings.items)

@@ -81,7 +81,7 @@ class TwoMeans:
 
     @property
     def _straight(self) -> Ends:
-        """The x from which h goes on with slope 1, and h there."""
+        """The x from which h continues with slope 1, and the value of h there."""
         skew = self.skewness
         return -3 * (1 - _STEEP) / skew, (_STEEP**3 - 1) / skew + skew / 6
 
@@ -96,16 +96,16 @@ class TwoMeans:
         return 3 / skew * (math.cbrt(1 + skew * (bound - skew / 6)) - 1)
 
     def differences(self, bound: float) -> Ends:
-        """The interval of treatment − control at which z is within ± bound."""
+        """The interval of treatment − control in which z is within ± bound."""
         delta, error = self.treatment - self.control, math.sqrt(max(self.variance, 0.0))
         return delta - self._unskewed(bound) * error, delta - self._unskewed(-bound) * error
 
     def ratios(self, bound: float) -> Ends:
-        """The interval of treatment / control at which z(ρ) is within ± bound (Fieller 1954).
+        """The interval of treatment / control in which z(ρ) is within ± bound (Fieller 1954).
 
-        Its ends are roots of (c² − q²v_c) ρ² − 2ct ρ + t² − q²v_t = 0. An end is
-        infinite where the control is not clearly different from 0: then large ratios are
-        possible. NaN where the control is 0.
+        Its ends are roots of (c² − q²v_c) ρ² − 2ct ρ + t² − q²v_t = 0. An end is infinite if the
+        control is not clearly different from 0, because then large ratios are possible. NaN if the
+        control is 0.
         """
         if not self.control or math.isnan(self.variance):
             return math.nan, math.nan
@@ -182,7 +182,7 @@ class TwoShares:
         return self.control_variance + self.treatment_variance
 
     def statistic(self, ratio: float = 1.0) -> float:
-        """Z of treatment = ratio · control; 0 where neither arm varies under the hypothesis."""
+        """Z of treatment = ratio · control; 0 if neither arm varies under the hypothesis."""
         (control_hits, treated_hits), (control_units, treated_units) = self.successes, self.units
         outer = (control_units + treated_units) * ratio
         inner = treated_units * ratio + treated_hits + control_units + control_hits * ratio
@@ -215,7 +215,7 @@ class TwoShares:
         return difference / math.sqrt(variance)
 
     def differences(self, bound: float) -> Ends:
-        """The interval of treatment − control at which z is within ± bound."""
+        """The interval of treatment − control in which z is within ± bound."""
         delta = self.treatment - self.control
         edge = 1 - _EDGE
         return (
@@ -224,10 +224,10 @@ class TwoShares:
         )
 
     def ratios(self, bound: float) -> Ends:
-        """The interval of treatment / control at which z(ρ) is within ± bound.
+        """The interval of treatment / control in which z(ρ) is within ± bound.
 
-        Its high end is infinite where the control's share may be 0. NaN where the control has no
-        success.
+        Its upper end is infinite if the control's share may be 0. NaN if the control has no
+        successes.
         """
         if not self.successes[0]:
             return math.nan, math.nan
@@ -252,7 +252,7 @@ Arms: TypeAlias = TwoMeans | TwoShares
 def _find_crossing(
     falling: Callable[[float], float], level: float, low: float, high: float
 ) -> float:
-    """The argument at which a falling function has a value; an end where it has not."""
+    """The argument at which a falling function has a value; an end if there is none."""
     from scipy.optimize import brentq
 
     if falling(low) <= level:
@@ -267,12 +267,12 @@ def skewness_of_difference(second: float, third: float, units: tuple[int, int]) 
 
         γ (1/m² − 1/n²) / (1/m + 1/n)^(3/2),  γ = third / second^(3/2)
 
-    With arms of equal size it is 0, as the skewness of both arms is the same. It is limited to ±
-    .45, as γ of few values is known badly.
+    With arms of equal size it is 0, because both arms have the same skewness. It is limited to ±
+    .45, because γ of few values is imprecise.
 
     Args:
         second: the second central moment of a unit's value, pooled over both arms.
-        third: the third one.
+        third: the third central moment, pooled over both arms.
         units: n of the control, m of the treatment.
     """
     if not second > 0:
@@ -289,9 +289,9 @@ class QuantileEstimate:
 
     Attributes:
         value: the quantile, linear between order statistics.
-        se: its standard error; NaN where there are too few values.
-        n: values.
-        clusters: independent clusters of them.
+        se: its standard error; NaN if there are too few values.
+        n: the number of values.
+        clusters: the number of independent clusters.
     """
 
     value: float
@@ -311,7 +311,7 @@ def quantile(values: Floats, share: float, cluster: Ints | None = None) -> Quant
     Args:
         values: (n,) values.
         share: the probability of the quantile, between 0 and 1.
-        cluster: (n,) the cluster of each value; without it values are independent.
+        cluster: (n,) the cluster of each value; by default values are independent.
     """
     from scipy.special import ndtri
 
@@ -374,16 +374,16 @@ def posterior(delta: float, se: float, prior_sd: float) -> Posterior:
 def detectable(
     deviation: float, units: float, share: float, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The smallest difference that an experiment shows.
+    """The smallest difference that an experiment can detect.
 
         (z(1 − alpha/2) + z(power)) · sd · √(1/(n s) + 1/(n (1 − s)))
 
     Args:
-        deviation: sd of one unit's value.
-        units: n of both arms.
-        share: s, that of the treatment.
+        deviation: the standard deviation of one unit's value.
+        units: n, the units of both arms together.
+        share: s, the share of units in the treatment.
         alpha: the level of the two-sided test.
-        power: the chance to find the difference.
+        power: the probability to detect the difference.
     """
     if not units > 0:
         return math.inf

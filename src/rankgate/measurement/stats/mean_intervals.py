@@ -34,11 +34,11 @@ class Intervals:
     """An interval of each column's mean.
 
     Attributes:
-        mean: (M,) the means, weighted where weights were given.
-        low, high: (M,); NaN where there are fewer than two rows.
+        mean: (M,) the means, weighted if weights were given.
+        low, high: (M,) the ends; NaN for fewer than two rows.
         level: the confidence level of the intervals, such as 0.95.
         method: the method of the intervals.
-        warnings: why they may not cover as they should, one sentence each.
+        warnings: the reasons why the intervals may not have their level, one sentence each.
     """
 
     mean: Floats
@@ -60,7 +60,7 @@ def t_interval(
     Args:
         delta: (n, M) differences.
         level: the confidence level of the intervals.
-        weights: (n,) how much each query counts, such as its traffic.
+        weights: (n,) the weight of each query, such as its traffic.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
     from scipy.special import stdtrit
@@ -68,7 +68,7 @@ def t_interval(
     table = as_columns(delta)
     n = len(table)
     mean, error = weighted_mean(table, weights)
-    if n < 2:  # one difference has no spread
+    if n < 2:  # the spread needs two differences
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, "t", interval_warnings(table))
     half_width = float(stdtrit(n - 1 if degrees is None else degrees, (1 + level) / 2)) * error
@@ -102,7 +102,7 @@ def guarded_interval(delta: Floats, level: float = 0.95, degrees: float | None =
     table = as_columns(delta)
     student_interval = t_interval(table, level, degrees=degrees)
     n = len(table)
-    if n < 3:  # two numbers have no skew
+    if n < 3:  # the skew needs three numbers
         return student_interval
     size = n if degrees is None else max(degrees + 1, 3.0)
     low, high = guarded_ends(
@@ -120,9 +120,9 @@ def guarded_ends(
 
     Args:
         mean: means, any shape.
-        error: their standard errors.
-        skew: third standardised moments, g₁.
-        n: differences of each sample.
+        error: the standard errors of the means.
+        skew: the third standardised moments, g₁.
+        n: the number of differences in each sample.
         level: the confidence level of the intervals.
     """
     from scipy.special import stdtrit
@@ -171,7 +171,7 @@ def weighted_mean(table: Floats, weights: Floats | None) -> tuple[Floats, Floats
 
 
 def skewness(delta: Floats) -> Floats:
-    """(M,) the third standardised moment; 0 where nothing differs."""
+    """(M,) the third standardised moment; 0 if all values are equal."""
     table = as_columns(delta)
     deviations = table - table.mean(axis=0)
     sd = np.sqrt((deviations**2).mean(axis=0))
@@ -187,7 +187,7 @@ def skewness(delta: Floats) -> Floats:
 
 
 def interval_warnings(table: Floats) -> tuple[str, ...]:
-    """Warnings that an interval of these differences may not cover as often as it states."""
+    """Warnings that an interval of these differences may cover less often than its level."""
     n = len(table)
     if n < 2:
         return (f"{count_noun(n, 'query')}: no interval can be computed.",)
@@ -214,7 +214,7 @@ def interval_warnings(table: Floats) -> tuple[str, ...]:
 _BETS = 64
 _STEPS = 40  # halvings of the range: a bound to 1e-12 of it
 _CELLS = 4_000_000  # numbers in memory at once
-_TINY = 1e-12  # a mean that can be divided by
+_TINY = 1e-12  # the smallest mean that can be a divisor
 
 
 def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats:
@@ -237,8 +237,8 @@ def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats
     Args:
         values: (n, M), each within [low, high].
         low: the lowest possible value.
-        high: the highest value there can be.
-        alpha: the chance that a bound lies above its mean, allowed at most.
+        high: the highest possible value.
+        alpha: the largest probability that a bound lies above its mean.
     """
     table = (as_columns(values) - low) / (high - low)
     lower, upper = np.zeros(table.shape[1]), np.ones(table.shape[1])
@@ -252,7 +252,7 @@ def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats
 def betting_exceeds(
     values: Floats, bound: Floats | float, low: float, high: float, alpha: float
 ) -> NDArray[np.bool_]:
-    """(M,) True where `betting_low` is above a bound, without computing it."""
+    """(M,) True if `betting_low` is above a bound, without computing the bound."""
     table = (as_columns(values) - low) / (high - low)
     share = (np.asarray(bound, np.float64) - low) / (high - low)
     mean = np.broadcast_to(np.clip(share, _TINY, 1.0), table.shape[1:])
@@ -287,7 +287,7 @@ def wilson_interval(count: Floats, n: Floats, level: float = 0.95) -> tuple[Floa
     and has a width where p is one of them (Wilson, JASA 22(158), 1927).
 
     Args:
-        count: (K,) how many did.
+        count: (K,) the numbers of successes.
         n: (K,) the numbers of values, each above 0.
         level: the confidence level of the intervals.
 
@@ -306,13 +306,13 @@ def wilson_interval(count: Floats, n: Floats, level: float = 0.95) -> tuple[Floa
     )
 
 
-_RARE_VALUES_SPREAD = 1e-4  # a skewness of the mean below which the interval is Student's
+_RARE_VALUES_SPREAD = 1e-4  # a mean with a smaller skewness gets Student's interval
 
 
 def rare_values_interval(
     values: Floats, lowest: float, highest: float, level: float = 0.95
 ) -> tuple[float, float]:
-    """Give the ends of an interval of a mean, by gamma distributions of its skewness.
+    """The ends of an interval of a mean, from gamma distributions with its skewness.
 
     With the mean x, its variance m2 = sum (x_i - x)² / (n (n - 1)) and its third central moment
     m3 = sum (x_i - x)³ / n³, an end is
@@ -329,12 +329,12 @@ def rare_values_interval(
 
     Args:
         values: (n,) the values of the mean.
-        lowest: the least that a value could be, at most the mean.
-        highest: the most that a value could be, at least the mean.
+        lowest: the lowest possible value, at most the mean.
+        highest: the highest possible value, at least the mean.
         level: the confidence level of the interval.
 
     Returns:
-        Its ends; NaN with fewer than two values.
+        The ends of the interval; NaN for fewer than two values.
 
     >>> low, high = rare_values_interval(np.repeat([0.0, 1.0], [997, 3]), 0, 1)
     >>> round(1000 * low, 1), round(1000 * high, 1)  # Garwood: 0.6 to 8.8

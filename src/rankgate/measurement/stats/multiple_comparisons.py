@@ -1,8 +1,8 @@
 """Corrections of several p-values, Welch's tests of groups, and comparisons of many systems.
 
-First come corrections of several p-values that are looked at together, then tests of equal
-means of several groups, by Welch. Last come many systems on the same queries, by their values
-and by their ranks (Friedman): one model of them all, and every pair of them.
+First come corrections of several p-values that are used together, then Welch's tests of equal means
+of several groups. Last come comparisons of many systems on the same queries, by values and by ranks
+(Friedman): one model of all systems, and every pair of systems.
 
 Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite.
 """
@@ -38,16 +38,16 @@ CORRECTIONS: dict[str, str] = {
 def correct(p_value: Floats, method: Correction = "holm") -> Floats:
     """Adjusted p-values: reject where they are at most alpha.
 
-    Bonferroni m·p; Holm max over smaller p of (m−i+1)·p₍ᵢ₎; Hochberg min over larger p of the
-    same; BH min over larger p of m·p₍ᵢ₎/i; BY the same times Σ 1/i. All at most 1. NaN stay NaN
-    and do not count.
+    Bonferroni m·p; Holm max over smaller p of (m−i+1)·p₍ᵢ₎; Hochberg min over larger p of the same;
+    BH min over larger p of m·p₍ᵢ₎/i; BY the same times Σ 1/i. All are at most 1. NaN is kept and
+    does not count.
 
     Args:
-        p_value: any shape.
+        p_value: the p-values, in an array of any shape.
         method: one of `CORRECTIONS`.
 
     Raises:
-        UsageError: no such correction.
+        UsageError: the correction is unknown.
     """
     if method not in CORRECTIONS:
         raise UsageError(
@@ -63,10 +63,10 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
 
 
 def corrected_rows(p_value: Floats, method: Correction) -> Floats:
-    """Adjusted p-values, each row of the last axis its own family; none is NaN.
+    """Adjusted p-values, where each row of the last axis is a family; no value may be NaN.
 
     Args:
-        p_value: (…, m).
+        p_value: (…, m), the p-values.
         method: one of `CORRECTIONS`.
     """
     m = p_value.shape[-1]
@@ -91,8 +91,8 @@ def corrected_rows(p_value: Floats, method: Correction) -> Floats:
 def one_way(groups: Sequence[Floats]) -> float:
     """The p-value of H₀, all means are equal, by Welch's one-way analysis of variance (Welch 1951).
 
-    Groups with fewer than two numbers or no spread are left out; NaN where fewer than two are
-    left.
+    Groups with fewer than two numbers or without spread are left out; NaN if fewer than two groups
+    remain.
     """
     from scipy.special import fdtrc
 
@@ -116,7 +116,8 @@ def mean_difference(
 ) -> tuple[float, float, float, float]:
     """The difference of the means of two groups, first − second, its interval, and p (Welch 1947).
 
-    NaN for all but the difference where a group has fewer than two numbers, or neither any spread.
+    All but the difference are NaN if a group has fewer than two numbers, or if neither has a
+    spread.
 
     >>> [round(each, 4)
     ...  for each in mean_difference(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))]
@@ -126,7 +127,7 @@ def mean_difference(
 
     nan = float("nan")
     delta = float(first.mean() - second.mean()) if len(first) and len(second) else nan
-    if min(len(first), len(second)) < 2:  # one number has no spread
+    if min(len(first), len(second)) < 2:  # the spread needs two numbers
         return delta, nan, nan, nan
     parts = np.array([group.var(ddof=1) / len(group) for group in (first, second)])
     if not parts.sum():
@@ -137,10 +138,10 @@ def mean_difference(
     return delta, delta - half_width, delta + half_width, float(2 * stdtr(df, -abs(delta) / error))
 
 
-_BLOCK = 1 << 14  # sums of shuffled values at once, which the cache holds
-_LARGE = 1 << 15  # with more values, rows are rotated, not shuffled
-_TABLE = 1 << 12  # sums of turned rows that are looked up
-_ROWS = 256  # of these sums looked up at once, which the cache holds
+_BLOCK = 1 << 14  # sums of shuffled values at one time, which fit the cache
+_LARGE = 1 << 15  # with more values, rows are rotated instead of shuffled
+_TABLE = 1 << 12  # sums of rotated rows in the look-up table
+_ROWS = 256  # sums to look up at one time, which fit the cache
 _EXACT = 500  # up to this number of pairs, each p is computed separately
 _GRID = 400
 
@@ -152,7 +153,7 @@ class TwoWay:
     Attributes:
         ms_system, ms_query, ms_residual: mean squares.
         df_system, df_query, df_residual: degrees of freedom.
-        f: ms_system / ms_residual; NaN where the residual is 0.
+        f: ms_system / ms_residual; NaN if the residual is 0.
         p_value: the p-value of H₀: all systems have the same mean.
     """
 
@@ -168,12 +169,12 @@ class TwoWay:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Every pair of systems, with one level for all of them.
+    """All pairs of systems, compared with one common level.
 
     Attributes:
-        delta: (S, S) mean of the row's system minus that of the column's.
+        delta: (S, S) mean of the row's system minus mean of the column's system.
         p_value: (S, S), corrected for all pairs; 1 on the diagonal.
-        low, high: (S, S) simultaneous intervals of delta; NaN where the method has none.
+        low, high: (S, S) simultaneous intervals of delta; NaN if the method has none.
         method: the method.
     """
 
@@ -249,7 +250,7 @@ def randomised_tukey(
 
 
 def _pairwise_test(matrix: Floats, ranges: Floats) -> Pairwise:
-    """Every pair's share of ranges, which rise, that are at least its difference."""
+    """For each pair, the share of the sorted ranges that are at least its difference."""
     mean = matrix.mean(axis=0)
     delta = mean[:, None] - mean[None, :]
     tolerance = 1e-12 * np.abs(matrix).sum() / len(matrix)
@@ -261,7 +262,7 @@ def _pairwise_test(matrix: Floats, ranges: Floats) -> Pairwise:
 
 
 def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
-    """The range of means of each shuffle, of matrices of one shape."""
+    """The range of means of each shuffle, for matrices of one shape."""
     rng = np.random.default_rng(seed)
     (n, systems), count = matrices[0].shape, len(matrices)
     values_of_query = np.stack(matrices, axis=-1)
@@ -280,7 +281,7 @@ def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> lis
 
 
 def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
-    """The range of means of each turning; some rows at once, by a table of all their turnings."""
+    """The range of means of each rotation; some rows are looked up in a table of all rotations."""
     rng = np.random.default_rng(seed)
     n, systems = matrix.shape
     shuffled = rng.permuted(matrix, axis=1)
@@ -299,7 +300,7 @@ def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
 
 
 def _tail(q: Floats, systems: int, df: int) -> Floats:
-    """P(range ≥ q): each by itself, or of many pairs between the points of a fine grid."""
+    """P(range ≥ q), computed for each q, or for many pairs interpolated on a fine grid."""
     from rankgate.measurement.stats.studentized_range import tail
 
     upper = np.triu_indices(systems, 1)
@@ -322,12 +323,12 @@ class Friedman:
     """Systems ranked within each query.
 
     Attributes:
-        ranks: (S,) mean ranks, 1 is the best.
+        ranks: (S,) mean ranks; 1 is the best rank.
         statistic: Friedman's χ², corrected for ties; NaN where all values of all queries are tied.
         p_value: the p-value of the statistic with S − 1 degrees of freedom.
         f, f_p_value: Iman and Davenport's F, which is less conservative.
         nemenyi: (S, S) p-values of pairs, corrected for all pairs.
-        critical: the difference of two mean ranks from which on a pair is distinguished.
+        critical: the smallest difference of mean ranks at which a pair is significant.
     """
 
     ranks: Floats

@@ -1,7 +1,7 @@
 """Tests of paired differences, effect sizes, equivalence, posterior, ratio and influence.
 
-Tests of paired differences take one column a metric, one row a query. Shapes: n queries, M
-columns. Differences are finite; the caller leaves out the others.
+Tests of paired differences take one column per metric and one row per query. Shapes: n queries, M
+columns. Differences must be finite; the caller leaves out all others.
 
 After them come sizes of an effect in units of spread; two one-sided tests of equivalence, for
 a difference smaller than a margin, either way; the Bayesian comparison of paired means with a
@@ -33,8 +33,8 @@ class PairedTest:
 
     Attributes:
         statistic: (M,) the statistic of the test.
-        p_value: (M,); 1 where nothing differs at all, NaN where there are too few differences.
-        n: (M,) the differences that the test used.
+        p_value: (M,); 1 if all differences are 0, NaN for too few differences.
+        n: (M,) the number of differences that the test used.
     """
 
     statistic: Floats
@@ -43,7 +43,7 @@ class PairedTest:
 
 
 def as_columns(delta: Floats) -> Floats:
-    """(n, M) from one column or several."""
+    """Convert one or several columns to (n, M)."""
     table = np.asarray(delta, dtype=np.float64)
     return table[:, None] if table.ndim == 1 else table
 
@@ -67,7 +67,7 @@ def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
     mean, error = table.mean(axis=0) if n else np.zeros(table.shape[1]), standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
-    too_few = n < 2  # one difference has no spread
+    too_few = n < 2  # the spread needs two differences
     df = n - 1 if degrees is None else degrees
     p = np.full_like(t, np.nan) if too_few else np.minimum(1.0, 2 * stdtr(df, -np.abs(t)))
     is_constant = (error == 0) & (n > 1) & ~np.isnan(df)
@@ -82,7 +82,7 @@ def standard_error(delta: Floats) -> Floats:
     n = len(table)
     if n < 2:
         return np.zeros(table.shape[1])
-    is_constant = np.ptp(table, axis=0) == 0  # rounding leaves a spread to equal numbers
+    is_constant = np.ptp(table, axis=0) == 0  # rounding can give equal numbers a spread
     return np.asarray(
         np.where(is_constant, 0.0, table.std(axis=0, ddof=1) / np.sqrt(n)), np.float64
     )
@@ -93,7 +93,7 @@ def sign_test(delta: Floats, *, band: float = 0.0) -> PairedTest:
 
     Args:
         delta: the differences.
-        band: a difference of at most this size is a tie, and left out.
+        band: a difference of at most this size is a tie, which is left out.
     """
     from scipy.special import bdtr
 
@@ -131,8 +131,8 @@ class Equivalence:
     """Two one-sided tests of each column; (M,) arrays, NaN for fewer than two differences.
 
     Attributes:
-        p_value: the larger one of both sides; at most alpha shows equivalence.
-        low, high: the interval of level 1 − 2α, which lies within ±margin where p ≤ α.
+        p_value: the larger p-value of both sides; at most alpha shows equivalence.
+        low, high: the interval of level 1 − 2α, which is within ±margin if p ≤ α.
     """
 
     p_value: Floats
@@ -151,7 +151,7 @@ def tost(
 
     Args:
         delta: (n, M) differences.
-        margin: the largest difference that does not matter, above 0.
+        margin: the largest difference that is not relevant, above 0.
         level: 1 − α; the interval has 1 − 2α.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
@@ -160,13 +160,13 @@ def tost(
     table = as_columns(delta)
     n = len(table)
     mean = table.mean(axis=0) if n else np.full(table.shape[1], np.nan)
-    if n < 2:  # one difference has no spread
+    if n < 2:  # the spread needs two differences
         undefined = np.full(table.shape[1], np.nan)
         return Equivalence(undefined, undefined, undefined)
     error = standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         lower_t, upper_t = (mean + margin) / error, (mean - margin) / error
-    lower_t = np.where(np.isnan(lower_t), -np.inf, lower_t)  # a mean at the margin, without spread
+    lower_t = np.where(np.isnan(lower_t), -np.inf, lower_t)  # a mean at the margin without spread
     upper_t = np.where(np.isnan(upper_t), np.inf, upper_t)
     df = n - 1 if degrees is None else degrees
     low, high = stdtr(df, -lower_t), stdtr(df, upper_t)
@@ -179,7 +179,7 @@ class Posterior:
     """Probabilities of the true mean difference, (M,) each; they add up to 1.
 
     Attributes:
-        worse: the probability that it is below −rope.
+        worse: the probability that the difference is below −rope.
         same: the probability that it is within ±rope, the region of practical equivalence.
         better: the probability that it is above rope.
     """
@@ -198,20 +198,20 @@ def posterior(gain: Floats, rope: float, degrees: float | None = None) -> Poster
 
     Args:
         gain: (n, M) differences, positive is better.
-        rope: the largest difference that does not matter, 0 or more.
+        rope: the largest difference that is not relevant, 0 or more.
         degrees: the degrees of freedom of the standard error; n − 1 if None.
     """
     from scipy.special import stdtr
 
     table = as_columns(gain)
     n = len(table)
-    if n < 2:  # one difference has no spread
+    if n < 2:  # the spread needs two differences
         undefined = np.full(table.shape[1], np.nan)
         return Posterior(undefined, undefined, undefined)
     mean, error = table.mean(axis=0), standard_error(table)
     with np.errstate(divide="ignore", invalid="ignore"):
         below_t, above_t = (-rope - mean) / error, (mean - rope) / error
-    # a mean exactly at an edge, without spread, is within the region
+    # a mean exactly at an edge without spread is inside the region
     below_t, above_t = (
         np.where(np.isnan(statistic), -np.inf, statistic) for statistic in (below_t, above_t)
     )
@@ -225,9 +225,9 @@ class Relative:
     """(candidate − baseline) / |baseline| of means.
 
     Attributes:
-        value: NaN where the baseline's mean is 0.
-        low, high: Fieller's interval; infinite ends where the baseline's mean is not clearly
-            different from 0, so that every ratio is possible.
+        value: the relative difference; NaN if the baseline's mean is 0.
+        low, high: Fieller's interval; ends are infinite if the baseline's mean is not clearly
+            different from 0, because then every ratio is possible.
     """
 
     value: float
@@ -260,7 +260,7 @@ def fieller(baseline: Floats, candidate: Floats, level: float = 0.95) -> Relativ
         return Relative(nan, nan, nan)
     sign = 1.0 if b > 0 else -1.0
     value = sign * (c / b - 1)
-    if n < 2:  # one query has no spread
+    if n < 2:  # the spread needs two queries
         return Relative(value, nan, nan)
     covariance = np.cov(baseline, candidate) / n
     square = float(stdtrit(n - 1, (1 + level) / 2)) ** 2
@@ -283,7 +283,7 @@ def relative_gain(baseline: Floats, candidate: Floats, share: float) -> Floats:
 
 
 def largest_share(delta: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """The query without which the sum of the differences would change most, and by how much.
+    """The query whose removal changes the sum of differences most, and the size of the change.
 
     Returns:
         (M,) its row, and (M,) |d| / |Σd|: 0.2 means that a fifth of the difference is this query;
@@ -293,7 +293,7 @@ def largest_share(delta: Floats) -> tuple[NDArray[np.int64], Floats]:
     table = as_columns(delta)
     if not len(table):
         return np.zeros(table.shape[1], np.int64), np.full(table.shape[1], np.nan)
-    # only a query that pulls the way the sum goes makes it
+    # only a query with the sign of the sum contributes to it
     total = table.sum(axis=0)
     signed_values = table * np.sign(total)
     row = signed_values.argmax(axis=0)
@@ -324,7 +324,7 @@ def signed_ranks(
             that occurred, ties and zeros included, for up to 1,000 differences.
 
     Raises:
-        ValueError: more differences than are counted exactly.
+        ValueError: there are too many differences for an exact count.
     """
     table = as_columns(delta)
     results = [_signed_rank_test(column, zeros, way) for column in table.T]
@@ -360,7 +360,7 @@ def _signed_rank_test(
 
 
 def _exact(ranks: Floats, statistic: float) -> float:
-    """2 · P(W₊ ≤ smaller) over all signs, by the sums that subsets of the doubled ranks have."""
+    """2 · P(W₊ ≤ smaller) over all signs, from the sums of subsets of the doubled ranks."""
     doubled = np.rint(2 * ranks).astype(np.int64)
     share = np.zeros(int(doubled.sum()) + 1)
     share[0] = 1.0

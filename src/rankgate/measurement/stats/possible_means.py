@@ -1,7 +1,7 @@
-"""Possible means of n values, where each value is one of a few.
+"""Check if a mean of n values is possible, if each value is one of a few.
 
-Every function allows more where it cannot be exact: a mean that is not possible here is not
-possible at all.
+A function that cannot be exact accepts more means: a mean that is not possible here is never
+possible.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from functools import cache
 from math import ceil, floor, lcm, log2
 
 _EXACT_RANKS = 10
-_MOST = 400  # values with listed sums; of more values only the ends are exact
+_MOST = 400  # values for which sums are listed; with more values only the ends are exact
 _SLACK = 1e-9
 
 
 def multiples_possible(step: Fraction, n: int, low: float, high: float) -> bool:
-    """True if a mean within [low, high] can be that of n multiples of a step between 0 and 1.
+    """True if a mean within [low, high] is possible for n multiples of a step between 0 and 1.
 
     A sum of n such values is a multiple of the step, so that a mean is a multiple of step / n.
 
@@ -31,14 +31,14 @@ def multiples_possible(step: Fraction, n: int, low: float, high: float) -> bool:
 
 
 def ends_possible(smallest: float, gap: float, n: int, low: float, high: float) -> bool:
-    """True if a mean within [low, high] can be that of n values that are 0, 1, or between.
+    """True if a mean within [low, high] is possible for n values that are 0, 1, or between.
 
     Args:
-        smallest: no value is between 0 and this.
-        gap: no value is between 1 − gap and 1.
-        n: values.
-        low: the least mean.
-        high: the greatest one.
+        smallest: the smallest possible value above 0.
+        gap: 1 − gap is the largest possible value below 1.
+        n: the number of values.
+        low: the lowest mean.
+        high: the highest mean.
 
     >>> ends_possible(0.1, 0.1, 5, 0.985, 0.995)  # one value of 0.9 makes it 0.98
     False
@@ -57,11 +57,11 @@ def ends_possible(smallest: float, gap: float, n: int, low: float, high: float) 
 
 
 def reciprocal_ranks_possible(depth: int | None, n: int, low: float, high: float) -> bool:
-    """True if a mean within [low, high] can be that of n reciprocal ranks down to a depth.
+    """True if a mean within [low, high] is possible for n reciprocal ranks down to a depth.
 
-    Sums of 1, 1/2, …, 1/10 are listed as multiples of 1/2520; those of deeper ranks may be
-    anything between 1/depth and 1/11. Of more than 400 values the sums near 0 and n are listed
-    and all between are taken for possible.
+    Sums of 1, 1/2, …, 1/10 are listed as multiples of 1/2520; reciprocals of deeper ranks may be
+    any number between 1/depth and 1/11. For more than 400 values the sums near 0 and n are listed,
+    and all sums between are accepted.
 
     >>> reciprocal_ranks_possible(10, 2, 0.74, 0.76)  # 1 and 1/2
     True
@@ -88,7 +88,7 @@ def reciprocal_ranks_possible(depth: int | None, n: int, low: float, high: float
 
 @cache
 def _sums(depth: int | None, n: int) -> int:
-    """The sums of n reciprocal ranks, a bit for each multiple of 1/lcm(1, …, 10)."""
+    """The sums of n reciprocal ranks, with a bit for each multiple of 1/lcm(1, …, 10)."""
     exact = min(depth or _EXACT_RANKS, _EXACT_RANKS)
     unit = lcm(*range(1, exact + 1))
     shifts = [0, *(unit // rank for rank in range(1, exact + 1))]
@@ -106,7 +106,7 @@ def _sums(depth: int | None, n: int) -> int:
 
 
 def _spread_bits(bits: int, places: int) -> int:
-    """Spread every set bit to the given number of places above it."""
+    """Spread every set bit to a number of positions above it."""
     covered = 0
     while covered < places:
         step = min(covered + 1, places - covered)
@@ -125,7 +125,7 @@ def discounted_gap(grades: int, depth: int, relevant: int | None) -> tuple[float
     Args:
         grades: the highest grade.
         depth: the cutoff.
-        relevant: relevant documents of each query, where that is known.
+        relevant: the number of relevant documents of each query, if known.
     """
     gain = float(2**grades - 1)
     discounts = [1 / log2(rank + 1) for rank in range(1, depth + 2)]

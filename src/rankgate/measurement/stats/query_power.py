@@ -30,13 +30,13 @@ _MAX_POWER_QUERIES = 1e9
 
 
 def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2) -> float:
-    """The chance that a paired t-test of n queries rejects, if the true difference is delta.
+    """The probability that a paired t-test of n queries rejects, if the true difference is delta.
 
     Args:
         delta: the true mean difference.
         sd: standard deviation of the differences.
-        n: queries, 2 or more.
-        alpha: level of the test.
+        n: the number of queries, 2 or more.
+        alpha: the level of the test.
         sides: 1 or 2.
     """
     from scipy.special import nctdtr, ndtr, stdtrit  # `scipy.stats` takes half a second to import
@@ -56,20 +56,20 @@ def power(delta: float, sd: float, n: float, alpha: float = 0.05, sides: int = 2
 def detectable_difference(
     sd: Floats | float, n: int, alpha: float = 0.05, wanted: float = 0.8, sides: int = 2
 ) -> Floats:
-    """The smallest true difference that n queries show with the wanted power (MDE).
+    """The smallest true difference that n queries show with the requested power (MDE).
 
     Args:
-        sd: standard deviations of the differences, any shape.
-        n: queries.
-        alpha: level of the test.
-        wanted: power.
+        sd: standard deviations of the differences, in any shape.
+        n: the number of queries.
+        alpha: the level of the test.
+        wanted: the requested power.
         sides: 1 or 2.
 
     Returns:
         the difference for each sd, in the metric's units; NaN for fewer than two queries.
     """
     deviations = np.asarray(sd, dtype=np.float64)
-    if n < 2:  # one difference has no spread
+    if n < 2:  # the spread needs two differences
         return np.full(deviations.shape, np.nan)
     return np.asarray(deviations * _detectable_effect(n, alpha, wanted, sides), np.float64)
 
@@ -90,10 +90,10 @@ def _detectable_effect(n: int, alpha: float, target_power: float, sides: int) ->
 def queries_for_power(
     delta: float, sd: float, alpha: float = 0.05, wanted: float = 0.8, sides: int = 2
 ) -> float:
-    """The number of queries that show a true difference of this size with the wanted power.
+    """The number of queries that show a true difference of this size with the requested power.
 
     Returns:
-        a number that need not be whole (round it up); infinity for a difference of 0.
+        a number that is not rounded (round it up); infinity for a difference of 0.
     """
     if not delta:
         return float("inf")
@@ -115,7 +115,7 @@ def queries_for_power(
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """The root of a rising function between low and high, to the last bit.
 
-    Halving takes some fifty calls, in less time than the import of `scipy.optimize`.
+    Bisection takes about fifty calls, which is less time than the import of `scipy.optimize`.
     """
     while low < (middle := (low + high) / 2) < high:
         if function(middle) < 0:
@@ -146,9 +146,9 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
     Grünwald, Bayesian Analysis 16 (2021); Wang and Ramdas, Sequential Analysis 44 (2025).
 
     Args:
-        t: the statistic √n · mean/sd, sd with n − 1.
-        n: values, 2 at least.
-        tau: spread of the effects that the test has most power against.
+        t: the statistic √n · mean/sd, where sd has n − 1.
+        n: the number of values, at least 2.
+        tau: the spread of the effects for which the test has most power.
     """
     from scipy.special import stdtr
 
@@ -161,12 +161,12 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
 
 @lru_cache(maxsize=4096)
 def critical_t(n: int, alpha: float, tau: float = EFFECT) -> float:
-    """The t beyond which n values reject a mean of at most 0, at any look; inf where none do.
+    """The t above which n values reject a mean of at most 0, at any look; inf if no t does.
 
     Args:
-        n: values.
-        alpha: the chance of a false rejection at any look, one-sided.
-        tau: as in `log_evidence`.
+        n: the number of values.
+        alpha: the probability of a false rejection at any look, one-sided.
+        tau: see `log_evidence`.
     """
     from scipy.optimize import brentq
 
@@ -177,9 +177,9 @@ def critical_t(n: int, alpha: float, tau: float = EFFECT) -> float:
 
 
 def one_look_level(n: int, alpha: float, tau: float = EFFECT) -> float:
-    """The level of a single look by Student's t with the same bound: P(T(n − 1) > `critical_t`).
+    """The level of a single look with the same bound of Student's t: P(T(n − 1) > `critical_t`).
 
-    A quantity for a single look, such as an interval or its power, holds at any look if it is
+    A quantity for a single look, such as an interval or its power, is valid at any look if it is
     computed at this level.
     """
     from scipy.special import stdtr
@@ -193,11 +193,11 @@ def needed_at_any_look(delta: float, sd: float, alpha: float, target_power: floa
     Args:
         delta: the true mean difference.
         sd: standard deviation of the differences.
-        alpha: the chance of a false rejection at any look, one-sided.
+        alpha: the probability of a false rejection at any look, one-sided.
         target_power: the power of the test.
 
     Returns:
-        queries; infinity where more than 10⁸ are needed.
+        the number of queries; infinity if more than 10⁸ are needed.
     """
 
     def enough(n: int) -> bool:
@@ -220,10 +220,10 @@ def needed_at_any_look(delta: float, sd: float, alpha: float, target_power: floa
 DRAWS = 2000
 """Samples of each size: the standard error of a share of 80 % is then 0.9 %."""
 
-_FEWEST, _CELLS = 1000, 200_000  # samples of large sets of queries, and samples times queries
-_ROWS = 400  # queries that are drawn from; of more, this many represent all
+_FEWEST, _CELLS = 1000, 200_000  # fewest samples of large sets of queries; samples times queries
+_ROWS = 400  # rows to draw from; if there are more, this number represents all
 _MIN_QUERIES, _MAX_QUERIES = 2, 1e9  # queries
-_STEP = 1.05  # between the sizes that are tried
+_STEP = 1.05  # ratio of successive sizes
 
 
 @dataclass(frozen=True)
@@ -231,10 +231,10 @@ class Samples:
     """Samples of differences by their moments; arrays (R, M), a row a sample, a column a metric.
 
     Attributes:
-        n: differences in the sample; queries without a value do not count.
+        n: the number of differences in the sample; queries without a value do not count.
         mean: the mean of the sample.
-        sd: its standard deviation, with n − 1; NaN for fewer than two differences.
-        skewness: its third standardised moment, g₁; 0 where nothing differs.
+        sd: the standard deviation, with n − 1; NaN for fewer than two differences.
+        skewness: the third standardised moment, g₁; 0 if all values are equal.
     """
 
     n: Floats
@@ -251,7 +251,7 @@ class Samples:
 def draw_samples(
     delta: Floats, n: int, mean: Floats | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> Samples:
-    """Samples of n queries from populations that the measured differences may come from.
+    """Draw samples of n queries from populations that the measured differences may come from.
 
     Each sample has its own population: the measured differences with weights of a flat
     Dirichlet law (the Bayesian bootstrap: Rubin, Annals of Statistics 1981), moved to the mean
@@ -259,10 +259,10 @@ def draw_samples(
     while the mean is given. Rows are drawn whole, so that metrics stay correlated.
 
     Args:
-        delta: (n₀, M) measured differences, NaN where a query has no value.
-        n: queries of a sample.
-        mean: (M,) the means of the populations; the measured ones if None.
-        draws: samples.
+        delta: (n₀, M) measured differences, NaN for a query without a value.
+        n: the number of queries in a sample.
+        mean: (M,) the means of the populations; the measured means if None.
+        draws: the number of samples.
         seed: the seed of the random draws.
     """
     table = as_columns(delta)
@@ -304,24 +304,23 @@ def queries_for(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Floats:
-    """The number of queries with which decisions come out with the wanted chance.
+    """The number of queries for which decisions are reached with the requested probability.
 
-    Means stay as they are. Samples of growing sizes are drawn (see `draw_samples`), and the size is
-    interpolated between the last at which too few decisions come out and the first at which
-    enough do.
+    The means are fixed. Samples of increasing sizes are drawn (see `draw_samples`), and the size is
+    interpolated between the last with too few decisions and the first with enough decisions.
 
     Args:
-        delta: (n₀, M) measured differences, NaN where a query has no value.
-        decide: takes samples and gives, (R, D), which of D decisions come out in each, such as that
-            every rule passes, or that a corrected p is below the level.
-        power: the wanted chance.
-        mean: (M,) true means; as measured where None.
+        delta: (n₀, M) measured differences, NaN for a query without a value.
+        decide: a function from samples to (R, D) booleans: True if a decision is reached, such as
+            that every rule passes, or that a corrected p is below the level.
+        power: the requested probability.
+        mean: (M,) true means; the measured means if None.
         start: (D,) or one number of queries at which the search begins; a good guess saves time.
-        draws: samples of each size; fewer for many queries.
+        draws: the number of samples of each size; it is lower for many queries.
         seed: the seed of the random draws.
 
     Returns:
-        (D,) queries, counted as the rows of delta; infinity where a billion do not suffice.
+        (D,) numbers of queries, counted as rows of delta; infinity if a billion are not enough.
     """
     table = as_columns(delta)
     draw_limit = max(_FEWEST, min(draws, _CELLS // max(len(table), 1)))
@@ -350,7 +349,7 @@ def _decision_share(share: Callable[[int], Floats], decision: int, step_index: i
 
 
 def _search_size(share: Callable[[int], float], power: float, start: float) -> float:
-    """The size at which a share reaches the power: steps that double, then halves."""
+    """The size at which a share reaches the power, found by doubling and bisection."""
     last = _step_index(_MAX_QUERIES)
     low = high = _step_index(start)
     step = 1
@@ -382,11 +381,11 @@ def _step_index(size: float) -> int:
 
 
 def _subset_rows(table: Floats, seed: int) -> Floats:
-    """Some of the rows, with the means and standard deviations of all."""
+    """Select some of the rows, with the means and standard deviations of all rows."""
     rng = np.random.default_rng([seed, len(table)])
     subset = table[np.sort(rng.permutation(len(table))[:_ROWS])]
     is_defined = ~np.isnan(subset)
-    if (is_defined.sum(axis=0) < 2).any():  # one value has no spread
+    if (is_defined.sum(axis=0) < 2).any():  # the spread needs two values
         return table
     mean, sd = np.nanmean(subset, axis=0), np.nanstd(subset, axis=0, ddof=1)
     full_mean, full_sd = np.nanmean(table, axis=0), np.nanstd(table, axis=0, ddof=1)

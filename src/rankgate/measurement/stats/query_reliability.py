@@ -73,7 +73,7 @@ def reliability(matrix: Floats, level: float = 0.95) -> Reliability:
     """
     n, systems = matrix.shape
     nan = float("nan")
-    if n < 2 or systems < 2:  # nothing can vary
+    if n < 2 or systems < 2:  # variance needs two of each
         return Reliability(
             n, systems, nan, nan, nan, nan, nan, nan, nan, nan, nan, level, nan, nan, nan
         )
@@ -115,7 +115,7 @@ def _relative(f: float, df_system: int, df_residual: int, level: float) -> tuple
 
 
 def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float, float]:
-    """Uses the F of systems against both other mean squares, for one query and then for n."""
+    """Compute it from the F of systems and both other mean squares, for one query, then for n."""
     from scipy.special import chdtri, fdtri
 
     if not result.f > 0:
@@ -133,7 +133,7 @@ def _absolute(result: TwoWay, n: int, systems: int, level: float) -> tuple[float
         denominator += query * result.ms_system * result.ms_query
         variance_ratio = max(
             0.0, systems * numerator / denominator
-        )  # a ratio of variances, estimated below 0
+        )  # a variance ratio that was estimated below 0
         single = variance_ratio / (variance_ratio + n)
         ends.append(n * single / (1 + (n - 1) * single))
     return ends[1], ends[0]
@@ -154,9 +154,9 @@ class SplitHalf:
     Attributes:
         value: the mean over splits of Pearson's r between the halves' means of systems, stepped
             up to all queries by Spearman and Brown: 2r/(1 + r).
-        low, high: 95 % of the splits.
+        low, high: the range of 95 % of the splits.
         tau: the mean of Kendall's tau b between the halves' orders, not stepped up.
-        splits: in which both halves have a spread.
+        splits: the number of splits in which both halves have a spread.
     """
 
     value: float
@@ -167,10 +167,10 @@ class SplitHalf:
 
 
 def split_half(matrix: Floats, *, splits: int = SPLITS, seed: int = 0) -> SplitHalf:
-    """Split queries at random into halves, again and again (Spearman 1910; Brown 1910).
+    """Split queries at random into halves, many times (Spearman 1910; Brown 1910).
 
-    With an odd number of queries one is left out of each split. The range over splits shows
-    how much the choice of the split matters; it is not a confidence interval.
+    With an odd number of queries, each split leaves one out. The range over splits shows the effect
+    of the choice of the split; it is not a confidence interval.
 
     Args:
         matrix: (n, S) values, all finite.

@@ -1,8 +1,8 @@
 """Agreement of two orderings: Pearson, Spearman, Kendall, and rank-biased overlap.
 
-First comes agreement of two orderings of the same things. Values that differ by at most
-`PRECISION` of the largest are equal: means over the same queries that are equal on paper
-differ in their last bits once they are computed.
+First comes agreement of two orderings of the same items. Values that differ by at most `PRECISION`
+of the largest are equal: means over the same queries that are equal on paper differ in their last
+bits after computation.
 
 Then come the correlation of two lists of numbers (Pearson, Spearman, Kendall, with intervals
 and tests) and rank-biased overlap, the top-weighted similarity of two orderings.
@@ -55,7 +55,7 @@ def tau(first: Floats, second: Floats, ties: TauTies = "b") -> float:
 
 
 def tau_of_rows(first: Floats, second: Floats) -> Floats:
-    """(m,) `tau` b of each row of (m, n) values, for many rows of few things."""
+    """(m,) `tau` b of each row of (m, n) values, for many rows of few items."""
     first_levels, second_levels = tie_levels(first), tie_levels(second)
     rows, n = first_levels.shape
     order_balance, first_pairs, second_pairs = np.zeros((3, rows))
@@ -66,15 +66,16 @@ def tau_of_rows(first: Floats, second: Floats) -> Floats:
         first_pairs += np.abs(first_order).sum(axis=1)
         second_pairs += np.abs(second_order).sum(axis=1)
     norm = np.sqrt(first_pairs * second_pairs)
-    with np.errstate(invalid="ignore"):  # 0 / 0 where a row ties everything
+    with np.errstate(invalid="ignore"):  # 0 / 0 if all values of a row are tied
         return np.asarray(order_balance / norm, np.float64)
 
 
 def _counts_above(estimate: Floats, reference: Floats) -> tuple[Counts, Counts, Counts]:
-    """Count the things that the estimate puts above each thing, for values without NaN.
+    """Count the items that the estimate ranks above each item, for values without NaN.
 
     Returns:
-        (n,) all of them; those with a larger reference; those with one at least as large.
+        (n,) three counts: all of these; those with a larger reference; those with at least as large
+        a one.
     """
     order = np.lexsort((reference, -estimate))  # in a tie of the estimate nothing larger is before
     rank = np.empty_like(order)
@@ -86,7 +87,7 @@ def _counts_above(estimate: Floats, reference: Floats) -> tuple[Counts, Counts, 
 
 
 def _larger_before(values: Counts) -> Counts:
-    """(n,) how many earlier values are larger, for integers from 0 on.
+    """(n,) the number of earlier values that are larger, for integers from 0.
 
     Two values differ first in one bit: bit by bit, from the highest, the values that are equal in
     all higher bits are together, in their order; a 1 before a 0 is a larger value.
@@ -130,7 +131,7 @@ def tau_ap(estimate: Floats, reference: Floats, ties: TauTies = "a") -> float:
 
 
 def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
-    """Of a thing in a group of g ties at places p..p+g−1, each place is as likely as any other."""
+    """An item in a tie of g items at positions p..p+g−1 is equally likely at each position."""
     n = len(estimate)
     count_above, larger, at_least = _counts_above(estimate, reference)
     agreeing_above = (larger + at_least) / 2
@@ -144,7 +145,7 @@ def _tau_ap_a(estimate: Floats, reference: Floats) -> float:
         low, high = (np.searchsorted(ranked, reference[ties], side) for side in ("left", "right"))
         share = (size - high + (high - low - 1) / 2) / (size - 1)
         peers = np.arange(size)
-        places = count_above[ties[0]] + peers  # how many are before it
+        places = count_above[ties[0]] + peers  # the number of items before it
         first = int(places[0] == 0)
         agreeing = agreeing_above[ties, None] + peers * share[:, None]
         agreement[ties] = (agreeing[:, first:] / places[first:]).sum(axis=1) / size
@@ -199,10 +200,10 @@ class Correlation:
     """A coefficient of n pairs.
 
     Attributes:
-        value: −1 to 1; NaN where one list has no spread, or there are fewer than 2 pairs.
-        low, high: its interval; NaN where there are too few pairs for one.
+        value: −1 to 1; NaN if a list has no spread, or there are fewer than 2 pairs.
+        low, high: its interval; NaN if there are too few pairs for an interval.
         p_value: the p-value of H₀: no association.
-        n: pairs.
+        n: the number of pairs.
     """
 
     value: float
@@ -254,7 +255,7 @@ def kendall(first: Floats, second: Floats, level: float = 0.95) -> Correlation:
 
 
 def product_moment(first: Floats, second: Floats) -> float:
-    """Pearson's r without an interval; NaN where one list has no spread."""
+    """Pearson's r without an interval; NaN if a list has no spread."""
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")
     x, y = first - first.mean(), second - second.mean()
@@ -263,12 +264,12 @@ def product_moment(first: Floats, second: Floats) -> float:
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Spearman's rho without an interval; values that differ by rounding only are tied."""
+    """Spearman's rho without an interval; values that differ only by rounding are tied."""
     return product_moment(mean_ranks(tie_levels(first)), mean_ranks(tie_levels(second)))
 
 
 def mean_ranks(values: Floats) -> Floats:
-    """(…, n) ranks in each row from 1 on, ties at their mean rank; all NaN where a value is.
+    """(…, n) ranks in each row from 1, ties at their mean rank; all NaN if a value is NaN.
 
     As ``scipy.stats.rankdata``; `scipy.stats` takes half a second to import.
 
@@ -282,7 +283,7 @@ def mean_ranks(values: Floats) -> Floats:
 
 
 def tie_ends(values: Floats) -> tuple[Counts, Counts]:
-    """(…, n) the first and the last rank in each row of the values that are equal to each value."""
+    """(…, n) the first and the last rank of the values that equal each value, by row."""
     order = np.argsort(values, axis=-1, kind="stable")
     ranked = np.take_along_axis(values, order, axis=-1)
     n = values.shape[-1]
@@ -324,7 +325,7 @@ def _student(value: float, n: int) -> float:
     return float(2 * stdtr(n - 2, -abs(t)))
 
 
-_EXACT = 9  # up to this number of pairs, all orders are counted: 362,880
+_EXACT = 9  # all orders of up to this number of pairs are counted: 362,880
 
 
 def _spearman_p(first: Floats, second: Floats, value: float) -> float:
@@ -346,12 +347,12 @@ RboTies = Literal["w", "a", "b"]
 
 @dataclass(frozen=True)
 class RankBiasedOverlap:
-    """Rank-biased overlap of two lists with only the first items known.
+    """Rank-biased overlap of two lists of which only the first items are known.
 
     Attributes:
-        value: extrapolated: as similar below as above.
-        low: if nothing below is shared.
-        high: if as much below is shared as can be.
+        value: extrapolated, with the same similarity below as above.
+        low: the value if no item below is shared.
+        high: the value if as many items below are shared as possible.
     """
 
     value: float
@@ -381,12 +382,12 @@ def rbo(
 
     Args:
         first: groups of tied items, best first; a group of one is not a tie.
-        second: the other list.
-        p: in (0, 1); the larger, the deeper it looks.
+        second: the other list, in the same form.
+        p: in (0, 1); a larger p gives more weight to deep ranks.
         ties: the treatment.
 
     Raises:
-        ValueError: p outside (0, 1), an empty list, an item that is listed twice.
+        ValueError: p is outside (0, 1), a list is empty, or an item is repeated.
     """
     if not 0 < p < 1:
         raise ValueError(f"p = {p} is not between 0 and 1.")
@@ -411,7 +412,7 @@ def rbo(
     depth = np.arange(1, n + 1)
     norm = _norm(short_ranks, long_ranks, ties)
     agreement = float(overlap[s - 1] / norm[s - 1])
-    # items that the shorter list may hold below its end
+    # items that may be below the end of the shorter list
     is_unseen = np.array([item not in position for item in long_position])
     unseen_above, unseen_tied = (
         np.append(0, np.cumsum(is_unseen))[ends] for ends in (long_ranks.top, long_ranks.bottom)
@@ -435,7 +436,7 @@ def rbo(
 
 
 def group_ties(scores: Mapping[str, float]) -> list[list[str]]:
-    """Items in groups of equal score (by `tie_levels`), the largest first."""
+    """Items grouped by equal score (by `tie_levels`), the highest score first."""
     names = sorted(scores)
     level = dict(zip(names, tie_levels(np.array([scores[name] for name in names])), strict=True))
     groups: dict[float, list[str]] = {}
@@ -486,7 +487,7 @@ def _overlap(
     n = longer.top.size
     begin = np.maximum(shorter.top[short_rank], longer.top[long_rank])
     full = np.maximum(shorter.full[short_rank], longer.full[long_rank])
-    # an item in a tie is there in part, from its first rank until it is wholly there
+    # a tied item counts in part from the first rank of its tie until all of the tie is included
     lengths = full - begin
     item = np.repeat(np.arange(begin.size), lengths)
     depth = begin[item] + np.arange(item.size) - (np.cumsum(lengths) - lengths)[item]
@@ -511,13 +512,13 @@ def _norm(shorter: _TiedRanks, longer: _TiedRanks, ties: RboTies) -> Floats:
 
 
 def _tail_low(last_overlap: float, n: int, p: float) -> float:
-    """Nothing is shared below both ends: Σ_{d>n} p^d · X/d, from −ln(1 − p)."""
+    """The sum if nothing is shared below both ends: Σ_{d>n} p^d · X/d, from −ln(1 − p)."""
     depth = np.arange(1, n + 1)
     return (1 - p) / p * last_overlap * float(np.log(1 / (1 - p)) - (p**depth / depth).sum())
 
 
 def _tail_high(last_overlap: float, s: int, n: int, p: float) -> float:
-    """Everything is shared below both ends, until all documents are shared."""
+    """The sum if everything is shared below both ends, until all documents are shared."""
     full_depth = int(np.floor(n + s - last_overlap + 1e-9))  # ties leave sums of shares
     depth = np.arange(n + 1, full_depth + 1)
     growing_part = ((2 * depth - n - s + last_overlap) / depth * p**depth).sum()

@@ -38,11 +38,11 @@ Weighting = Literal[
 
 @dataclass(frozen=True)
 class RatingMatrix:
-    """Grades that raters gave to items, as counts.
+    """The grades that raters gave to items, as counts.
 
     Attributes:
-        grades: (K,) the grades that occur, or those of the scale, ascending.
-        said: (I, R, K) how often a rater gave an item a grade; mostly 0 or 1.
+        grades: (K,) the grades that occur, or the grades of the scale, ascending.
+        said: (I, R, K) the number of times a rater gave an item a grade; mostly 0 or 1.
     """
 
     grades: Floats
@@ -50,7 +50,7 @@ class RatingMatrix:
 
     @classmethod
     def from_grades(cls, matrix: Floats, grades: Sequence[float] | None = None) -> RatingMatrix:
-        """Counts from a matrix (I, R) of grades, NaN where a rater did not rate an item.
+        """Make counts from a matrix (I, R) of grades, with NaN if a rater did not rate an item.
 
         Args:
             matrix: the grades.
@@ -58,7 +58,7 @@ class RatingMatrix:
                 the grades of a scale (AC1, Brennan-Prediger, ordinal weights) depend on it.
 
         Raises:
-            UsageError: a grade outside the scale.
+            UsageError: a grade is outside the scale.
         """
         table = np.asarray(matrix, dtype=np.float64)
         is_rated = ~np.isnan(table)
@@ -78,7 +78,7 @@ class RatingMatrix:
 
     @property
     def counts(self) -> Floats:
-        """(I, K) how many ratings give an item a grade."""
+        """(I, K) the number of ratings of an item with each grade."""
         return np.asarray(self.said.sum(axis=1), np.float64)
 
 
@@ -93,10 +93,10 @@ class Tallies:
         grades: (K,) the grades, ascending.
         pairs: (N, K, K) Σ n_k (n_l − [k=l]) / (m (m − 1)) over items with two ratings or more.
         coincidences: (N, K, K) the same divided by m − 1 only (Krippendorff 2011).
-        paired: (N,) items with two ratings or more.
+        paired: (N,) the number of items with two ratings or more.
         share: (N, K) Σ n_k / m over items with a rating.
-        rated: (N,) items with a rating.
-        given: (N, R, K) how often a rater gave a grade.
+        rated: (N,) the number of items with a rating.
+        given: (N, R, K) the number of times a rater gave a grade.
     """
 
     grades: Floats
@@ -111,7 +111,7 @@ class Tallies:
     def from_clusters(
         cls, sheet: RatingMatrix, clusters: NDArray[np.int64] | None = None
     ) -> Tallies:
-        """The sums of each cluster; of all items where none are given (N = 1).
+        """Compute the sums of each cluster; of all items if there are no clusters (N = 1).
 
         Args:
             sheet: the ratings.
@@ -178,7 +178,7 @@ def _sums_of_others(values: Floats) -> Floats:
 
 
 def weights(grades: Floats, kind: Weighting) -> Floats:
-    """(K, K) how much two grades agree, 1 on the diagonal.
+    """(K, K) the agreement of two grades, 1 on the diagonal.
 
     ``identity``: 1 where equal; ``linear``: 1 − |a−b|/range; ``quadratic``: 1 − (a−b)²/range²,
     both by the grades' values (Cohen 1968; Cicchetti and Allison 1971), or ``by places`` in
@@ -186,7 +186,7 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
     by their places (Gwet 2014).
     """
     size = grades.size
-    if kind == "identity" or size < 2:  # one grade cannot disagree
+    if kind == "identity" or size < 2:  # a single grade cannot disagree
         return np.eye(size)
     if kind == "ordinal":
         distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
@@ -263,7 +263,7 @@ def cohen_values(tables: Floats, grades: Floats, kind: Weighting = "identity") -
 
 
 def _shares(tallies: Tallies) -> Floats:
-    """(N, K) the share of each grade, every rated item weighing the same."""
+    """(N, K) the share of each grade, with equal weight for each rated item."""
     return tallies.share / np.where(tallies.rated > 0, tallies.rated, 1.0)[:, None]
 
 
@@ -288,7 +288,7 @@ def alpha(tallies: Tallies, level: Level = "ordinal") -> Floats:
         level: the level of the scale.
 
     Returns:
-        (N,) the coefficient; NaN where no item has two ratings, or all have the same grade.
+        (N,) the coefficient; NaN if no item has two ratings, or all ratings have the same grade.
     """
     grade_counts = tallies.coincidences.sum(axis=2)
     n = grade_counts.sum(axis=1)
@@ -319,7 +319,8 @@ def mean_absolute(tables: Floats, grades: Floats) -> Floats:
     """(B,) the mean absolute difference of both grades of a pair.
 
     Args:
-        tables: (B, K, K) how often the first gave one grade and the second another.
+        tables: (B, K, K) the number of pairs with one grade of the first rater and one of the
+            second.
         grades: (K,) ascending.
     """
     gap = np.abs(grades[:, None] - grades[None, :])
@@ -327,7 +328,7 @@ def mean_absolute(tables: Floats, grades: Floats) -> Floats:
 
 
 def pearson_values(tables: Floats, grades: Floats) -> Floats:
-    """(B,) Pearson's r of both grades; NaN where one rater gave one grade only."""
+    """(B,) Pearson's r of both grades; NaN if a rater gave only one grade."""
     grade_rows = np.broadcast_to(grades, tables.shape[:2])
     return _moments(tables, grade_rows, grade_rows)
 
@@ -341,10 +342,10 @@ def spearman_values(tables: Floats, grades: Floats) -> Floats:
 def kendall_values(tables: Floats, grades: Floats) -> Floats:
     """(B,) Kendall's tau b: (C − D)/√((P − T₁)(P − T₂)), P all pairs of pairs, T ties of each."""
     assert len(grades) == tables.shape[1]  # grades are only ranked
-    concordant = _sum_of_later_cells(_sum_of_later_cells(tables, 1), 2)  # larger by both
+    concordant = _sum_of_later_cells(_sum_of_later_cells(tables, 1), 2)  # larger in both grades
     discordant = _sum_of_later_cells(_sum_of_later_cells(tables[:, :, ::-1], 1), 2)[
         :, :, ::-1
-    ]  # larger by one, smaller by two
+    ]  # larger in one grade, smaller in the other
     n = tables.sum(axis=(1, 2))
     pairs = n * (n - 1) / 2
     untied_pairs = [
@@ -362,7 +363,7 @@ def _midranks(margin: Floats) -> Floats:
 
 
 def _sum_of_later_cells(tables: Floats, axis: int) -> Floats:
-    """The sum of the cells further along an axis."""
+    """The sum of the later cells along an axis."""
     cumulated = np.flip(np.cumsum(np.flip(tables, axis), axis=axis), axis)
     return np.asarray(cumulated - tables, np.float64)
 
@@ -384,14 +385,14 @@ FEWEST_CLUSTERS = 15
 
 @dataclass(frozen=True)
 class Agreement:
-    """A coefficient and where it may lie.
+    """A coefficient with its interval.
 
     Attributes:
-        value: the value of these items; NaN if undefined.
+        value: the coefficient of these items; NaN if undefined.
         low, high: interval over clusters; NaN where there are too few of them, or where one of
             them alone makes the coefficient defined.
         level: the confidence level of the interval.
-        undefined: share of the clusters without which the coefficient is undefined.
+        undefined: the share of clusters without which the coefficient is undefined.
     """
 
     value: float
@@ -402,7 +403,7 @@ class Agreement:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, float | None]) -> Agreement:
-        """From plain values, in which an undefined number is None."""
+        """Make it from plain values, in which an undefined number is None."""
         nan = float("nan")
         numbers = {name: nan if value is None else value for name, value in values.items()}
         return cls(**numbers)
@@ -446,7 +447,7 @@ def jackknife(value: float, without: Floats, level: float = 0.95, fewest: int = 
         value: the coefficient of all clusters.
         without: (N,) the coefficient without each cluster.
         level: the confidence level of the interval.
-        fewest: clusters below which no interval is given.
+        fewest: the smallest number of clusters for an interval.
 
     Returns:
         the interval; NaN with one cluster, or where leaving one out leaves nothing defined.
@@ -465,7 +466,7 @@ def jackknife_bounds(
         values: (B,) the coefficients of all clusters.
         left_out_values: (B, N) the coefficients without each cluster.
         level: the confidence level of the intervals.
-        least_clusters: clusters below which no interval is given.
+        least_clusters: the smallest number of clusters for an interval.
     """
     from scipy.special import stdtrit
 

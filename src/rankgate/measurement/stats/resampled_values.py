@@ -1,4 +1,4 @@
-"""A number under units that are drawn again, or left out: its interval, where it is not a mean."""
+"""The interval of a number that is not a mean, from resampled and left-out units."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Places = NDArray[np.int64]
 GROUPS = 100
 """Groups of units that are left out, one after the other."""
 
-_BLOCK = 1 << 22  # numbers of a block of weights
+_BLOCK = 1 << 22  # numbers in a block of weights
 _LARGE = 1 << 23  # rows without a group: few blocks, because each block costs a pass over all rows
 
 
 @dataclass(frozen=True)
 class ResampledValues:
-    """A number, or several, under other units.
+    """A number, or several, for other sets of units.
 
-    A number such as how many items are shown at all strays less in a bootstrap than it does from
-    sample to sample, as a unit drawn twice adds nothing: down to half as far where most items are
-    shown once. The jackknife never falls short of the truth on average (Efron and Stein 1981).
-    So the bootstrap gives the shape, and the greater of both standard errors the width.
+    Some numbers, such as the number of items that are shown, vary less in a bootstrap than from
+    sample to sample, because a unit that is drawn twice adds nothing: half as much if most items
+    are shown once. The jackknife does not underestimate on average (Efron and Stein 1981). So the
+    bootstrap gives the shape, and the larger of both standard errors the width.
 
     Attributes:
-        again: ``(…, B)``, with units drawn again with replacement.
-        without: ``(…, G)``, without one of G groups of units.
+        again: ``(…, B)``, the number for units drawn with replacement.
+        without: ``(…, G)``, the number without one of G groups of units.
     """
 
     again: Floats
@@ -50,9 +50,9 @@ class ResampledValues:
 
     @property
     def error(self) -> float:
-        """The standard error: the greater of the bootstrap's and the jackknife's.
+        """The standard error: the larger of those of the bootstrap and the jackknife.
 
-        NaN where there are fewer than two units, or some of them give no number.
+        NaN if there are fewer than two units, or if some resamples have no number.
         """
         is_finite = np.isfinite(self.again).all() and np.isfinite(self.without).all()
         if not is_finite or min(self.again.size, self.without.size) < 2:  # no spread
@@ -60,7 +60,7 @@ class ResampledValues:
         return max(float(self.again.std(ddof=1)), self._jackknife)
 
     def ends(self, value: float, level: float) -> tuple[float, float]:
-        """An interval around a value; NaN where a resample has no number.
+        """An interval around a value; NaN if a resample has no number.
 
         The resamples' distances from their own mean, widened, are turned around the value (the
         basic bootstrap): resamples lie next to it, so that they are not around it as they are.
@@ -89,7 +89,7 @@ class ResampledValues:
 
     @property
     def _jackknife(self) -> float:
-        """√( (G − 1)/G · Σ (θ₋g − mean)² ), every group left out once."""
+        """√( (G − 1)/G · Σ (θ₋g − mean)² ), with every group left out once."""
         count = len(self.without)
         return float(np.sqrt((count - 1) * self.without.var()))
 
@@ -102,12 +102,12 @@ class ResampledValues:
 
 
 def draw_counts(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
-    """Counts of draws of each unit, with replacement, block by block, ``(units, block)``.
+    """The number of draws of each unit, with replacement, block by block, ``(units, block)``.
 
     Args:
         units: the number of units, and the number that a draw takes.
-        samples: draws.
-        seed: the seed of the drawing; the same draws regardless of the blocks.
+        samples: the number of draws.
+        seed: the seed of the draws, which do not depend on the blocks.
     """
     rng = np.random.default_rng(seed)
     step = max(1, _BLOCK // max(1, units))
@@ -122,7 +122,7 @@ def draw_counts(units: int, samples: int, seed: int = 0) -> Iterator[Floats]:
 def leave_out_weights(units: int, seed: int = 0) -> Iterator[Floats]:
     """Weights without each of `GROUPS` groups of units, block by block, ``(units, block)``.
 
-    Few units are left out one by one.
+    Few units are left out individually.
 
     >>> [weights.tolist() for weights in leave_out_weights(2)]
     [[[0.0, 1.0], [1.0, 0.0]]]
@@ -139,13 +139,13 @@ def leave_out_weights(units: int, seed: int = 0) -> Iterator[Floats]:
 def weighted_cell_sums(
     cells: Places, lengths: Places, row_weights: Floats, weights: Floats, size: int
 ) -> Floats:
-    """The sum of each cell under many weightings of the owners, ``(size, B)``.
+    """The sum of each cell for many weightings of the owners, ``(size, B)``.
 
     Args:
-        cells: ``(n,)``, the cell of each row, owner after owner.
-        lengths: ``(T,)``, how many rows each owner has.
+        cells: ``(n,)``, the cell of each row, by owner.
+        lengths: ``(T,)``, the number of rows of each owner.
         row_weights: ``(n,)``, the weight of each row.
-        weights: ``(T, B)``, how much each owner counts in each weighting.
+        weights: ``(T, B)``, the weight of each owner in each weighting.
         size: the number of cells.
 
     >>> cells, lengths = np.array([0, 1, 1]), np.array([2, 1])

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Method = Literal["bca", "percentile", "basic"]
 
 _SMALL = 200  # queries below which bootstrap intervals cover too rarely (docs/validity.md)
-_BOOTSTRAP_CELLS = 1 << 23  # places drawn at once: 64 MB
+_BOOTSTRAP_CELLS = 1 << 23  # positions to draw at one time: 64 MB
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def bootstrap_interval(
         delta: (n, M) finite differences.
         level: the confidence level of the intervals.
         method: the method, one of the three.
-        samples: resamples.
+        samples: the number of resamples.
         seed: the seed of the resampling.
-        weights: (n,) how much each query counts.
+        weights: (n,) the weight of each query.
     """
     table = as_columns(delta)
     mean, _ = weighted_mean(table, weights)
@@ -93,7 +93,7 @@ def bootstrap_interval(
     if FEW <= len(table) < _SMALL:
         message = "bootstrap intervals of fewer than {} queries cover less often than stated"
         result += (f"{message.format(_SMALL)}; those of t do not.",)
-    if len(table) < 2:  # one difference has no spread
+    if len(table) < 2:  # the spread needs two differences
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, method, result)
     resampled_means = np.concatenate(list(_resampled_means(table, weights, samples, seed)))
@@ -116,7 +116,7 @@ def bootstrap_interval(
 def _bca_tails(
     means: Floats, values: Floats, mean: float, tails: Floats, weights: Floats | None
 ) -> Floats:
-    """The quantiles to read instead of `tails`."""
+    """The quantiles to use instead of `tails`."""
     from scipy.special import ndtr, ndtri
 
     tolerance = 1e-12 * (abs(mean) + np.abs(values).mean())
@@ -132,7 +132,7 @@ def _bca_tails(
 def _resampled_means(
     table: Floats, weights: Floats | None, samples: int, seed: int
 ) -> Iterator[Floats]:
-    """Means of resamples, (block, M); the same regardless of the blocks."""
+    """Means of resamples, (block, M); they do not depend on the blocks."""
     rng = np.random.default_rng(seed)
     n = len(table)
     step = max(1, _BOOTSTRAP_CELLS // n)
@@ -149,8 +149,8 @@ def _resampled_means(
             )
 
 
-_CELLS = 1 << 22  # numbers of one block of resamples
-_FLAT = 1e-12  # a spread below this share of the column's own is rounding
+_CELLS = 1 << 22  # numbers in a block of resamples
+_FLAT = 1e-12  # a smaller spread, relative to the column, is a rounding error
 
 
 def studentised_interval(
@@ -165,12 +165,12 @@ def studentised_interval(
     Args:
         delta: (n, M) finite differences.
         level: the confidence level of the intervals.
-        samples: resamples.
+        samples: the number of resamples.
         seed: the seed of the resampling.
     """
     table = as_columns(delta)
     mean, error = table.mean(axis=0), standard_error(table)
-    if len(table) < 2:  # one difference has no spread
+    if len(table) < 2:  # the spread needs two differences
         empty = np.full(table.shape[1], np.nan)
         return Intervals(mean, empty, empty, level, "studentised", interval_warnings(table))
     statistics = np.concatenate(list(_t_statistics(table, samples, seed)))
@@ -194,11 +194,11 @@ def simultaneous_reach(
     Args:
         delta: (n, M) differences, NaN where a query has none; columns without spread are left out.
         level: the confidence level of all intervals together.
-        samples: resamples.
+        samples: the number of resamples.
         seed: the seed of the resampling.
 
     Returns:
-        c; NaN where no column has a spread.
+        the factor c; NaN if no column has a spread.
     """
     table = as_columns(delta)
     is_defined = ~np.isnan(table)
@@ -236,10 +236,10 @@ def _t_statistics(table: Floats, samples: int, seed: int) -> Iterator[Floats]:
             )
             error = np.sqrt(variance)
             t = np.where(error > threshold, mean_shift / error, np.sign(mean_shift) * np.inf)
-        yield np.where(np.isnan(t), 0.0, t)  # a mean that did not move, without spread
+        yield np.where(np.isnan(t), 0.0, t)  # the mean did not change, and there is no spread
 
 
-_RANDOMIZATION_CELLS = 1 << 23  # flips in memory at once as float64: 64 MB
+_RANDOMIZATION_CELLS = 1 << 23  # sign flips in memory at one time as float64: 64 MB
 _CLOSE = 1e-12  # of the sum of sizes: sums in another order may differ so much
 
 
@@ -249,11 +249,11 @@ class RandomizationTest:
 
     Attributes:
         p_value: (M,) exact share, or (c + 1)/(samples + 1), which is never 0.
-        mc_error: (M,) standard error of p that the drawing leaves; 0 where exact.
+        mc_error: (M,) the standard error of p from sampling the flips; 0 if exact.
         p_max: (M,) corrected over the columns by the largest standardised statistic of each
             flip (Westfall and Young 1993), which heeds how columns hang together.
-        exact: True if every flip was looked at.
-        samples: flips looked at.
+        exact: True if all flips were counted.
+        samples: the number of flips counted.
     """
 
     p_value: Floats
@@ -266,12 +266,12 @@ class RandomizationTest:
 def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> RandomizationTest:
     """The share of sign flips with a mean at least as far from 0 as the observed one.
 
-    All 2ⁿ flips are looked at where they are no more than `samples`; else as many are drawn.
-    Memory is bounded; the result does not depend on how the work is cut into blocks.
+    All 2ⁿ flips are counted if they are at most `samples`; otherwise this number is drawn. Memory
+    is limited; the result does not depend on the blocks of work.
 
     Args:
         delta: (n, M) finite differences.
-        samples: flips to draw.
+        samples: the number of flips to draw.
         seed: the seed of the random draws.
     """
     table = as_columns(delta)
@@ -279,7 +279,7 @@ def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Ra
     if not n:
         empty = np.full(column_count, np.nan)
         return RandomizationTest(empty, empty, empty, exact=True, samples=0)
-    exact = 2**n <= samples  # of whole numbers: floats end at 2.0**1023
+    exact = 2**n <= samples  # as integers, because floats end at 2.0**1023
     total = table.sum(axis=0)
     tolerance = _CLOSE * np.abs(table).sum(axis=0)
     size = np.sqrt((table**2).sum(axis=0))
@@ -328,7 +328,7 @@ def _drawn_flips(n: int, samples: int, seed: int) -> Iterator[Floats]:
         yield np.unpackbits(random_bytes, axis=1, count=n).astype(np.float64)
 
 
-_QUANTILE_CELLS = 1 << 21  # places drawn at once
+_QUANTILE_CELLS = 1 << 21  # positions to draw at one time
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ def quantile_differences(
         second: (n,) the other sample, pair by pair.
         shares: the probabilities of the quantiles, as in 0.95.
         level: the confidence level of the intervals.
-        samples: resamples.
+        samples: the number of resamples.
         seed: the seed of the resampling.
 
     >>> found = quantile_differences(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]), [0.5])

@@ -31,11 +31,11 @@ _STEPS = 100
 def inclusion_probabilities(sizes: Floats, expected: float) -> Floats:
     """Probabilities π = min(1, c · size) that add up to the expected number of members.
 
-    They give a total Σ y/π the least variance where |y| is proportional to size (Hansen and
-    Hurwitz 1943); all are 1 where as many are expected as there are.
+    The variance of a total Σ y/π is smallest if |y| is proportional to size (Hansen and Hurwitz
+    1943). All probabilities are 1 if the expected number is the number of members.
 
     Args:
-        sizes: (N,) above 0.
+        sizes: (N,) the sizes, above 0.
         expected: the expected number of members of the sample.
 
     >>> import numpy as np
@@ -56,7 +56,7 @@ def inclusion_probabilities(sizes: Floats, expected: float) -> Floats:
 
 
 def permanent_numbers(members: Iterable[tuple[str, ...]], seed: int) -> Floats:
-    """A number from 0 to 1 for each member, always the same for the same ids and seed.
+    """A number from 0 to 1 for each member, which depends only on the id and the seed.
 
     A member is in the sample where its number is below its probability, independently of the
     others. A sample with larger probabilities then holds the smaller one (permanent random
@@ -109,10 +109,10 @@ def neyman_allocation(
         sizes: (H,) N_h, the units of each stratum.
         deviations: (H,) S_h.
         error: the standard error to reach, above 0.
-        sample_sizes: (H,) units that are drawn already.
+        sample_sizes: (H,) the number of units already drawn.
 
     Returns:
-        (H,) units of each stratum, those drawn already among them.
+        (H,) the number of units of each stratum, including those already drawn.
     """
     weighted_deviations = sizes / sizes.sum() * deviations
     is_exhausted = np.zeros(len(sizes), np.bool_)
@@ -136,7 +136,7 @@ def neyman_allocation(
     return np.maximum(counts, minimum)
 
 
-_CHOICES = 25  # numbers of queries that are tried
+_CHOICES = 25  # numbers of queries to try
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class TwoStage:
     squared: float
 
     def within(self, expected: float) -> float:
-        """W where as many documents are expected in the sample as all m queries would have."""
+        """W, if the expected number of documents in the sample is that for all m queries."""
         if not expected > 0:
             return float("inf")
         chance = inclusion_probabilities(self.sizes, expected)
@@ -173,31 +173,31 @@ class TwoStage:
         return self.squared * float(parts.sum()) / self.queries
 
     def variance(self, count: float, expected: float, predicted: float) -> float:
-        """V of n queries that people judge, and N that the model judged."""
+        """V for n queries that people judge, and N that the model judged."""
         return (self.between + self.within(expected)) / count + self.explained / predicted
 
     def of_document(self, sizes: Floats, chance: Floats, count: float) -> Floats:
-        """The decrease of V where one more document is expected in the sample: e²/(πn)².
+        """The decrease of V for one more expected document in the sample: e²/(πn)².
 
         The same for all documents of a chance below 1: that is what their chances are for.
         """
         return np.asarray(self.squared * (sizes / (chance * count)) ** 2, np.float64)
 
     def of_query(self, count: float, expected: float) -> float:
-        """The decrease of V where people judge documents of one more query."""
+        """The decrease of V if people judge documents of one more query."""
         return (self.between + self.within(expected)) / count**2
 
     def of_prediction(self, predicted: float) -> float:
-        """The decrease of V where the model judges one more query."""
+        """The decrease of V if the model judges one more query."""
         return self.explained / predicted**2
 
 
 @dataclass(frozen=True)
 class SamplingPlan:
-    """The queries and documents that a sum pays for.
+    """The queries and documents that a budget pays for.
 
     Attributes:
-        count: n, of queries that people judge.
+        count: n, the number of queries that people judge.
         expected: documents in the sample, if people judged documents of all queries.
     """
 
@@ -208,17 +208,17 @@ class SamplingPlan:
 def best_plan(
     stages: TwoStage, total: float, document: float, query: float, previous: SamplingPlan
 ) -> SamplingPlan:
-    """The queries, and documents of each, with the least variance for a sum.
+    """The number of queries, and documents of each, with the smallest variance for a budget.
 
     If W = w/d for d documents of a query, the best number of documents is √(w·query/(B·document))
     for every sum (Cochran 1977, section 10.6). Without a price of a query all are drawn.
 
     Args:
         stages: the components of the variance.
-        total: to be spent, with all that was spent before.
-        document: price of a document, above 0.
-        query: price of a query in addition to its documents.
-        previous: the queries and documents paid for before.
+        total: the budget, including all earlier costs.
+        document: the price of a document, above 0.
+        query: the price of a query in addition to its documents.
+        previous: the queries and documents that are already paid for.
     """
     size, m = len(stages.sizes), stages.queries
     low = min(max(previous.count, 1), m)
@@ -254,7 +254,7 @@ def predictions_needed(stages: TwoStage, spent: SamplingPlan, price: float, call
 
 
 def break_even_price(correlation: float, price: float) -> float:
-    """The highest price of a model's judgments of a query at which they pay.
+    """The highest price of a model's judgments of a query at which they are worth the cost.
 
     Double sampling is more precise than the same sum spent on people alone where a query that
     people judge costs more than ρ²/(1 − √(1 − ρ²))² of those that the model judges (Cochran 1977,
@@ -277,7 +277,7 @@ _MOST = 1e4  # times as many documents
 def documents_needed(
     parts: Floats, inclusion: Floats, all_inclusion: Floats, variance: float, max_variance: float
 ) -> int | None:
-    """Documents in addition to those drawn until the variance is as small as wanted.
+    """The number of further documents until the variance is small enough.
 
     A document that was drawn with the probability π adds (1 − π)(c/π)² to the estimated variance
     of the sum of c/π over a sample. With m times the probabilities, at most 1, that is

@@ -46,7 +46,7 @@ class SampleRatio:
 
     @property
     def levels(self) -> tuple[float, float]:
-        """The p-values below which a mismatch blocks, and warns.
+        """The p-values below which a mismatch blocks, and below which it warns.
 
         Those of one look are of Fabijan and others, KDD 2019. Those of any look are the chances of
         a false alarm at all looks together: a look a day for four weeks at .001 and .01 has .01 and
@@ -61,7 +61,7 @@ def sample_ratio(counts: Sequence[int], shares: Sequence[float]) -> SampleRatio:
     Fabijan and others, KDD 2019.
 
     Args:
-        counts: units of each arm.
+        counts: the units of each arm.
         shares: planned shares, positive; they need not sum to 1.
     """
     total, planned = sum(counts), sum(shares)
@@ -110,7 +110,7 @@ def log_e_value(counts: ArrayLike, shares: Sequence[float]) -> NDArray[np.float6
 
 
 def sequential_sample_ratio(counts: Sequence[int], shares: Sequence[float]) -> SampleRatio:
-    """Test units per arm against planned shares; the error holds at all looks together.
+    """Test units per arm against planned shares; the error rate holds for all looks together.
 
     Args:
         counts: units of each arm up to this look.
@@ -124,7 +124,7 @@ ANY_LOOK = "any look"
 
 
 def mixing_scale(tuned_to: float, alpha: float) -> float:
-    """The rho that makes the interval narrowest at a number of units.
+    """The rho for which the interval is narrowest at a number of units.
 
         rho² = (−2 log alpha + log(1 − 2 log alpha)) / tuned_to
 
@@ -157,7 +157,7 @@ def half_width(se: ArrayLike, n: ArrayLike, alpha: float, tuned_to: float) -> Fl
 
 
 def p_value(delta: float, se: float, n: float, alpha: float, tuned_to: float) -> float:
-    """The least alpha at which the sequence, tuned at `alpha`, leaves out a difference of 0.
+    """The smallest alpha at which the sequence, tuned at `alpha`, excludes a difference of 0.
 
     √(n rho² + 1) · exp(−(delta/se)² n rho² / (2 (n rho² + 1))), at most 1
     """
@@ -171,11 +171,11 @@ def p_value(delta: float, se: float, n: float, alpha: float, tuned_to: float) ->
 Spending = Literal["obrien-fleming", "pocock"]
 
 _GRID = 401  # odd, for Simpson's rule
-_FAR = 8.0  # standard deviations
+_FAR = 8.0  # distance in standard deviations
 
 
 def spent_alpha(times: Floats, alpha: float, spending: Spending | float) -> Floats:
-    """(K,) how much of alpha is spent at each time.
+    """(K,) the part of alpha that is spent at each time.
 
     Lan and DeMets (1983): O'Brien-Fleming type, for each side 2 − 2Φ(z(1−alpha/4)/√t); Pocock
     type alpha log(1 + (e − 1) t); or the power alpha t**rho for a number rho.
@@ -192,11 +192,11 @@ def spent_alpha(times: Floats, alpha: float, spending: Spending | float) -> Floa
 def spending_bounds(
     times: Sequence[float], alpha: float = 0.05, spending: Spending | float = "obrien-fleming"
 ) -> Floats:
-    """(K,) two-sided bounds of z: each look rejects with the chance that it may spend.
+    """(K,) two-sided bounds of z, where each look rejects with the probability that it may spend.
 
     Args:
         times: information at the looks, ascending, the last one 1.
-        alpha: the chance of a false rejection at any look.
+        alpha: the probability of a false rejection at any look.
         spending: the function, or the rho of a power.
     """
     information_times = np.asarray(times, float)
@@ -210,7 +210,7 @@ def spending_bounds(
 
 
 class _BrownianProcess:
-    """The density of the motion among the paths that no look has rejected."""
+    """The density of the motion over the paths that no earlier look rejected."""
 
     def __init__(
         self, time: float = 0.0, points: Floats | None = None, mass: Floats | None = None
@@ -220,7 +220,7 @@ class _BrownianProcess:
         self.mass = np.ones(1) if mass is None else mass  # density times the rule's weight
 
     def outside(self, time: float, bound: float) -> float:
-        """The chance to be outside the bounds of z at a time."""
+        """The probability to be outside the bounds of z at a time."""
         from scipy.special import ndtr
 
         edge, sd = bound * np.sqrt(time), np.sqrt(time - self.time)
@@ -228,11 +228,11 @@ class _BrownianProcess:
         return float(self.mass @ tails)
 
     def bound(self, time: float, chance: float) -> float:
-        """The bound of z that is passed with a chance."""
+        """The bound of z that is exceeded with a given probability."""
         return _root(lambda c: self.outside(time, c) - chance)
 
     def step(self, time: float, bound: float) -> _BrownianProcess:
-        """The motion at a time, inside the bounds of z."""
+        """The motion at a time, restricted to the bounds of z."""
         edge = min(bound, _FAR) * np.sqrt(time)
         grid = np.linspace(-edge, edge, _GRID)
         sd = np.sqrt(time - self.time)

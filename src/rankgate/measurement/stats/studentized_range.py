@@ -17,14 +17,14 @@ from scipy.special import gammaincinv, gammaln, ndtr
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
 
-_FAR = 8.5  # standard deviations beyond which the normal density adds nothing
+_FAR = 8.5  # the normal density is negligible beyond this number of standard deviations
 _NODES = 128
 _TINY = 1e-17
-_RANGES = 32  # ranges computed at once: close ones need the same nodes
+_RANGES = 32  # ranges to compute at one time: close ranges need the same nodes
 
 
 def tail(q: Floats, means: int, df: float) -> Floats:
-    """P(Q ≥ q), for each q by itself; exact to about 1e-12.
+    """P(Q ≥ q) for each q; exact to about 1e-12.
 
     Args:
         q: (n,) ranges, 0 or more.
@@ -74,7 +74,7 @@ def range_tail(q: Floats, means: int) -> Floats:
     """P(range of normal means of a known spread ≥ q), the studentised range with df = ∞.
 
     Args:
-        q: (n,) ranges.
+        q: (n,) the ranges.
         means: the number of means, 2 or more.
     """
     z, weights = legendre(-_FAR, _FAR)
@@ -98,7 +98,7 @@ def range_quantile(level: float, means: int) -> float:
 
 
 def _spreads(df: float) -> tuple[Floats, Floats]:
-    """Values of s and their weights."""
+    """The values of s and their weights."""
     low, high = (np.sqrt(2 * gammaincinv(df / 2, p) / df) for p in (_TINY, 1 - 1e-16))
     s, weight = legendre(float(low), float(high))
     half = df / 2
@@ -108,7 +108,7 @@ def _spreads(df: float) -> tuple[Floats, Floats]:
 
 @lru_cache
 def legendre(low: float, high: float) -> tuple[Floats, Floats]:
-    """Points and weights of an integral from low to high."""
+    """The points and weights of an integral from low to high."""
     points, weights = _unit_legendre()
     middle, half_width = (high + low) / 2, (high - low) / 2
     return middle + half_width * points, half_width * weights
@@ -116,6 +116,6 @@ def legendre(low: float, high: float) -> tuple[Floats, Floats]:
 
 @cache
 def _unit_legendre() -> tuple[Floats, Floats]:
-    """Points and weights from -1 to 1; numpy finds them as eigenvalues, which takes 15 ms."""
+    """Points and weights from -1 to 1; numpy computes them from eigenvalues, which takes 15 ms."""
     points, weights = np.polynomial.legendre.leggauss(_NODES)
     return points, weights

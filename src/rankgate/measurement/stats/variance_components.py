@@ -39,9 +39,9 @@ class Crossed:
 
     Attributes:
         components: (7,) components of variance in the order of `EFFECTS`, negative ones set to 0.
-        delta: (S,) each system's mean minus that of the first.
+        delta: (S,) the mean of each system minus that of the first.
         error: the standard error of a difference for other queries and other judges.
-        low, high: (S,) intervals of delta; 0 to 0 for the first.
+        low, high: (S,) intervals of delta; both are 0 for the first system.
         p_value: (S,) the p-value of H₀: no difference; NaN for the first.
         level: the confidence level of the intervals.
     """
@@ -92,7 +92,7 @@ def crossed(values: Floats, level: float = 0.95) -> Crossed:
         e,
     ]
     components = np.maximum(parts, 0.0)
-    # with components that are not negative, as above
+    # with non-negative components, as above
     terms = np.array([max(sq, e), max(sj, e), -e])
     variance, term_df = terms.sum(), np.array([df[3], df[4], df[6]])
     error = float(np.sqrt(2 * variance / (n * judges)))
@@ -156,10 +156,10 @@ class Facets:
     """The mean of values over all levels of all facets, each drawn at random.
 
     Attributes:
-        mean: over all values.
-        sizes: (K,) levels of each facet.
+        mean: the mean over all values.
+        sizes: (K,) the number of levels of each facet.
         effects: the facets and their interactions.
-        shares: (E,) what each adds to the variance of the mean, not below 0.
+        shares: (E,) the contribution of each to the variance of the mean, not below 0.
     """
 
     mean: float
@@ -169,7 +169,7 @@ class Facets:
 
     @property
     def error(self) -> float:
-        """The standard error for other levels of all facets."""
+        """The standard error for new levels of all facets."""
         return float(np.sqrt(self.shares.sum()))
 
     def ends(self, level: float = 0.95, extra_variance: float = 0.0) -> tuple[float, float]:
@@ -181,7 +181,7 @@ class Facets:
 
         Args:
             level: the confidence level of the interval.
-            extra_variance: a further variance, known exactly.
+            extra_variance: an additional variance, known exactly.
         """
         from scipy.special import stdtrit
 
@@ -200,7 +200,7 @@ class Facets:
         return self.mean - half_width, self.mean + half_width
 
     def correlated(self, facets: Sequence[int], correlation: float) -> float:
-        """The variance that facets add where the effects of their levels correlate.
+        """The variance that facets add if the effects of their levels correlate.
 
         A common part of all levels does not differ among them, and analysis of variance cannot
         detect it. Of R levels whose effects have the variance σ² and correlate by ρ, the
@@ -219,7 +219,7 @@ class Facets:
         return increase
 
     def error_with(self, facet: int, levels: int) -> float:
-        """The standard error if a facet had so many levels."""
+        """The standard error if a facet had a given number of levels."""
         factor = [self.sizes[facet] / levels if facet in effect else 1.0 for effect in self.effects]
         return float(np.sqrt((self.shares * factor).sum()))
 
@@ -273,7 +273,7 @@ def skewed_interval_ends(
         values: (n₁, …, n_K), the queries first.
         components: the variance components of these values.
         level: the confidence level of the interval.
-        other: a further variance, known exactly.
+        other: an additional variance, known exactly.
     """
     low, high = components.ends(level, other)
     means = values.reshape(len(values), -1).mean(axis=1)

@@ -1,8 +1,8 @@
 """Design-weighted means of a population, and clusters of queries as units of a mean.
 
 First comes the mean of a population from a random sample: weights, strata, and predictions of
-the others. Then come clusters of queries, such as copies of one query, as the units of a mean
-and its error.
+unsampled members. Then come clusters of queries, such as copies of one query, as the units of a
+mean and its error.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ MOST_SPREAD = 2.0
 """Weights of a larger design effect, (1 + squared coefficient of variation), decide nothing:
 queries that were not drawn may carry more of the weight than the interval allows for."""
 
-_EQUAL = 1e-9  # weights that differ by a smaller share are equal
+_EQUAL = 1e-9  # weights are equal if they differ by a smaller share
 _FAR = 3.0  # standard deviations; predictions beyond count as that far
 _DETERMINED = 6.0  # members, (Σx²)²/Σx⁴; a slope that fewer determine errs with the mean
 
 
 @dataclass(frozen=True)
 class Population:
-    """Predictions and weights of every member of the population, sampled or not.
+    """Predictions and weights of all members of the population, sampled or not.
 
     Attributes:
-        predicted: (N,) what a model predicts of each.
-        weights: (N,) how much each counts.
+        predicted: (N,) the model's prediction for each member.
+        weights: (N,) the weight of each member.
     """
 
     predicted: Floats
@@ -54,7 +54,7 @@ class WeightPrecision:
     """The precision of n weighted members: effective size and degrees of freedom.
 
     Attributes:
-        n: members.
+        n: the number of members.
         effective: (Σv)²/Σv² (Kish 1965) of those that were not certain to be drawn.
         degrees: the degrees of freedom of the standard error, (Σv²)²/Σv⁴ − 1 (Satterthwaite 1946,
             for values of equal variance).
@@ -104,7 +104,7 @@ class WeightPrecision:
         return min(self.effective, (estimate.sd / estimate.sampled_error) ** 2)
 
     def problem(self, estimate: PopulationEstimate) -> tuple[str, str] | None:
-        """The code and the reason why nothing can be inferred; None where something can."""
+        """The code and the reason if no inference is possible; else None."""
         if self.equal:
             return None
         prefix, effective = (
@@ -159,7 +159,7 @@ class PopulationEstimate:
 
     @property
     def variance(self) -> float:
-        """The square of its standard error."""
+        """The square of the standard error of the estimate."""
         return self.per_member / len(self.values) + self.fixed
 
 
@@ -205,12 +205,12 @@ def estimate_population(
 
     Args:
         values: (n,) the values of the sample.
-        weights: (n,) v; equal without any.
-        strata: (n,) the stratum of each; one without any.
-        predicted: (n,) what the model predicts of the sample.
-        population: the same of every member.
-        total: N, the sum of what all members count, for Horvitz and Thompson's estimate.
-        certain: (n,) True for members whose chance to be drawn was 1; not with predictions.
+        weights: (n,) v; equal by default.
+        strata: (n,) the stratum of each member; a single stratum by default.
+        predicted: (n,) the model's predictions for the sample.
+        population: the model's predictions for all members.
+        total: N, the sum of the weights of all members, for Horvitz and Thompson's estimate.
+        certain: (n,) True for members with probability 1; not allowed with predictions.
     """
     if total is not None and weights is not None:
         estimate = estimate_population(values * weights * len(values) / total, None, strata)
@@ -327,7 +327,7 @@ def _clipped_predictions(
 
 
 def _slope(deviations: Floats, predictions: Floats, leverage: Floats) -> tuple[float, float]:
-    """λ, and the share of the least-squares slope that it is."""
+    """λ, and its ratio to the least-squares slope."""
     total = float(predictions @ predictions)
     if not total > 0 or total**2 / float((predictions**4).sum()) < _DETERMINED:
         return 0.0, 0.0
@@ -347,7 +347,7 @@ def _slope(deviations: Floats, predictions: Floats, leverage: Floats) -> tuple[f
 
 
 def _within_strata(deviations: Floats, codes: Codes) -> Floats:
-    """Deviations from the mean of their stratum."""
+    """Deviations from the mean of the stratum."""
     means = np.bincount(codes, deviations) / np.maximum(np.bincount(codes), 1)
     return np.asarray(deviations - means[codes], np.float64)
 
@@ -396,10 +396,10 @@ def sample_size_needed(
     """The sample size that separates an estimate from a bound; None if ``max_size`` is too small.
 
     Args:
-        estimate: it is taken as the truth.
-        distance: from the bound.
+        estimate: the estimate, used as the true value.
+        distance: the distance of the estimate from the bound.
         multiple: the distance in standard errors that the level and the power need.
-        max_size: members of the population.
+        max_size: the number of members of the population.
     """
     allowed = (distance / multiple) ** 2 - estimate.fixed
     size = estimate.per_member / allowed if allowed > 0 else float("inf")
@@ -431,7 +431,7 @@ def chance_of_sample(values: Floats, is_sampled: NDArray[np.bool_], seed: int = 
 
     Args:
         values: (N,) or (N, P), a column for each thing that is compared.
-        is_sampled: (N,) True for members in the sample.
+        is_sampled: (N,) True for members of the sample.
         seed: the seed of the random samples.
     """
     from scipy.special import chdtrc
@@ -468,7 +468,7 @@ def _uncorrelated(values: Floats) -> Floats:
     )
 
 
-_ALIKE = 1e-9  # of the variance; columns with the same information
+_ALIKE = 1e-9  # share of the variance; columns with the same information
 
 
 @dataclass(frozen=True)
@@ -478,7 +478,7 @@ class QueryClusters:
     Attributes:
         codes: (n,) the cluster of each query, 0 to C − 1 in the order of first appearance.
         first: (C,) the first query of each cluster.
-        sizes: (C,) how many queries a cluster has.
+        sizes: (C,) the number of queries in each cluster.
     """
 
     codes: NDArray[np.int64]
@@ -501,7 +501,7 @@ class QueryClusters:
 
     @property
     def equal(self) -> bool:
-        """True if all clusters have as many queries."""
+        """True if all clusters have the same number of queries."""
         return not len(self.sizes) or bool((self.sizes == self.sizes[0]).all())
 
     @property
@@ -510,7 +510,7 @@ class QueryClusters:
         return WeightPrecision.from_weights(self.sizes.astype(np.float64))
 
     def problem(self, values: Floats) -> tuple[str, str] | None:
-        """The code and the reason why the sizes decide nothing; None where they do not matter."""
+        """The code and the reason if the sizes make inference impossible; else None."""
         if self.equal:
             return None
         sizes = self.sizes.astype(np.float64)
