@@ -271,7 +271,7 @@ def _parse_metrics(metrics: Sequence[str | Metric], how: Convention) -> dict[str
 def _possible_metrics(
     metrics_by_label: dict[str, Metric], systems: ScorecardSystems, *, asked: bool
 ) -> dict[str, Metric]:
-    """The metrics with all inputs available; an error if a requested one is not among them."""
+    """The metrics with all inputs available; raises an error if a requested one has not."""
     if asked:
         for item_lists in systems.lists:
             systems.builder.refuse_lacking(item_lists)

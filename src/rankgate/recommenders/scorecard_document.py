@@ -66,7 +66,7 @@ def card_grid(
     *,
     by: str | None = None,
 ) -> Grid:
-    """A row for each metric, and one below it with the intervals; of a slice one for each part."""
+    """A row for each metric (for slices also each part), and a row below with the intervals."""
     rows: list[tuple[str, ...]] = []
     last = None
     for metric, part_value, system_rows in _rows(result, by):

@@ -139,7 +139,7 @@ def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tup
 def find_dominated(
     cards: Sequence[Card], metrics: Mapping[str, Metric]
 ) -> tuple[tuple[str, str], ...]:
-    """Systems, each with another system that is as good everywhere and better somewhere."""
+    """Dominated systems, each with a system as good everywhere and better somewhere."""
     means = {card.name: [card.means[label] for label in metrics] for card in cards}
     dominator_of_system = dominators(
         means, [metric.higher_is_better for metric in metrics.values()]
@@ -311,7 +311,7 @@ class SliceFigures:
         yield cards, dict(self.metrics)
 
     def _other_figures(self, segment: Segment) -> Iterator[tuple[list[Card], dict[str, Metric]]]:
-        """Accuracy by relevance in the part; for items also lists, cut and then restricted."""
+        """Accuracy by relevance in the part; for items also by lists cut, then restricted."""
         accuracy, lists = split_list_metrics(self.metrics)
         if accuracy:
             yield self.rescored(segment), accuracy

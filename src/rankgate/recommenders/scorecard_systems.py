@@ -199,7 +199,7 @@ class ScorecardSystems:
         ]
 
     def _of_history(self, run: Run, value: str, served: pl.DataFrame) -> Run:
-        """A run with only the pairs that training has, or lacks; a user may have none left."""
+        """A run with only the pairs in training, or not in training; lists may become empty."""
         assert self.builder.train is not None
         return replace(
             restrict_run(run, self.builder.train.items_of_users, inside=value == REPEAT),

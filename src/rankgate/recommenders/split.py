@@ -148,7 +148,7 @@ class LeakCount:
         return Leaks(items_only_test=len(unknown_items), **self.counted)
 
     def _ahead(self, training: pl.DataFrame, test: pl.DataFrame) -> int:
-        """The number of further rows of training that are not before the test, with these rows."""
+        """The number of rows of training not before the test that these rows add."""
         self.earlier.append(training["at"].to_numpy())
         if not test.is_empty():
             low = int(test["at"].to_numpy().min())

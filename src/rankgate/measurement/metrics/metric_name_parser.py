@@ -108,7 +108,7 @@ def parse_all(text: str, extra: Sequence[Metric] = ()) -> list[tuple[str, Metric
 
 
 def name_of_measure(metric: object) -> object:
-    """The name of a measure of ir_measures, or of its drop-in here; anything else as it is."""
+    """The name of an ir_measures measure or of its replacement here; other values unchanged."""
     measures = {"ir_measures", "rankgate"}
     is_measure = any(
         base.__name__ == "Measure" and base.__module__.partition(".")[0] in measures

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankgate.core.arrays import Floats
 from rankgate.core.frozen import dataclass
 
-_EDGE = float(np.finfo(np.float64).eps)  # probabilities are kept so far from 0 and 1
+_EDGE = float(np.finfo(np.float64).eps)  # smallest distance of probabilities from 0 and 1
 BINS = 10
 """Bins of predicted probabilities in `calibration_error`."""
 
@@ -159,13 +159,13 @@ def _explained(actual: Floats, squares: Floats) -> float:
 
 
 def _pairs(actual: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the lower and of the higher rating of every pair that has different ones."""
+    """The positions of the lower and the higher rating of each pair with different ratings."""
     lower, upper = np.nonzero(actual[:, None] < actual[None, :])
     return lower, upper
 
 
 def _ranks(values: Floats) -> Floats:
-    """Ranks from 1, ties at the mean of theirs."""
+    """Ranks from 1; ties have their mean rank."""
     _, value_index, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[value_index]

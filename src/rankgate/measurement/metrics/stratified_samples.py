@@ -63,7 +63,7 @@ class SampledPool:
 
     @cached_property
     def size(self) -> Floats:
-        """Documents in each stratum, ``(S,)``; by probabilities where the rest is not listed."""
+        """Documents in each stratum, ``(S,)``; from probabilities if some are not listed."""
         sizes = np.bincount(self.stratum).astype(np.float64)
         for s in np.flatnonzero(sizes == self.judged):
             probabilities = self.given[(self.stratum == s) & ~np.isnan(self.given)]

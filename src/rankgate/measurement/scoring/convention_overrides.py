@@ -81,7 +81,7 @@ def _apply_override(how: Convention, key: str, value: object) -> Convention:
 
 
 def _override_all(how: Convention, key: str, value: object) -> Convention:
-    """Set an axis, or a parameter of every metric that has it; drop those of single metrics."""
+    """Set an axis, or a parameter of all its metrics; remove choices of single metrics."""
     if key in axes():
         return replace(_drop_specials(how, "special", key), **{key: _value(key, value)})
     matching_metrics = [metric for metric in _catalogue() if key in metric.parameters]

@@ -190,7 +190,7 @@ def rows_at(codes: NDArray[Any], row: Codes) -> Codes:
 
 
 def _stack(matrices: list[Codes]) -> Codes | None:
-    """Stack matrices of codes, the narrow ones padded, ``(T, R, ·)``; None without matrices."""
+    """Stack matrices of codes, padding narrow ones, ``(T, R, ·)``; None without matrices."""
     if not matrices:
         return None
     width = max(matrix.shape[1] for matrix in matrices)

@@ -160,7 +160,7 @@ def _is_ranked_by_order(source: Padded, how: Alignment, seen_items: SeenItems | 
 
 @dataclass(frozen=True)
 class _BlockJudgments:
-    """The judgments of a block: query, item, grade and place in the index; the queries' codes."""
+    """A block's judgments: query, item, grade, position in the index; the codes of queries."""
 
     codes: Codes
     owner: Codes

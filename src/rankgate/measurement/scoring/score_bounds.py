@@ -143,7 +143,7 @@ class CompletedRanks:
 def _begins(
     query_codes: NDArray[np.int64], codes: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """For each judgment where those of its query begin, the queries being in the batch's order."""
+    """For each judgment the start of its query's judgments, in the batch's order of queries."""
     lengths = counts[codes]
     first = np.zeros(len(counts), np.int64)
     first[codes] = np.cumsum(lengths) - lengths
@@ -180,7 +180,7 @@ class _BoundsGroup:
         grades: tuple[float, float],
         tail_grade: float | None = None,
     ) -> _BoundsGroup:
-        """Make a group; ``tail_grade`` is the grade behind the ends of lists, if it counts."""
+        """Make a group; ``tail_grade`` is the grade after the ends of lists, if used."""
         group_convention, cutoff, metrics = group
         jobs = tuple(Job.from_convention(label, metric, how) for label, metric in metrics)
         tails = () if tail_grade is None else tuple(job.tail(tail_grade) for job in jobs)

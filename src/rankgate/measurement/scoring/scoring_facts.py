@@ -268,7 +268,7 @@ class BatchCautions:
 
     @property
     def of_run(self) -> dict[str, str]:
-        """The cautions of all batches: one judged document is enough for a run."""
+        """The cautions of all batches; a run needs a judged document in only one batch."""
         dropped = {NO_SHARED_DOCUMENT} if self.judged_documents else set()
         return {code: self.texts[code] for code in sorted(self.texts.keys() - dropped)}
 

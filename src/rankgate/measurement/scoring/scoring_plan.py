@@ -163,7 +163,7 @@ class Source(BlockSource, Protocol):
         """Queries that ran and returned nothing."""
 
     def blocks(self, plan: Plan) -> Iterator[Block]:
-        """The blocks of a plan; each query that retrieved anything is in one for each way."""
+        """The blocks of a plan; each query with documents is in one block per ranking mode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ class Plan:
 
     @cached_property
     def ways(self) -> Mapping[RankingMode, tuple[Job, ...]]:
-        """The jobs of every ranking mode; a mode without jobs is still needed for counts."""
+        """The jobs of every ranking mode, including modes that are used only for counts."""
         grouped: dict[RankingMode, list[Job]] = {
             self.ranking_mode(convention): [] for convention in self.conventions
         }
@@ -217,7 +217,7 @@ class Plan:
         return {mode: tuple(jobs) for mode, jobs in grouped.items()}
 
     def by_rule(self) -> Iterator[tuple[Duplicates, list[RankingMode]]]:
-        """The ranking modes by their rule for duplicates: each rule needs its own reading."""
+        """The ranking modes by rule for duplicates; each rule needs a separate reading."""
         for rule in dict.fromkeys(mode.duplicates for mode in self.ways):
             yield rule, [mode for mode in self.ways if mode.duplicates == rule]
 

@@ -77,7 +77,7 @@ def student_test(delta: Floats, degrees: float | None = None) -> PairedTest:
 
 
 def standard_error(delta: Floats) -> Floats:
-    """(M,) of the mean: sd / √n with n − 1 in the variance; 0 for fewer than two rows."""
+    """(M,) standard errors of means, sd / √n with n − 1; 0 for fewer than two rows."""
     table = as_columns(delta)
     n = len(table)
     if n < 2:
@@ -275,7 +275,7 @@ def fieller(baseline: Floats, candidate: Floats, level: float = 0.95) -> Relativ
 
 
 def relative_gain(baseline: Floats, candidate: Floats, share: float) -> Floats:
-    """(n,) candidate − (1 − share) · baseline: above 0 in the mean where the loss is less.
+    """(n,) candidate − (1 − share) · baseline, with a mean above 0 if the loss is less.
 
     The linear form of Fieller's interval: a test of its mean includes the error of the margin.
     """

@@ -228,7 +228,7 @@ _STEP = 1.05  # ratio of successive sizes
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples of differences by their moments; arrays (R, M), a row a sample, a column a metric.
+    """Moments of samples of differences; arrays (R, M), a row per sample, a column per metric.
 
     Attributes:
         n: the number of differences in the sample; queries without a value do not count.

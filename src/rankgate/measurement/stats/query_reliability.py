@@ -57,7 +57,7 @@ class Reliability:
     power: float
 
     def needed(self, target: float = 0.95, *, absolute: bool = False) -> float:
-        """Queries for Eρ² (or Φ) to reach the target; infinity where systems do not differ."""
+        """Queries for Eρ² (or Φ) to reach the target; infinity if systems are equal."""
         if self.var_system <= 0:
             return float("inf")
         noise = self.var_residual + (self.var_query if absolute else 0.0)

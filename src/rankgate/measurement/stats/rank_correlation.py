@@ -77,7 +77,7 @@ def _counts_above(estimate: Floats, reference: Floats) -> tuple[Counts, Counts, 
         (n,) three counts: all of these; those with a larger reference; those with at least as large
         a one.
     """
-    order = np.lexsort((reference, -estimate))  # in a tie of the estimate nothing larger is before
+    order = np.lexsort((reference, -estimate))  # ties by rising reference
     rank = np.empty_like(order)
     rank[np.lexsort((estimate, reference))] = np.arange(order.size)  # ties by the estimate
     level = np.unique(reference, return_inverse=True)[1]
@@ -466,7 +466,7 @@ class _TiedRanks:
 
     @classmethod
     def from_groups(cls, groups: Sequence[Sequence[str]], *, whole: bool) -> _TiedRanks:
-        """From groups of tied items; ``whole``: they are among the first from its first rank on."""
+        """Make it from groups of ties; if ``whole``, all of a tie counts from its first rank."""
         sizes = np.array([len(group) for group in groups], np.int64)
         bottom = np.repeat(np.cumsum(sizes), sizes)
         top = bottom - np.repeat(sizes, sizes)

@@ -198,7 +198,7 @@ def weights(grades: Floats, kind: Weighting) -> Floats:
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """(N,) numerator / denominator; NaN where the denominator is 0: chance explains everything."""
+    """(N,) numerator / denominator; NaN if the denominator is 0 (agreement all by chance)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(
             denominator > 0, numerator / np.where(denominator > 0, denominator, 1.0), np.nan
@@ -299,7 +299,7 @@ def alpha(tallies: Tallies, level: Level = "ordinal") -> Floats:
 
 
 def _distances(grades: Floats, grade_counts: Floats, level: Level) -> Floats:
-    """(N, K, K) δ² between grades; only the ordinal one depends on how often they occur."""
+    """(N, K, K) δ² between grades; only the ordinal level depends on their counts."""
     rows, columns = grades[:, None], grades[None, :]
     if level == "ordinal":
         cumulated = np.cumsum(grade_counts, axis=1)

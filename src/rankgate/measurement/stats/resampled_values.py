@@ -80,7 +80,7 @@ class ResampledValues:
         )
 
     def chance(self, value: float) -> float:
-        """The two-sided p: the share of resamples that deviate as far as a value is from 0."""
+        """The two-sided p: the share of resamples that deviate at least by the value."""
         deviations = self._strayed()
         if np.isnan(value) or np.isnan(deviations).any():
             return np.nan

@@ -487,7 +487,7 @@ class QueryClusters:
 
     @classmethod
     def from_queries(cls, queries: Sequence[str], clusters: Mapping[str, str]) -> QueryClusters:
-        """From the ids of queries and the cluster of each; a query without one is its own."""
+        """Make clusters from queries and their clusters; a query without one is its own."""
         numbers: dict[tuple[bool, str], int] = {}
         codes, first = np.zeros(len(queries), np.int64), []
         for row, query in enumerate(queries):

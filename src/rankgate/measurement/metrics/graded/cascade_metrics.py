@@ -80,9 +80,9 @@ def expected_reciprocal_rank_steps(
     gain: Satisfaction = "exp",
     scale: Scale = "fixed",
 ) -> Steps | None:
-    """The chance to be satisfied times the chance to get there, over the rank.
+    """The probability of satisfaction times that of reaching the rank, divided by the rank.
 
-    None where unjudged documents have a grade: then they add to the sum as well.
+    None if unjudged documents have a grade, because then they also add to the sum.
     """
     if unjudged:
         return None
@@ -100,7 +100,7 @@ def expected_reciprocal_rank_steps(
 def _with_imputed_grades(
     judged: Judged, cutoff: int | None, unjudged: float
 ) -> tuple[Ranks, Floats]:
-    """All ranks that hold a document, and their grades: a column for each rank."""
+    """All ranks with a document, and their grades, with a column for each rank."""
     length = int(judged.retrieved.max(initial=1))
     rank = np.arange(1, min(length, cutoff or length) + 1, dtype=np.int32)[None, :]
     grade = np.where(rank <= judged.retrieved[:, None], unjudged, 0.0)
@@ -111,7 +111,7 @@ def _with_imputed_grades(
 
 
 def _scale_top(judged: Judged, max_grade: float, scale: Scale, unjudged: float = 0.0) -> Floats:
-    """The top of the scale, ``(T, 1)`` or the same for all; no grade may be above it."""
+    """The top of the scale, ``(T, 1)`` or one number for all; no grade may be above it."""
     if scale == "query":
         return np.maximum(judged.ideal[:, :1], unjudged)
     highest_grade = max(judged.ideal[:, 0].max(initial=0), judged.grade.max(initial=0), unjudged)
@@ -131,7 +131,7 @@ def _satisfaction(grade: Floats, rank: Ranks, gain: Satisfaction, top: Floats) -
 
 
 def _reader_chances(stop_chance: Floats) -> tuple[Floats, Floats]:
-    """The probabilities that a document satisfies, and that the reader gets to it."""
+    """The probabilities that a document satisfies, and that the reader reaches it."""
     reach_chance = np.ones_like(stop_chance)
     np.cumprod(1 - stop_chance[:, :-1], axis=-1, out=reach_chance[:, 1:])
     return stop_chance, reach_chance

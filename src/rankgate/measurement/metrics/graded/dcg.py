@@ -58,7 +58,7 @@ def cumulated_gain(
 def cumulated_gain_steps(
     judged: Judged, *, cutoff: Cutoff | None = None, gain: Gain = "linear"
 ) -> Steps:
-    """The gains themselves."""
+    """The gains without discounts."""
     return Steps(
         retrieved_gains(judged, gain), cutoff_weight(judged, cutoff), np.ones(len(judged.rank))
     )
@@ -112,7 +112,7 @@ def dcg_steps(
     ties: Ties = "broken",
     least: float = 0,
 ) -> Steps:
-    """Gains times discounts."""
+    """Gains with discounts as weights."""
     judged = judged.from_grade(least, _zero_gain_grade(gain))
     gains = retrieved_gains(judged, gain)
     if ties == "averaged":
@@ -210,7 +210,7 @@ def ndcg_steps(
     least: float = 0,
     highest: float | None = None,
 ) -> Steps:
-    """Gains times discounts, over the same of the ideal ranking."""
+    """Gains with discounts as weights, divided by the same sum for the ideal ranking."""
     _check_judgments(judged, negative, single, highest)
     judged = judged.from_grade(least, _zero_gain_grade(gain))
     base = base if discount == "original" else 2.0
@@ -236,15 +236,15 @@ def ndcg_steps(
 
 
 def _zero_gain_grade(gain: Gain) -> float:
-    """A grade that is worth nothing: 0, or one below it where a gain gives 0 a worth."""
+    """A grade without a gain: 0, or a grade below 0 if grade 0 has a gain."""
     return -1 if gain == "judged" or not isinstance(gain, str) else 0
 
 
 def _terms(
     judged: Judged, cutoff: int | None, gain: Gain, discount: Discount, *, base: float, ties: Ties
 ) -> Floats:
-    """Gains times discounts, ``(T, J)`` or as many columns as the cutoff needs."""
-    if ties == "averaged":  # a group that begins above the cutoff may end below it
+    """Discounted gains, ``(T, J)`` or the number of columns that the cutoff needs."""
+    if ties == "averaged":  # a group that begins before the cutoff may end after it
         return retrieved_gains(judged, gain) * tied_weights(judged, cutoff, discount, base)
     gains = retrieved_gains(judged, gain, cutoff)
     return discount_by_rank(judged, gains, cutoff, discount, base)
@@ -253,7 +253,7 @@ def _terms(
 def _check_judgments(
     judged: Judged, negative: Refusal, single: Refusal, highest: float | None
 ) -> None:
-    """Raise InputError where there is a document, or a lack of them, that is refused."""
+    """Raise InputError for a negative grade or a single document, if these are refused."""
     if negative == "refused" and (judged.grade.min(initial=0) < 0 or judged.below.any()):
         raise InputError(
             "nDCG: a judgment has a grade below 0; take it out, or set negative='taken'.",

@@ -1,8 +1,8 @@
 """Gains of grades, discounts by rank, and the ideal ranking that normalises them.
 
-A gain is the value of a grade. A discount is the weight of a gain at a rank, and on
-average over ranks that are tied. The ideal ranking is the one by which a discounted gain is
-divided.
+A gain is the value of a grade. A discount divides the gain at a rank; documents that are tied get
+the mean weight of the ranks of their tie. A discounted gain is normalised by that of the ideal
+ranking.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Levels = Annotated[Literal["exact", "truncated"], OnlyWith("gain", mapping=True)
 
 
 def gain_of_grades(grade: Floats, gain: Gain) -> Floats:
-    """The worth of each grade; only ``signed`` gives worth below 0 to a negative grade."""
+    """The gain of each grade; only ``signed`` gives negative gains to negative grades."""
     if gain == "signed":
         return grade
     worth: Floats = np.maximum(grade, 0)
@@ -57,7 +57,7 @@ def gain_of_grades(grade: Floats, gain: Gain) -> Floats:
 
 
 def retrieved_gains(judged: Judged, gain: Gain, cutoff: int | None = None) -> Floats:
-    """Gains by rank, ``(T, J)``; with a cutoff only its columns, ``(T, min(J, k))``."""
+    """Gains by rank, ``(T, J)``; with a cutoff only the columns up to it, ``(T, min(J, k))``."""
     gains = gain_of_grades(judged.grade[:, :cutoff], gain)
     if _has_zero_gain(gain):
         gains[judged.rank[:, :cutoff] == PAD] = 0
@@ -75,19 +75,19 @@ def ideal_gains(
     gains.sort(axis=-1)
     gains = gains[:, ::-1]
     if levels == "truncated" and not isinstance(gain, str):
-        # trec_eval's grades are whole numbers; a query with others has no levels to truncate
+        # trec_eval's grades are whole numbers; with other grades there are no levels to truncate
         has_whole_grades = (judged.ideal % 1 == 0).all(axis=-1)
         gains = np.where(has_whole_grades[:, None], _trec_ideal(judged, gain), gains)
     return gains[:, :cutoff]
 
 
 def _has_zero_gain(gain: Gain) -> bool:
-    """True if grade 0, which the padding has, may have a gain."""
+    """True if grade 0, which is also the padding, may have a gain."""
     return gain == "judged" or not isinstance(gain, str)
 
 
 def _trec_ideal(judged: Judged, gain: GainMap) -> Floats:
-    """The ideal that trec_eval 9 and 10 form from a gain map.
+    """The ideal ranking that trec_eval 9 and 10 make from a gain map.
 
     There the levels are sorted on the difference of their gains cut to a whole
     number, so that gains closer than 1 count as equal and keep their order: the
@@ -113,11 +113,11 @@ def _trec_ideal(judged: Judged, gain: GainMap) -> Floats:
 
 
 def _merge_sort(pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Merge sort by gain with whole differences; `sorted` needs a transitive order.
+    """Merge sort by gain with truncated differences; `sorted` needs a transitive order.
 
-    The halves and the preference for the left are those of glibc's ``qsort``.
+    The split into halves and the preference for the left half are those of glibc's ``qsort``.
     """
-    if len(pairs) < 2:  # one level, or none, is in order
+    if len(pairs) < 2:  # zero or one level is in order
         return list(pairs)
     middle = len(pairs) // 2
     left_half, right_half = _merge_sort(pairs[:middle]), _merge_sort(pairs[middle:])
@@ -146,8 +146,8 @@ def discount_gains(
     discount: Discount,
     base: float = 2.0,
 ) -> Floats:
-    """Gains divided by the discount of their ranks, 0 behind the cutoff."""
-    with np.errstate(divide="ignore"):  # an infinite value is refused with its query
+    """Gains divided by the discount of their ranks; 0 after the cutoff."""
+    with np.errstate(divide="ignore"):  # an infinite value raises an error with its query
         discounted_gains: Floats = gains / _divisor(rank, discount, base)
     if cutoff is not None:
         discounted_gains[rank > cutoff] = 0
@@ -170,7 +170,7 @@ def discount_by_rank(
 def tied_weights(
     judged: Judged, cutoff: int | None, discount: Discount, base: float = 2.0
 ) -> Floats:
-    """The mean weight of each document over all orders of its tied group, ``(T, J)``.
+    """The mean weight of each document over all orders of its group of ties, ``(T, J)``.
 
     A group from rank a to rank b has the weight Σ_{a≤i≤b, i≤k} 1/d(i) / (b − a + 1), which
     two prefix sums give.
@@ -198,7 +198,7 @@ def _group_mean(
     base: float,
     grade: float = 0,
 ) -> Floats:
-    """The mean weight of the ranks of the group of each of some documents, ``(·,)``."""
+    """The mean weight of the ranks of the group of each document, ``(·,)``."""
     first, last = judged.first[rows], judged.last[rows]
     ranks = np.arange(1, int(last.max()) + 1)
     if discount == "graded":
@@ -231,7 +231,7 @@ Depth = Annotated[
 ]
 """To k, through all documents, or to the length of the list if that is less than k."""
 
-_LONGEST = 1 << 24  # gains of an ideal ranking
+_LONGEST = 1 << 24  # largest number of gains in an ideal ranking
 
 
 def ideal_ranking(
@@ -243,7 +243,7 @@ def ideal_ranking(
     depth: Depth = "cutoff",
     levels: Levels = "exact",
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The gains of the ideal ranking and their ranks, ``(T, I)`` both.
+    """The gains of the ideal ranking and their ranks, both ``(T, I)``.
 
     Documents without worth need no row. Gains below 0 are at the last ranks, behind
     the unjudged documents where those are part of the ideal.
@@ -272,10 +272,10 @@ def ideal_ranking(
 
 
 def _ones(judged: Judged, end: int | None) -> Floats:
-    """As many gains of 1 as the grades add up to, ``(T, I)``.
+    """A gain of 1 for each unit of the sum of grades, ``(T, I)``.
 
     Raises:
-        OverflowError: more of them than memory should hold.
+        OverflowError: the number of gains is too large for memory.
     """
     length = np.floor(total(np.maximum(judged.ideal, 0)))
     longest = min(length.max(initial=1), end or np.inf)
@@ -302,7 +302,7 @@ def _retrieved_gains(judged: Judged, cutoff: int | None, gain: Gain, ideal: Idea
 def _negative_gains(
     judged: Judged, cutoff: int | None, ideal: Ideal
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The negative gains, the lowest first and at the last rank of the ideal ranking."""
+    """The negative gains, lowest first and at the last rank of the ideal ranking."""
     if ideal in ("judged", "known"):
         worst_gains = judged.below
     else:
@@ -314,7 +314,7 @@ def _negative_gains(
 
 
 def _ideal_length(judged: Judged, cutoff: int | None, ideal: Ideal) -> Counts:
-    """Documents of the ideal ranking, ``(T,)``."""
+    """The number of documents in the ideal ranking, ``(T,)``."""
     retrieved = judged.retrieved
     if ideal == "shown" and cutoff is not None:
         return np.minimum(retrieved, cutoff)

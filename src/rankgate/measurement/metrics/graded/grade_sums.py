@@ -71,7 +71,7 @@ def average_grade_steps(
     gain: Gain = "linear",
     denominator: Places = "cutoff",
 ) -> Steps:
-    """The grades, over the places there are."""
+    """The grades, divided by the number of positions."""
     places = _places(judged, cutoff, denominator).astype(np.float64)
     gains = retrieved_gains(judged, gain)
     return Steps(gains, cutoff_weight(judged, cutoff), places, summed="CG", divisor="places")
@@ -109,7 +109,7 @@ def hits(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Flo
 
 
 def hits_steps(judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1) -> Steps:
-    """One for each relevant document."""
+    """A gain of 1 for each relevant document."""
     return Steps(
         relevance_gain(judged, rel), cutoff_weight(judged, cutoff), np.ones(len(judged.rank))
     )
@@ -152,7 +152,7 @@ def ncg_steps(
     ideal: Ideal = "judged",
     depth: Depth = "cutoff",
 ) -> Steps:
-    """Gains, over the sum of those of the ideal ranking."""
+    """Gains, divided by the sum of gains in the ideal ranking."""
     best_gains, _ = ideal_ranking(judged, cutoff, gain, ideal=ideal, depth=depth)
     norm = np.cumsum(best_gains, axis=-1)[:, -1]
     if ideal in ("retrieved", "shown") or depth == "returned":
@@ -223,7 +223,7 @@ NCG = Metric(
 
 
 Grade = Annotated[float, Range(0)]
-_LONGEST = 1 << 24  # ranks with discounts that are added up
+_LONGEST = 1 << 24  # largest number of ranks with discounts to add
 
 
 def scaled_dcg(

@@ -77,7 +77,7 @@ def q_measure_steps(
     beta: Annotated[float, Range(0)] = 1.0,
     gain: Gain = "linear",
 ) -> Steps:
-    """Relevant documents, each weighed by the blended ratio at its rank."""
+    """Relevant documents, each with the blended ratio at its rank as weight."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
     ratios = blended_ratio(judged, hits, gain, beta)
@@ -151,7 +151,7 @@ def p_plus(judged: Judged, *, rel: float = 1, beta: Beta = 1.0, gain: Gain = "li
 
 
 def _first_only(rows: Flags) -> Flags:
-    """The first of them in each query."""
+    """True for the first document of a set in each query."""
     return rows & (np.cumsum(rows, axis=-1) == 1)
 
 
@@ -298,7 +298,7 @@ def biased_blended(
 
 
 def _stops_by_grade(judged: Judged, rel: float, stops: Stops) -> Floats:
-    """The probability that users stop at each row, by its grade."""
+    """The probability that users stop at each row, by grade."""
     pool = judged.ideal >= max(rel, np.finfo(float).tiny)
     weights = np.where(pool, gain_of_grades(judged.ideal, stops), 0)
     stop_weights = np.where(judged.hits(rel), gain_of_grades(judged.grade, stops), 0)

@@ -79,7 +79,7 @@ def rank_biased_precision_steps(
     ties: Ties = "broken",
     horizon: Cutoff | None = None,
 ) -> Steps:
-    """Worth times the chance that the reader gets there."""
+    """Gains times the probability that the reader reaches them."""
     weights = np.zeros(judged.rank.shape)
     weights[:, :cutoff] = _weights(judged, p, cutoff, ties, horizon)
     return Steps(
@@ -104,7 +104,7 @@ def _worth(
 
 
 def _weight_scale(p: float, horizon: int | None) -> float:
-    """The factor that makes the weights add up to 1."""
+    """The factor that makes the sum of the weights 1."""
     return 1 - p if horizon is None else 1 / float(_weight_sum(horizon, p))
 
 
@@ -180,7 +180,7 @@ def rank_biased_tail(
 
 
 def _weight(rank: Ranks, p: float, cutoff: int | None) -> Floats:
-    """The probability that the reader gets to a rank, p^(i−1); 0 behind the cutoff."""
+    """The probability that the reader reaches a rank, p^(i−1); 0 after the cutoff."""
     weight: Floats = np.power(p, rank - 1.0)
     weight[rank > (PAD - 1 if cutoff is None else cutoff)] = 0
     return weight
@@ -262,7 +262,7 @@ def compatibility_steps(judged: Judged, *, p: Patience = 0.95, best: Best = "ide
     length = np.maximum(judged.retrieved, ideal_size)
     ranks = np.arange(1.0, length.max(initial=1) + 1)
     weight = p ** (ranks - 1)
-    weight_up_to = np.append(0, np.cumsum(weight / ranks))  # of the prefixes up to each length
+    weight_up_to = np.append(0, np.cumsum(weight / ranks))  # sums of the prefixes up to each length
     total_weight = weight_up_to[length][:, None]
     grade = np.where(judged.known, judged.grade, 0)  # the ideal has no imputed grades
     hits = grade > 0
@@ -294,7 +294,7 @@ def _ideal_rank(ideal: Floats, grade: Floats) -> Counts:
 
 
 def _count_better(ideal: Floats, grade: Floats) -> Counts:
-    """Count the documents of the ideal with a higher grade than each one retrieved."""
+    """Count the documents of the ideal with a higher grade than each retrieved document."""
     T, width = ideal.shape
     top = max(ideal.max(initial=0), grade.max(initial=0)) + 1
     begin = np.arange(T)[:, None]

@@ -24,7 +24,7 @@ Similarity = Literal["cosine", "jaccard", "given"]
 Divisor = Literal["pairs", "items"]
 Single = Literal["none", "zero"]
 
-_BLOCK = 1 << 22  # numbers of a block of pairs
+_BLOCK = 1 << 22  # numbers in a block of pairs
 
 
 def intra_list_diversity(
@@ -69,12 +69,12 @@ def intra_list_diversity(
 
 
 def _cosines(lists: Listed) -> Floats:
-    """The sum of the cosines of the pairs of each list, ``(T,)``."""
+    """The sum of the cosines over the pairs of each list, ``(T,)``."""
     assert lists.features is not None
     width = lists.features.shape[1]
     direction = np.vstack(
         [unit_vectors(lists.features), np.zeros(width)]
-    )  # the last: where NONE points
+    )  # the last row, to which NONE points
     direction_sum = np.zeros((len(lists.items), width))
     for codes in lists.items.T:
         direction_sum += direction[codes]
@@ -83,7 +83,7 @@ def _cosines(lists: Listed) -> Floats:
 
 
 def _jaccards(lists: Listed) -> Floats:
-    """The sum of the Jaccard coefficients of the pairs of each list, ``(T,)``."""
+    """The sum of the Jaccard coefficients over the pairs of each list, ``(T,)``."""
     assert lists.features is not None
     has_feature = (lists.features > 0).astype(np.float64)
     width = lists.items.shape[1]
@@ -103,7 +103,7 @@ def _jaccards(lists: Listed) -> Floats:
 
 
 def _given_similarities(lists: Listed) -> Floats:
-    """The sum of the similarities given of the pairs of each list, ``(T,)``."""
+    """The sum of the given similarities over the pairs of each list, ``(T,)``."""
     assert lists.similarities is not None
     width = lists.items.shape[1]
     pair_sums = np.empty(len(lists.items))

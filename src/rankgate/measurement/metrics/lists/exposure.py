@@ -134,7 +134,7 @@ def least_over_most(sums: Floats) -> float:
     """
     exposure, size = np.split(sums, 2)
     ratio = exposure[size > 0] / size[size > 0]
-    if len(ratio) < 2 or not ratio.max():  # one group has no other to compare with
+    if len(ratio) < 2 or not ratio.max():  # a single group cannot be compared
         return float("nan")
     return float(ratio.min() / ratio.max())
 
@@ -144,7 +144,7 @@ def _per_group(lists: Listed, place_weights: Floats) -> Floats:
 
 
 def _group_sums(lists: Listed, codes: Codes, place_weights: Floats) -> Floats:
-    """The summed weight of the items of each group in each row, ``(T, G)``."""
+    """The sum of the weights of the items of each group in each row, ``(T, G)``."""
     groups = _groups(lists)
     size = int(groups.max(initial=0)) + 1
     group_of_item = np.where(codes != NONE, groups[np.where(codes != NONE, codes, 0)], NONE)
@@ -260,13 +260,13 @@ def expected_exposure_relevance(
 
 
 def _expected(lists: Listed, weight: Weight, patience: float) -> tuple[Floats, Floats, Floats]:
-    """Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty one."""
+    """Compute Σ ε², Σ ε · ε*, Σ ε*² of each list; NaN for an empty list."""
     assert isinstance(lists.relevant, np.ndarray)
     items, exposures = _exposed(lists, weight, patience)
     hit = is_in_row(items, lists.relevant)
     relevant_count = np.count_nonzero(lists.relevant != NONE, axis=-1)
     n = np.count_nonzero(items != NONE, axis=-1) + relevant_count - np.count_nonzero(hit, axis=-1)
-    # each place behind the end of a list could be looked at too, if the list went on
+    # positions after the end of a list would be looked at, if the list continued
     place_weights = attention_weights(max(1, int(n.max(initial=1))), weight, patience)
     cumulated = np.concatenate([[0.0], np.cumsum(place_weights)])
     relevant_exposure = safe_ratio(cumulated[relevant_count], relevant_count.astype(np.float64))
@@ -284,7 +284,7 @@ def _expected(lists: Listed, weight: Weight, patience: float) -> tuple[Floats, F
 
 
 def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Floats]:
-    """The items that each user may be shown, each once, and their mean exposure, ``(T, ·)``."""
+    """The items that may be shown to each user, each once, and their mean exposure, ``(T, ·)``."""
     place_weights = attention_weights(lists.items.shape[1], weight, patience) * lists.is_filled
     if lists.drawn is None:
         return lists.items, place_weights
@@ -292,7 +292,7 @@ def _exposed(lists: Listed, weight: Weight, patience: float) -> tuple[Codes, Flo
     drawn_worth = attention_weights(depth, weight, patience) * (lists.drawn != NONE)
     items = np.concatenate([lists.items, lists.drawn.reshape(users, -1)], axis=1)
     place_weights = np.concatenate([place_weights, drawn_worth.reshape(users, -1)], axis=1)
-    order = np.argsort(items, axis=1, kind="stable")  # rows of one item together
+    order = np.argsort(items, axis=1, kind="stable")  # rows of the same item are together
     items, place_weights = (
         np.take_along_axis(matrix, order, axis=1) for matrix in (items, place_weights)
     )

@@ -31,7 +31,7 @@ _CELLS = 1 << 22  # cells of a matrix of some rows
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Rows of codes, one behind the other: a matrix of them would be as wide as the longest.
+    """Rows of codes, stored in sequence: a matrix would be as wide as the longest row.
 
     Attributes:
         codes: ``(n,)``, the codes of all rows.
@@ -92,7 +92,7 @@ class Ragged:
 
 
 def pad_rows(codes: NDArray[Any], lengths: Codes) -> Codes:
-    """Codes by row, padded behind, ``(T, ·)``, in 32 bits: histories of many users are large.
+    """Codes by row, padded at the end, ``(T, ·)``, in 32 bits, as histories can be large.
 
     Args:
         codes: ``(n,)``, row by row.
@@ -139,7 +139,7 @@ __all__ = [
 
 
 _BLOCK = 1 << 20  # numbers in a block; a few blocks fit the cache
-_TABLES = 8  # a block has so many times the items of the catalogue, which cost once a block
+_TABLES = 8  # times the number of items in a block, as items cost time per block
 _FEW = 16  # positions in lists that are compared with each other
 _HALF, _WHOLE = 2.0**26, 2.0**53
 _BY_USER = ("relevant", "history", "baseline", "earlier", "before", "drawn", "judged")
@@ -367,7 +367,7 @@ class _ListPlaces:
         return cls(codes, np.count_nonzero(selection, axis=-1), counts)
 
     def of_lists(self, list_weights: Floats) -> Floats:
-        """The sum of the values of lists by item, ``(T,)``; exact for few binary digits."""
+        """The sum of the values of lists by item, ``(T,)``; exact for short binary values."""
         filled_worth = list_weights[self.lengths > 0]
         if len(filled_worth) and (filled_worth == filled_worth[0]).all():
             return self.counts * filled_worth[0]

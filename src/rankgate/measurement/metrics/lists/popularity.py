@@ -97,15 +97,15 @@ def tail_per_list(lists: Listed, *, head: Head = "items", share: Share = 0.2) ->
 
 
 def tail_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
-    """Places that hold an item of the long tail, and all places, ``(T, 2)``."""
+    """The number of positions with an item of the long tail, and of all positions, ``(T, 2)``."""
     tail = take_rows(is_long_tail(_seen_counts(lists), head, share).astype(np.float64), lists.items)
     return np.stack([tail.sum(axis=-1), lists.lengths.astype(np.float64)], axis=-1)
 
 
 def lift_terms(lists: Listed) -> Floats:
-    """The mean popularity of a list, and of what its user had before, ``(T, 2)``.
+    """The mean popularity of a list, and of the items that its user had before, ``(T, 2)``.
 
-    Both 0 for a user without a list or a history.
+    Both are 0 for a user without a list or a history.
 
     >>> lift_terms(Listed(np.array([[0]]), 2, seen=np.array([4, 2]), history=np.array([[1]])))
     array([[4., 2.]])
@@ -119,7 +119,7 @@ def lift_terms(lists: Listed) -> Floats:
 
 
 def relative_lift(sums: Floats) -> float:
-    """The relative excess of the first sum over the second."""
+    """The relative difference of the first sum from the second."""
     return float(sums[0] / sums[1] - 1) if sums[1] else float("nan")
 
 
@@ -158,7 +158,7 @@ def opportunity_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2
 def parity_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> Floats:
     """Items shown and items that could be, of the head and of the tail, ``(T, 4)``.
 
-    Items that the user had before could not be shown.
+    Items that the user had before cannot be shown.
     """
     assert isinstance(lists.history, np.ndarray)
     tail = is_long_tail(_seen_counts(lists), head, share).astype(np.float64)
@@ -180,7 +180,7 @@ def variation_of_chances(sums: Floats) -> float:
 
 
 def first_over_second(sums: Floats) -> float:
-    """The first sum over the second."""
+    """The first sum divided by the second."""
     return float(sums[0] / sums[1]) if sums[1] else float("nan")
 
 

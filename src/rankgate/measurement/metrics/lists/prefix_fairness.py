@@ -98,17 +98,17 @@ def _normalised(lists: Listed, kind: Kind, step: int, protected: int) -> Floats:
 
 
 def _unfairness(protected: Codes, sizes: Codes, kind: Kind, step: int) -> Floats:
-    """The sum over the prefixes of each list, ``(T,)``.
+    """The sum of distances over the prefixes of each list, ``(T,)``.
 
     Args:
-        protected: ``(T, K)``, protected items up to each rank.
-        sizes: ``(T, 2)``, items and protected items of each list, some of both kinds.
-        kind: the kind of the three distances.
-        step: prefixes are as long as its multiples.
+        protected: ``(T, K)``, the number of protected items up to each rank.
+        sizes: ``(T, 2)``, the numbers of items and protected items in lists that have both kinds.
+        kind: the distance, one of three.
+        step: the lengths of prefixes are multiples of it.
     """
     n, protected_count = sizes[:, :1], sizes[:, 1:]
     ends = np.arange(step, max(step, protected.shape[1]) + 1, step)
-    ends = np.where((n < step) & (ends == step), n, ends)  # a short list has its end alone
+    ends = np.where((n < step) & (ends == step), n, ends)  # a short list has only its end
     is_counted = (ends <= n) & (ends > 1)
     safe_ends = np.where(is_counted, ends, 2)
     up_to = np.take_along_axis(protected, np.minimum(safe_ends, protected.shape[1]) - 1, axis=-1)
@@ -214,10 +214,10 @@ def least_protected(k: int, p: float = 0.5, alpha: float = 0.1) -> tuple[int, ..
 
 @lru_cache(maxsize=64)
 def adjusted_alpha(k: int, p: float = 0.5, alpha: float = 0.1) -> float:
-    """The level of each of k tests so that a fair ranking fails any of them with chance alpha.
+    """The common level of k tests at which a fair ranking fails any of them with probability alpha.
 
-    The greatest such level: minima change only where a cumulated chance lies, so that these are
-    all that there is to choose from. 0 where every level fails too often.
+    This is the largest such level: minima change only at cumulated probabilities, so only these are
+    tried. It is 0 if every level fails too often.
 
     >>> adjusted = least_protected(20, alpha=adjusted_alpha(20))
     >>> failure_chance(least_protected(20)) > 0.1 >= failure_chance(adjusted)
@@ -234,7 +234,7 @@ def adjusted_alpha(k: int, p: float = 0.5, alpha: float = 0.1) -> float:
 
 
 def failure_chance(minima: tuple[int, ...], p: float = 0.5) -> float:
-    """The chance that a ranking with places protected with chance p misses a minimum.
+    """The probability that a ranking with protected probability p misses a minimum.
 
     >>> failure_chance((0, 1))
     0.25
@@ -249,7 +249,7 @@ def failure_chance(minima: tuple[int, ...], p: float = 0.5) -> float:
 
 @lru_cache(maxsize=8)
 def _chances(k: int, p: float) -> tuple[Floats, ...]:
-    """For each prefix the chances of at most 0, 1, … protected items."""
+    """The probabilities of at most 0, 1, … protected items, for each prefix."""
     cumulated, chance = [], np.array([1.0])
     for _ in range(k):
         chance = np.append(chance, 0) * (1 - p) + np.append(0, chance) * p

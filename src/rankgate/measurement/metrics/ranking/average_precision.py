@@ -272,13 +272,13 @@ def eleven_point_average(judged: Judged, *, rel: float = 1, points: Rounding = "
 
 
 class _Curve:
-    """The interpolated precision of a block, ready to be read at any recall."""
+    """The interpolated precision of a block, prepared for any level of recall."""
 
     def __init__(self, judged: Judged, rel: float, points: Rounding) -> None:
         hits = judged.hits(rel)
         count = np.cumsum(hits, axis=-1)
         precision = np.where(hits, count / judged.rank, 0)
-        zeros = np.zeros((len(precision), 1))  # read where too few are found
+        zeros = np.zeros((len(precision), 1))  # the value if too few documents are found
         best_precision = np.maximum.accumulate(precision[:, ::-1], axis=-1)[:, ::-1]
         self.best = np.concatenate([best_precision, zeros], axis=-1)
         self.count, self.relevant, self.points = count, judged.relevant, points

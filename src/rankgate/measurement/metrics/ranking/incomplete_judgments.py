@@ -181,7 +181,7 @@ def bpref_steps(
     unopposed: Unopposed = "kept",
     over: Over = "least",
 ) -> Steps:
-    """Relevant documents, each weighed by the judged non-relevant ones below it."""
+    """Relevant documents, weighted by the judged non-relevant documents below them."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     below = judged.hits(0) & judged.known & ~hits
@@ -260,7 +260,7 @@ def inferred_ap(judged: Judged, *, rel: float = 1) -> Floats:
 
 
 def inferred_ap_steps(judged: Judged, *, rel: float = 1) -> Steps:
-    """Relevant documents, each weighed by the precision expected at its rank."""
+    """Relevant documents, weighted by the expected precision at their rank."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel) & judged.known
     is_judged = judged.hits(0) & judged.known

@@ -129,7 +129,7 @@ def ordered_pair_accuracy(judged: Judged) -> Floats:
 
 
 def ordered_pair_accuracy_steps(judged: Judged) -> Steps:
-    """The pairs that each document wins."""
+    """The number of pairs that each document wins."""
     wins = np.zeros_like(judged.grade)
     remaining = judged.documents
     same_grade_pairs = np.zeros_like(remaining)
@@ -138,7 +138,7 @@ def ordered_pair_accuracy_steps(judged: Judged) -> Steps:
         same_grade_pairs += level_count * level_count
         remaining = remaining - level_count
         is_at_level = judged.grade >= level
-        lower = judged.documents - count(judged.ideal >= level)  # documents of lower grades
+        lower = judged.documents - count(judged.ideal >= level)  # documents with lower grades
         lower_above = judged.last - count_through_group(judged, is_at_level)  # with an equal score
         wins += np.where(judged.grade == level, lower[:, None] - lower_above, 0)
     pairs = (judged.documents**2 - same_grade_pairs - remaining**2) / 2
@@ -301,11 +301,11 @@ def coverage_error(judged: Judged, *, rel: float = 1) -> Floats:
 
 
 def _class_counts(judged: Judged, over: Over) -> tuple[Counts, Counts]:
-    """The relevant documents and the others, ``(T,)`` each."""
+    """The number of relevant documents and of all others, ``(T,)`` each."""
     if over == "retrieved":
         return judged.relevant_retrieved, judged.retrieved - judged.relevant_retrieved
     relevant_count: Counts = judged.relevant
-    if judged.level <= 0:  # grade 0 is relevant then, and every hit counts
+    if judged.level <= 0:  # then grade 0 is relevant, and every hit counts
         relevant_count = np.maximum(relevant_count, count(judged.hits(judged.level)))
     return relevant_count, judged.documents - relevant_count
 
@@ -398,7 +398,7 @@ def label_ranking_average_precision(judged: Judged, *, rel: float = 1) -> Floats
 
 
 def label_ranking_average_precision_steps(judged: Judged, *, rel: float = 1) -> Steps:
-    """The precision down to the last of each relevant document's equals."""
+    """The precision down to the last document with the score of each relevant document."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
     return Steps(

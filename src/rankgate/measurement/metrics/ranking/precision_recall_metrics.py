@@ -54,7 +54,7 @@ def precision(
 def precision_steps(
     judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Places = "cutoff"
 ) -> Steps:
-    """Precision as a count of relevant documents over the places."""
+    """Precision as a count of relevant documents, divided by the number of positions."""
     names = {"cutoff": "k", "returned": "min(k, retrieved)", "judged": "judged within k"}
     return Steps(
         relevance_gain(judged, rel),
@@ -92,7 +92,7 @@ def relative_precision(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Flo
 
 
 def relative_precision_steps(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
-    """Relative precision as a count of relevant documents over the most there could be."""
+    """Relative precision as a count of relevant documents, divided by the possible maximum."""
     reachable = np.minimum(judged.at_level(rel).relevant, cutoff).astype(np.float64)
     return Steps(
         relevance_gain(judged, rel),
@@ -158,7 +158,7 @@ def r_precision_multiple(
 
 
 def _precision_at(judged: Judged, cutoffs: Counts, rel: float) -> Floats:
-    """Precision at a cutoff of each query's own, ``(T,)``; NaN where that is 0."""
+    """Precision at a separate cutoff for each query, ``(T,)``; NaN for a cutoff of 0."""
     hits = judged.hits(rel) & (judged.rank <= cutoffs[:, None])
     return ratio(count(hits), cutoffs)
 
@@ -258,7 +258,7 @@ def recall(
 def recall_steps(
     judged: Judged, *, cutoff: Cutoff, rel: float = 1, denominator: Wanted = "relevant"
 ) -> Steps:
-    """Recall as a count of relevant documents over those there are."""
+    """Recall as a count of relevant documents, divided by the number of relevant documents."""
     names = {"relevant": "R", "reachable": "min(k, R)", "retrieved": "relevant retrieved"}
     return Steps(
         relevance_gain(judged, rel),
@@ -365,7 +365,7 @@ def f_measure(
 def f_measure_steps(
     judged: Judged, *, cutoff: Cutoff, beta: Annotated[float, Range(0)] = 1.0, rel: float = 1
 ) -> Steps:
-    """The F measure as weighted hits over what they are counted against."""
+    """The F measure as weighted hits divided by their weighted maximum."""
     relevant, weight = judged.at_level(rel).relevant, beta * beta
     return Steps(
         relevance_gain(judged, rel),

@@ -56,7 +56,7 @@ def reciprocal_rank(
     """
     judged = judged.at_level(rel)
     hits = _targets(judged, cutoff, rel, target)
-    first = hits.argmax(axis=-1)[:, None]  # the first column that is True
+    first = hits.argmax(axis=-1)[:, None]  # index of the first column that is True
     has_target = np.take_along_axis(hits, first, axis=-1)[:, 0]
     value = has_target / (np.take_along_axis(judged.rank, first, axis=-1)[:, 0] + offset)
     return np.where(judged.relevant > 0, value, np.nan)
@@ -70,7 +70,7 @@ def reciprocal_rank_steps(
     target: Target = "relevant",
     offset: Offset = 0,
 ) -> Steps:
-    """The reciprocal rank as the worth of the one document that counts."""
+    """The reciprocal rank as the contribution of the one document that counts."""
     has_relevant = judged.at_level(rel).relevant > 0
     inside_weight = cutoff_weight(judged, cutoff)
     hits = np.zeros(inside_weight.shape, dtype=np.bool_)
@@ -85,7 +85,7 @@ def reciprocal_rank_steps(
 
 
 def _targets(judged: Judged, cutoff: int | None, rel: float, target: Target) -> Flags:
-    """True for the documents whose first one counts, ``(T, min(J, k))``."""
+    """True for the documents of which the first counts, ``(T, min(J, k))``."""
     hits = judged.hits(rel, cutoff)
     if target == "highest":
         grade = np.where(hits, judged.grade[:, :cutoff], -np.inf)
@@ -135,7 +135,7 @@ def average_reciprocal_rank(
 def average_reciprocal_rank_steps(
     judged: Judged, *, cutoff: Cutoff | None = None, rel: float = 1
 ) -> Steps:
-    """The reciprocal ranks of all relevant documents, over their number."""
+    """The reciprocal ranks of all relevant documents, divided by their number."""
     return Steps(
         relevance_gain(judged, rel),
         cutoff_weight(judged, cutoff) / judged.rank,

@@ -41,7 +41,7 @@ def gain_against_cost(judged: Judged, *, gain: Gain = "linear", levels: Levels =
 def gain_against_cost_steps(
     judged: Judged, *, gain: Gain = "linear", levels: Levels = "exact"
 ) -> Steps:
-    """Gains, each with its discount, over the gain of the ideal ranking."""
+    """Discounted gains, divided by the gain of the ideal ranking."""
     gains, discount, best_gains = _gains_and_costs(judged, gain, levels)
     return Steps(gains, 1 / discount, total(best_gains), weighed="discount", divisor="ideal gain")
 
@@ -51,7 +51,7 @@ def _gains_and_costs(judged: Judged, gain: Gain, levels: Levels) -> tuple[Floats
     gains = retrieved_gains(judged, gain)
     best_gains = ideal_gains(judged, gain, levels=levels)
     gain_sums = np.cumsum(gains, axis=-1)
-    # behind the judged documents each place costs 1: counted, so that padding has no part in it
+    # after the judged documents each position costs 1; it is counted, so padding has no effect
     ideal_rank = np.clip(judged.rank, 1, np.maximum(judged.judged, 1)[:, None])
     costs = np.take_along_axis(
         np.cumsum(np.maximum(best_gains, 1), axis=-1), ideal_rank - 1, axis=-1
@@ -78,7 +78,7 @@ def binary_gain(judged: Judged, *, rel: float = 1) -> Floats:
 
 
 def binary_gain_steps(judged: Judged, *, rel: float = 1) -> Steps:
-    """Relevant documents, each discounted by the others above it."""
+    """Relevant documents, each discounted by the irrelevant documents above it."""
     judged = judged.at_level(rel)
     hits = judged.hits(rel)
     nonrelevant_above = judged.rank - np.cumsum(hits, axis=-1)

@@ -283,7 +283,7 @@ class _JudgmentLookup:
             window = judged_rows.pairs[begin : begin + _ROWS_IN_CACHE]
             near[begin : begin + _ROWS_IN_CACHE] = self.flags[(window >> self.bits).view(np.int64)]
         rows = np.flatnonzero(near)
-        rows = rows[np.argsort(judged_rows.pairs[rows])]  # neighbours look into neighbouring memory
+        rows = rows[np.argsort(judged_rows.pairs[rows])]  # so that memory is read in order
         pairs = judged_rows.pairs[rows]
         places = np.minimum(np.searchsorted(self.hashes, pairs), max(len(self.hashes) - 1, 0))
         is_match = self.hashes[places] == pairs

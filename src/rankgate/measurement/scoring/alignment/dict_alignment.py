@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def align_mapping(rankings: Rankings, index: JudgmentIndex, how: Alignment) -> JudgedRanks:
-    """Give the judged documents of some queries their ranks, by score and above any bound."""
+    """Rank the judged documents of some queries by score, above the bound if there is one."""
     query_codes = index.codes(pl.Series("query_id", rankings.query_ids, dtype=pl.String))
     is_judged = query_codes >= 0
     codes, lengths, scores = query_codes[is_judged], rankings.lengths[is_judged], rankings.scores

@@ -231,7 +231,7 @@ class JudgmentIndex:
         return read_qrels(self.given, subtopics=True)
 
     def ranked(self, run: _Ranked) -> _Ranked:
-        """Rankings by ids; scores of a model have those of the judgments' rows, in their order.
+        """Rankings by ids; scores without ids get those of the judgments' rows, in order.
 
         If several columns could hold the ids of documents, the one with judged ids is used.
 
@@ -248,7 +248,7 @@ class JudgmentIndex:
         return cast("_Ranked", identified)
 
     def _with_judged_ids(self, run: Run) -> Run:
-        """Select the one column of ids that are judged; keep the run if several are, or none."""
+        """Select the only column with judged ids; keep the run if there are several or none."""
         judged = [reading for reading in run.readings.values() if self.judges(reading)]
         if not judged or not all(_same_rows(judged[0], reading) for reading in judged[1:]):
             return run
@@ -334,7 +334,7 @@ class JudgmentIndex:
         return float(self.grades.min(where=self.grades > 0, initial=np.inf))
 
     def best(self, codes: Codes) -> NDArray[np.float64]:
-        """The best grade of some queries, ``(t,)``; minus infinity for one without a judgment."""
+        """The best grade of some queries, ``(t,)``; minus infinity without judgments."""
         out = np.full(len(codes), -np.inf)
         has_judgments = self.offsets[codes + 1] > self.offsets[codes]
         out[has_judgments] = self.grades[self.offsets[codes[has_judgments]]]

@@ -110,7 +110,7 @@ def sort_rows(
 def _in_order(
     owner: NDArray[np.int64], scores: NDArray[np.floating], ends: NDArray[np.int64] | None
 ) -> bool:
-    """True if rows are by query and falling score; ``ends`` are the last rows of queries."""
+    """True if rows are sorted by query and falling score; ``ends`` are queries' last rows."""
     if ends is None and (owner[1:] < owner[:-1]).any():
         return False
     return not _within_queries(~(scores[1:] <= scores[:-1]), owner, ends).any()
