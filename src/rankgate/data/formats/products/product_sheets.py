@@ -248,7 +248,7 @@ _QUAERITE_COLUMNS = {"rating": "grade", "docid": "doc_id", "query": "query_id"}
 
 
 def sniff_quaerite(first_bytes: bytes, name: str) -> str | None:
-    """The three columns in the order of Quaerite."""
+    """The three columns in Quaerite's order."""
     if delimited_records.read_column_names(first_bytes) == tuple(_QUAERITE_COLUMNS):
         return "the first line is rating,docid,query, as Quaerite writes it"
     return None
