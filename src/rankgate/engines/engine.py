@@ -26,8 +26,8 @@ class Query:
 
     Attributes:
         query_id: its id.
-        text: the user's words.
-        values: other columns of its file, which are parameters where an engine has these.
+        text: the text that the user typed.
+        values: the other columns of the query file; each fills the engine parameter of its name.
     """
 
     query_id: str
@@ -41,10 +41,10 @@ class Facts:
 
     Attributes:
         version: the version of the engine.
-        documents: in the index.
+        documents: the number of documents in the index.
         settings: a hash of the index's settings and fields.
         changes: a count that grows with every change of the index.
-        refreshed: the number of refreshes of the index, where they are counted apart from changes.
+        refreshed: the number of refreshes of the index, if the engine counts them separately.
     """
 
     version: str = ""
@@ -59,14 +59,14 @@ class Connection(ABC):
 
     @abstractmethod
     def ask(self, query: Query) -> Answer | Failure:
-        """The answer to one query; an engine's fault is a `Failure`, never an exception."""
+        """Answer one query; an error of the engine gives a `Failure`, never an exception."""
 
     def facts(self) -> Facts:
-        """The facts that the engine gives; empty where it gives none."""
+        """The facts that the engine gives; empty if it gives none."""
         return Facts()
 
     def unknown_fields(self) -> Sequence[str]:
-        """Fields that requests name and the index lacks, where the engine lists its fields."""
+        """Requested fields that the index does not have; empty if the engine lists no fields."""
         return ()
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Connection(ABC):
 
 
 def _scrub_connections(connect: Callable[[Any], Connection]) -> Callable[[Any], Connection]:
-    """Wrap the method that connects, so that texts of connections are without secrets."""
+    """Wrap the method that connects, so that the connection's texts contain no secrets."""
 
     @wraps(connect)
     def scrubbed(engine: Engine) -> Connection:
@@ -87,7 +87,7 @@ def _scrub_connections(connect: Callable[[Any], Connection]) -> Callable[[Any], 
 
 
 class _ScrubbedConnection(Connection):
-    """A connection without secrets in its texts: all texts of a server pass here."""
+    """A connection that removes secrets from all texts of the server."""
 
     def __init__(self, connection: Connection, secrets: Secrets) -> None:
         self._connection, self._secrets = connection, secrets
@@ -113,7 +113,7 @@ class _ScrubbedConnection(Connection):
 
 
 def _drop_changed_ids(reply: Answer, clean: Answer) -> Answer:
-    """A scrubbed answer without documents with ids that were changed as they hold a secret."""
+    """The scrubbed answer, without documents whose ids contained a secret."""
     pairs = zip(reply.doc_ids, clean.doc_ids, strict=True)
     places = [index for index, (doc_id, scrubbed) in enumerate(pairs) if doc_id == scrubbed]
     if len(places) == len(reply.doc_ids):
@@ -185,10 +185,10 @@ class Engine(ABC):
         """
 
     def addresses(self) -> tuple[str, ...] | None:
-        """Every ``host:port`` that it connects to; None where only its own code knows them.
+        """Every ``host:port`` that the engine connects to; None if only its own code knows them.
 
         Raises:
-            UsageError: an address that cannot be read; a secret of it that is not set.
+            UsageError: an address that cannot be read; a secret in it that is not set.
         """
         return None
 
@@ -197,10 +197,10 @@ class Engine(ABC):
 
         Args:
             used: the names.
-            more: names that this kind has a value for, besides those of `known`.
+            more: names for which this kind has a value, in addition to those of `known`.
 
         Raises:
-            UsageError: one of them has no value.
+            UsageError: a name has no value.
         """
         values = {*self.known(Query("", "")), *more}
         if unknown_names := sorted(set(used) - values):
@@ -211,17 +211,17 @@ class Engine(ABC):
             )
 
     def uses(self) -> frozenset[str] | None:
-        """The parameters that its requests use; None where they get all of them."""
+        """The parameters that the engine's requests use; None if they get all parameters."""
         values = [
             getattr(self, setting.name) for setting in fields(self) if setting.name != "parameters"
         ]
         return frozenset(template_names(values))
 
     def transport(self) -> Transport:
-        """Its HTTP client, with its login, for other requests to the same server.
+        """The engine's HTTP client, with its login, for other requests to the same server.
 
         Raises:
-            UsageError: this kind of engine is not asked over HTTP; a secret that is not set.
+            UsageError: this kind of engine does not use HTTP; a secret that is not set.
         """
         raise UsageError(
             f"an engine of kind {self.engine_kind} is not asked over HTTP; write the whole URL.",
@@ -241,7 +241,7 @@ class Engine(ABC):
         )
 
     def parameters_of(self, query: Query) -> dict[str, Json]:
-        """The parameters of the request of a query: its own where it has some."""
+        """The parameters of a query's request; values of the query replace those of the engine."""
         query_parameters = {
             name: value for name, value in query.values.items() if name in self.parameters
         }

@@ -1,6 +1,6 @@
-"""Documents of engines: snapshots, checks, kinds, and comparisons of two engines.
+"""Result documents of engines: snapshots, checks, kinds, and comparisons of two engines.
 
-The results of engines as tables and words come first.
+A document shows a result as tables and text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_FAILURES = 10
 
 
 def snapshot_document(result: Snapshot) -> Document:
-    """States, latencies, the engine as it describes itself, and the first failures."""
+    """The query states, the latencies, the engine's facts about itself, and the first failures."""
     states = result.states
     total = len(result.queries)
     header = tuple(result.queries.columns)
@@ -97,7 +97,7 @@ def _failed(result: Snapshot) -> Grid:
 
 
 def check_document(result: EngineCheck) -> Document:
-    """The documents of one query, and the missing parts."""
+    """The documents that one query returned, and warnings about missing parts."""
     names = list(dict.fromkeys(name for document_ in result.documents for name in document_))
     rows = [tuple(_cell(document_.get(name)) for name in names) for document_ in result.documents]
     first = Grid(tuple(names), tuple(rows), frozenset(range(2, len(names))))

@@ -38,8 +38,8 @@ class EngineAccess:
         hosts: names of hosts, each with a port or for all ports.
         secrets: names of environment variables.
         programs: True if engines may be programs of the server's machine, or Python functions.
-        folder: with a folder for each project, by its name, with the files of its engines; None is
-            without files.
+        folder: the folder that has a sub-folder of engine files for each project, by the project's
+            name; None if engines may read no files.
     """
 
     hosts: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class EngineAccess:
 
     @classmethod
     def from_environment(cls) -> Self | None:
-        """The access that a server gave to this process; None in a process of a person."""
+        """The access that a server gave to this process; None in a process that a user started."""
         text = os.environ.get(ACCESS_VARIABLE)
         if text is None:
             return None
@@ -62,7 +62,7 @@ class EngineAccess:
         )
 
     def to_environment(self) -> dict[str, str]:
-        """The variable that gives this access to a process."""
+        """The environment variable that gives this access to a process."""
         values = {
             "hosts": sorted(self.hosts),
             "secrets": sorted(self.secrets),
@@ -78,9 +78,10 @@ def read_project_engine(
     """The engine of a definition.
 
     Args:
-        definition: as it is stored.
+        definition: the stored definition.
         project: the name of its project.
-        access: what it may reach; None is without limits, its files in the working folder.
+        access: the resources that the engine may use; None is unlimited, with files in the working
+            folder.
 
     Raises:
         InputError: an unknown key, or a value that does not fit.
@@ -107,7 +108,7 @@ def _project_folder(access: EngineAccess, project: str) -> Path | None:
 
 
 def _refuse_secrets(definition: ProjectEngine, engine: Engine, access: EngineAccess) -> None:
-    """Refuse variables that are not allowed, and secrets that are written as they are."""
+    """Refuse variables that are not allowed, and secrets written as plain text."""
     allowed_names = ", ".join(sorted(access.secrets)) or "none"
     for name in definition.secrets:
         if name not in access.secrets:
@@ -141,7 +142,7 @@ def _secret_values(engine: Engine) -> Iterator[tuple[str, str]]:
 
 
 def _resolve_paths(engine: Engine, home: Path | None, *, is_restricted: bool) -> Engine:
-    """The engine with its paths resolved from a folder, which they may have to stay in."""
+    """The engine with its paths resolved from a folder; a server refuses paths outside of it."""
     paths: dict[str, Any] = {}
     for setting in fields(engine):
         value = getattr(engine, setting.name)

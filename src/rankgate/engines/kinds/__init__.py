@@ -1,1 +1,1 @@
-"""The kinds of engines, one module each; a new one is one more module."""
+"""The kinds of engines, one module for each group of kinds."""

@@ -28,7 +28,7 @@ _CONNECTION_KEYWORDS = frozenset(
     {"host", "port", "dbname", "user", "password", "sslmode", "connect_timeout", "application_name"}
 )
 _CANCELLED, _BUSY = "57014", ("08", "40", "53", "57")  # classes of SQLSTATE
-_DENIED_CLASSES = ("28", "42")  # login, and names that are not there
+_DENIED_CLASSES = ("28", "42")  # login, and names that do not exist
 _PYTHON_PARAMETER = re.compile(r"%\((\w+)\)s")
 _SCHEMA = """
 SELECT (
@@ -82,10 +82,10 @@ class PostgreSql(Engine):
         self.refuse_unknown(used_names)
 
     def addresses(self) -> tuple[str, ...]:
-        """Every host of the connection string, which says host, user and password itself.
+        """Every host of the connection string, which must state host, user and password.
 
-        What it leaves out would come from the environment of the process; other keywords read
-        files or lead elsewhere.
+        Values that the string leaves out would come from the environment of the process; other
+        keywords read files or connect to other hosts.
         """
         require("PostgreSQL needs psycopg", "psycopg")
         from psycopg import ProgrammingError, conninfo
@@ -164,7 +164,7 @@ class _Session(Connection):
         )
 
     def _first_row(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
-        """The first row of a statement; None where the server does not answer it."""
+        """The first row of a statement; None if the server does not answer it."""
         import psycopg
 
         try:
@@ -191,7 +191,7 @@ class _Session(Connection):
         return [row[0] for row in rows if row and row[0] is not None]
 
     def _documents(self, tables: list[int]) -> int | None:
-        """The rows of the table, where the statement reads one and counting them is in time."""
+        """The row count of the table, if the statement reads one table and the count is in time."""
         name = (
             self._first_row("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
         )
@@ -242,14 +242,14 @@ class _Session(Connection):
 
 
 def _authorize(action: int, *_: str | None) -> int:
-    """Refuse other files: a statement can read them, and write them, by attaching them."""
+    """Refuse other files: a statement could attach them, and then read and write them."""
     return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
 
 
 _WORD = re.compile(r"\w+")
 _COLON_PARAMETER = re.compile(r":(\w+)")
 _COUNTER = 24  # the offset of a file's change counter
-_STEPS = 10_000  # of SQLite's machine between two looks at the clock
+_STEPS = 10_000  # steps of SQLite's virtual machine between two checks of the clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,11 +279,11 @@ class Sqlite(Engine):
     sql: str | None = None
 
     def addresses(self) -> tuple[str, ...]:
-        """None: it reads its file only."""
+        """None: the engine reads its file only."""
         return ()
 
     def check(self) -> None:
-        """Refuse neither, or both, of a table and a statement."""
+        """Require either a table or a statement, not both."""
         if (self.table is None) == (self.sql is None):
             raise UsageError("give either table or sql.", code="invalid-engine")
         self.refuse_unknown(template_names(self.weights))
@@ -302,7 +302,7 @@ class Sqlite(Engine):
         return _Database(self, database)
 
     def _refuse_unbound(self, database: sqlite3.Connection, sql: str) -> None:
-        """Let SQLite check that all names of a statement have values."""
+        """Refuse a statement with names that have no value; SQLite checks it."""
         try:
             database.execute(f"EXPLAIN {sql}", self.known(Query("", "")))
         except sqlite3.ProgrammingError as error:
@@ -310,7 +310,7 @@ class Sqlite(Engine):
                 f"{error} Give it in [engine.parameters].", code="unknown-parameter"
             ) from None
         except sqlite3.Error:
-            return  # other faults are reported with the first query
+            return  # other errors are reported with the first query
 
     def uses(self) -> frozenset[str]:
         """The names of the weights and of the statement."""

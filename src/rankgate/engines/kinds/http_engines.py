@@ -77,7 +77,7 @@ class Http(Engine):
     ca: str | None = field(default=None, metadata={"path": True})
 
     def check(self) -> None:
-        """Refuse names without a value, and a request that does not hold the query."""
+        """Refuse names without a value, and a request that does not contain the query."""
         used_names = {
             *template_names(self.params),
             *template_names(self.body or {}),
@@ -371,7 +371,7 @@ def _field_names(properties: Json | Missing, prefix: str = "") -> Iterator[str]:
 
 
 def _write_count(indices: Json | Missing) -> int | None:
-    """The sum over shards of the highest sequence number of a write, or None."""
+    """The sum over shards of the highest sequence number of a write; None if it is unknown."""
     index_stats = indices.values() if isinstance(indices, dict) else ()
     total, has_shards = 0, False
     for index in index_stats:

@@ -53,7 +53,7 @@ class Command(Engine):
     folder: str | None = field(default=".", metadata={"path": True})
 
     def check(self) -> None:
-        """Refuse a command that is empty or not of texts."""
+        """Refuse a command that is empty or has parts that are not texts."""
         if not self.command or not all(isinstance(word, str) for word in self.command):
             raise UsageError("command is a list of texts.", code="invalid-engine")
         self.refuse_unknown(template_names(self.command))
@@ -77,7 +77,7 @@ class Process(Connection):
         self._shape = Shape(("hits",), ("id",), ("score",), fields, ("total",))
 
     def ask(self, query: Query) -> Answer | Failure:
-        """The program's answer to a query."""
+        """Answer a query by the program."""
         engine = self._engine
         request = {
             "query_id": query.query_id,
@@ -126,7 +126,7 @@ class Process(Connection):
         return self._process
 
     def _line(self, process: subprocess.Popen[bytes]) -> bytes | Failure:
-        """The next line of the program's output; a failure after the time limit."""
+        """The next line of the program's output; a `Failure` after the time limit."""
         assert process.stdout is not None
         end = time.monotonic() + self._engine.timeout
         while b"\n" not in self._rest:
@@ -198,7 +198,7 @@ class FunctionConnection(Connection):
     function: Callable[..., Any]
 
     def ask(self, query: Query) -> Answer | Failure:
-        """The answer of the function; an exception of it is a failure of this query."""
+        """Answer a query by the function; an exception in the function fails this query."""
         try:
             parameters = self.engine.parameters_of(query)
             results = self.function(query.text, depth=self.engine.depth, **parameters)
@@ -271,7 +271,7 @@ class Tantivy(Engine):
     every: bool = False
 
     def addresses(self) -> tuple[str, ...]:
-        """None: it reads its folder only."""
+        """None: the engine reads its folder only."""
         return ()
 
     def check(self) -> None:

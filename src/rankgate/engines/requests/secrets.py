@@ -1,7 +1,7 @@
 """Secrets from the environment, and templates of requests.
 
-Secrets come from the environment, and never go anywhere but to the engine. In templates of
-requests, names in double braces, and ${NAME}, represent values.
+Secrets come from the environment, and are sent only to the engine. In templates of requests, names
+in double braces, and ${NAME}, represent values.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ T = TypeVar("T")
 
 
 class Secrets:
-    """The secrets of one connection, and the only place where texts of its server are scrubbed.
+    """The secrets of one connection; removes them from the texts of its server.
 
-    A value is found as it is, encoded for URLs, JSON, HTML or Python, in any mix of these, in
-    hexadecimal digits, and in base64, also as a part of what was encoded, such as the password
-    of ``Authorization: Basic``.
+    A value is found in plain text, encoded for URLs, JSON, HTML or Python, in any mix of these, in
+    hexadecimal digits, and in base64, also as a part of the encoded text, such as the password of
+    ``Authorization: Basic``.
 
     Args:
         hidden: the text in place of a secret.
@@ -55,10 +55,10 @@ class Secrets:
 
     @classmethod
     def named_in(cls, *declarations: object) -> Self:
-        """The values of all variables that declarations name in any text, as far as they are set.
+        """The values of all variables that are set and that declarations name in any text.
 
         Args:
-            declarations: dataclasses, such as an engine; None is nothing.
+            declarations: dataclasses, such as an engine; None is skipped.
         """
         secrets = cls()
         for text in _texts(declarations):
@@ -67,12 +67,12 @@ class Secrets:
         return secrets
 
     def add(self, value: str) -> None:
-        """Hide a value from now on."""
+        """Add a value to hide."""
         if len(value) >= _SHORTEST:
             self._patterns[value] = _patterns(value)
 
     def resolved(self, text: str) -> str:
-        """The text with the values of its variables, which are secrets from now on.
+        """The text with the values of its variables, which are added to the secrets.
 
         Raises:
             UsageError: a variable that is not set.
@@ -80,7 +80,7 @@ class Secrets:
         return VARIABLE.sub(lambda match: self.variable(match[1]), text)
 
     def variable(self, name: str) -> str:
-        """The value of an environment variable, which is a secret from now on.
+        """The value of an environment variable, which is added to the secrets.
 
         Raises:
             UsageError: it is not set.
@@ -99,7 +99,7 @@ class Secrets:
         return self._scrubbed(value) if self._patterns else value
 
     def message(self, text: str) -> str:
-        """A message that may be shown and kept: scrubbed, in one line, then shortened."""
+        """The message in a form that may be shown and stored: scrubbed, in one line, shortened."""
         line = " ".join(self.scrubbed(text).split())
         return line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
 
@@ -140,7 +140,7 @@ class Secrets:
         """The values of all environment variables that templates name.
 
         Raises:
-            UsageError: one that is not set.
+            UsageError: a variable that is not set.
         """
         names = [name for text in _texts(templates) for name in VARIABLE.findall(text)]
         return {name: self.variable(name) for name in names}
@@ -181,7 +181,7 @@ def _any_form(text: str) -> str:
 
 
 def _forms(character: str) -> Iterator[str]:
-    yield _BACKSLASHES + re.escape(character)  # one in JSON and Python, more in JSON within JSON
+    yield _BACKSLASHES + re.escape(character)  # one in JSON and Python, more in nested JSON
     if character in _ALTERNATIVES:
         yield _ALTERNATIVES[character]
     code, units = ord(character), character.encode("utf-16-be", errors="surrogatepass").hex()
@@ -256,8 +256,8 @@ def fill(template: object, values: JsonObject, variables: Mapping[str, str] = _N
 
     A text that is one name and nothing else becomes the value with its type; in a longer text
     the value is inserted as text. Values are put into the structure, never into JSON text, so that
-    no query can change the request. The value of a variable cannot do so either: all is put in at
-    once.
+    no query can change the request. The value of a variable cannot do so either: all values are
+    inserted in one step.
 
     Args:
         template: texts, lists and tables.

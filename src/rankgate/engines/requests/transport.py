@@ -54,7 +54,7 @@ class Response:
 
 @dataclass(frozen=True)
 class FailedRequest(Failure):
-    """A failure of one request; its problem quotes the server as it is, with any secret in it.
+    """A failure of one request; its problem quotes the server, and may contain secrets.
 
     Attributes:
         status: the status of the reply; 0 without a reply.
@@ -66,7 +66,7 @@ class FailedRequest(Failure):
 
 
 class _TooLargeError(Exception):
-    """An answer that does not end."""
+    """An answer that is larger than the limit."""
 
 
 class Transport:
@@ -116,12 +116,12 @@ class Transport:
     def send(
         self, method: str, path: str = "", body: bytes | None = None
     ) -> Response | FailedRequest:
-        """One request, one reply; never an exception of HTTP.
+        """Send one request and return its reply or failure; never raise an exception of HTTP.
 
         Args:
             method: GET or POST.
             path: the end of the URL, encoded.
-            body: JSON, where there is one.
+            body: the JSON to send; None without a body.
         """
         end, status = time.monotonic() + self._timeout, 0
         kind = {"Content-Type": "application/json"} if body is not None else {}
@@ -166,7 +166,7 @@ class Transport:
     def _body(self, response: Any, end: float) -> bytes:
         """All bytes of an answer, in time."""
         chunks, size = [], 0
-        with closing(response):  # one that was read to its end went back to the pool before
+        with closing(response):  # a fully read one is already back in the pool
             while piece := response.read1(_CHUNK_BYTES):
                 chunks.append(piece)
                 size += len(piece)
@@ -177,7 +177,7 @@ class Transport:
         return b"".join(chunks)
 
     def _failed(self, status: int, headers: Mapping[str, str], data: bytes) -> FailedRequest:
-        if status in _DENIED:  # such an answer may quote a part of the key
+        if status in _DENIED:  # the answer may quote a part of the key
             problem = f"HTTP {status}: the endpoint refuses access; check the key and the account"
             return FailedRequest("fatal", problem, status=status)
         if status in _REDIRECT_STATUSES:
@@ -193,7 +193,7 @@ class Transport:
 
 
 def _pool(url: str, threads: int, authority: str | None) -> urllib3.PoolManager:
-    """Connections to an endpoint, through the proxy that the environment names for it, if any."""
+    """A pool of connections to an endpoint, through the proxy of the environment, if any."""
     import urllib3
 
     base = urlsplit(url)
@@ -251,7 +251,7 @@ def server_address(url: str) -> str:
 
 
 def _refuse_host(host: str) -> None:
-    """Refuse hosts that the environment does not allow, where it names some."""
+    """Refuse hosts outside of the list of allowed hosts in the environment, if it has one."""
     allowed = {host_name.strip() for host_name in os.environ.get(HOSTS, "").split(",")} - {""}
     if allowed and host not in allowed:
         raise UsageError(
@@ -286,7 +286,7 @@ def _message(data: bytes) -> str:
 
 
 def _reason(error: JsonObject) -> Any:
-    """The message of an error; the first root cause of it where the server names any."""
+    """The message of an error; the first root cause if the server names one."""
     causes = error.get("root_cause")
     cause = causes[0] if isinstance(causes, list) and causes else error
     cause = cause if isinstance(cause, dict) else error
@@ -306,7 +306,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         except (ValueError, TypeError):
             return None
         seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(seconds, 0.0) if seconds < 1e9 else None  # NaN and nonsense give no wait
+    return max(seconds, 0.0) if seconds < 1e9 else None  # NaN and invalid values give no wait
 
 
 _PARTIAL = 206
@@ -325,15 +325,15 @@ def request_json(
     body: Json = None,
     partial: list[str] | None = None,
 ) -> Json | Failure:
-    """The JSON of a server's answer; a failure where it sends none.
+    """The JSON of a server's answer; a failure if the answer is not JSON.
 
     Args:
-        transport: to the server.
+        transport: the HTTP client of the server.
         method: GET or POST.
         path: the end of the URL.
         params: the parameters of the URL.
         body: the JSON to send.
-        partial: a list to which the reason is added why the answer may be incomplete.
+        partial: a list; the reason is added if the answer may be incomplete.
     """
     query_string = f"?{urlencode(_flatten_params(params))}" if params else ""
     data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
@@ -352,7 +352,7 @@ def request_json(
 
 
 def _flatten_params(params: JsonObject) -> list[tuple[str, str]]:
-    """Parameters of a URL; a list is one parameter several times."""
+    """The parameters of a URL; a list repeats its parameter."""
     return [
         (name, _param_text(single_value))
         for name, value in params.items()

@@ -18,11 +18,11 @@ _WAIT_SECONDS = 0.2
 
 @dataclass
 class Workers:
-    """Threads that work until all is done, or until the stop signal.
+    """Threads that work until all requests are done, or until the stop signal.
 
     Attributes:
         backoff_seconds: seconds before the first retry; doubled each time, and drawn from the
-            upper half, so that threads do not come back together.
+            upper half, so that threads do not retry at the same moment.
         rate: requests a second, at most, of all threads together; None is unlimited.
         stop: set when no more requests should be sent.
     """
@@ -56,7 +56,7 @@ class Workers:
             raise self._error
 
     def wait_for_turn(self, attempts: int) -> bool:
-        """Wait until the next request may be sent; False if the work has ended before.
+        """Wait until the next request may be sent; return False if the work ended before.
 
         Args:
             attempts: the number of earlier attempts of this request.
@@ -73,7 +73,7 @@ class Workers:
         return False
 
     def hold(self, seconds: float) -> bool:
-        """Hold all requests for some seconds; False, and stop, if it is too long."""
+        """Hold all requests for some seconds; stop and return False if the time is too long."""
         if seconds > LONGEST_WAIT:
             self.stop.set()
             return False

@@ -166,7 +166,7 @@ def _compare_arms(arms: Sequence[EngineSnapshot], seed: int) -> EngineComparison
 
 
 def _arm_problem(asking: QuerySender, number: int, arms: Sequence[EngineSnapshot]) -> str:
-    """The reason why an engine did not get all queries; a problem of one engine ends both."""
+    """The reason why an engine did not get all queries; a problem of one engine stops both."""
     if not asking.problem or asking.ended == number:
         return asking.problem
     return f"{arms[asking.ended].chosen.name}: {asking.problem}"

@@ -28,7 +28,7 @@ def list_project_queries(stored_project: StoredProject) -> list[Query]:
     """The queries of a project that have a text and are not archived, with their tags as values.
 
     Raises:
-        InputError: the project has none.
+        InputError: the project has no such query.
     """
     with stored_project.store.read() as connection:
         stored_queries = queries_documents.list_queries(connection, stored_project.number)
@@ -53,19 +53,20 @@ def snapshot_project(
 ) -> Snapshot:
     """Send the queries of a project to one of its engines; keep the run, and texts of documents.
 
-    Documents that the project has keep their fields, which raters may have seen. Nothing is kept
-    where the engine was down before all queries were sent, or answered none.
+    Documents that the project has keep their fields, which raters may have seen. Nothing is kept if
+    the engine was down before all queries were sent, or answered no query.
 
     Args:
         stored_project: the project.
         engine: the name of the engine.
-        name: of the run.
-        access: what the engine may reach; None is without limits.
-        options: as `snapshot` takes them: ``parameters``, ``depth``, ``concurrency``, ``rate``.
+        name: the name of the run.
+        access: the resources that the engine may use; None is unlimited.
+        options: the options of `snapshot`: ``parameters``, ``depth``, ``concurrency``, ``rate``.
 
     Raises:
         InputError: there are no queries; a setting of the engine that does not fit.
-        UsageError: no such engine; it may not reach what it names; the name is another run's.
+        UsageError: no such engine; a host, file or secret that it may not use; a name that another
+            run has.
     """
     with stored_project.store.read() as connection:
         definition = project_engines.get_engine(connection, stored_project.number, engine)
@@ -93,7 +94,7 @@ def snapshot_project(
 
 
 def _read_documents(path: Path) -> pl.DataFrame | None:
-    """The display fields that a snapshot wrote, as texts; None without any."""
+    """The display fields that a snapshot wrote, as texts; None if there are none."""
     if not path.exists():
         return None
     with path.open("rb") as file:

@@ -34,18 +34,19 @@ class Outcome:
     Attributes:
         query_id: the id of the query.
         state: ``ok``, ``zero`` results, ``failed`` after all tries.
-        started_at: UTC, of the first try.
-        latencies: milliseconds of each try; the last is the answer's.
+        started_at: the time of the first try, in UTC.
+        latencies: the milliseconds of each try; the last try gave the answer.
         error: the reason why it failed.
-        doc_ids, scores: the documents, best first; None where there are no scores.
+        doc_ids, scores: the documents, best first; scores are None if the engine gives no scores.
         total: the number of matching documents.
-        repeated: documents that appear again in the answer.
-        shared: documents that came again from another index, by the names of the two.
-        unusable: values that came in place of an id and are not one.
+        repeated: the number of documents that appear again in the answer.
+        shared: the number of documents that came again from another index, by the names of both
+            indexes.
+        unusable: values in place of an id that are not ids.
         partial: the reason why the answer may lack documents.
-        down: True if it failed as queries to an engine that is down do.
-        concurrency: queries that were sent at the same time.
-        shown: display fields of documents that no earlier answer had.
+        down: True if the failure is typical of an engine that is down.
+        concurrency: the number of queries that were sent at the same time.
+        shown: the display fields of documents that were in no earlier answer.
     """
 
     query_id: str
@@ -70,7 +71,7 @@ class Outcomes:
 
     Args:
         journal: the file.
-        head: the values that identify the snapshot; a file with other values is refused.
+        head: the values that identify the snapshot; a file with different values is refused.
 
     Attributes:
         path: the file.
@@ -105,9 +106,9 @@ class Outcomes:
             self.states[row["query_id"]] = row["state"]
             self.down.discard(row["query_id"])
             self.seen.update(row.get("shown", ()))
-        if rows and WRITTEN_KEY not in rows[-1]:  # it was killed, and may have been down then
+        if rows and WRITTEN_KEY not in rows[-1]:  # killed; the engine may have been down then
             self.down.update(_failed_at_the_end(rows))
-        journal.rows.clear()  # all rows of a long snapshot do not fit into memory
+        journal.rows.clear()  # the rows of a long snapshot do not fit into memory
 
     @classmethod
     def open(cls, path: Path, head: JsonObject) -> Self:
@@ -115,7 +116,7 @@ class Outcomes:
 
         Raises:
             InputError: a file that is not such a snapshot.
-            UsageError: one of another engine, other parameters or queries.
+            UsageError: a snapshot of another engine, other parameters or queries.
         """
         journal = Journal.open(path)
         try:
@@ -137,9 +138,9 @@ class Outcomes:
         return not {"ok", "zero"}.isdisjoint(self.states.values())
 
     def keep(self, outcome: Outcome) -> None:
-        """Write an outcome to disk; it is there when this returns.
+        """Write an outcome to disk before returning.
 
-        Outcomes of other waiting threads are written with it, so that many share one sync.
+        Outcomes of other waiting threads are written in the same step, so that many share one sync.
         """
         with self._lock:
             new_fields = {k: v for k, v in outcome.shown.items() if k not in self.seen}
@@ -161,7 +162,7 @@ class Outcomes:
         self._add({"facts": vars(facts)})
 
     def note_written(self, down: Sequence[str]) -> None:
-        """Note on disk that the run of these outcomes is written.
+        """Record on disk that the run of these outcomes is written.
 
         Args:
             down: queries that failed while the engine was down.
@@ -179,7 +180,7 @@ class Outcomes:
         self._journal.close()
 
     def stored(self, queries: Sequence[Query]) -> Iterator[Outcome]:
-        """The last outcome of each query, in the order of the queries; ``not_run`` without one."""
+        """The last outcome of each query, in the order of the queries; ``not_run`` if missing."""
         places = _line_offsets(self.path)
         with self.path.open("rb") as file:
             for query in queries:

@@ -1,7 +1,7 @@
 """Send the queries of a snapshot to engines.
 
-The queries of a snapshot come first. They are sent in threads, again after failures, until an
-engine is down.
+The queries are read first. Threads send them, and send them again after failures, until an engine
+is down.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def queries_of(queries: QueriesLike) -> list[Query]:
 
 
 def _rows(queries: Any, label: str) -> list[tuple[Any, Any, int | None, Mapping[str, Any]]]:
-    """Ids and texts, their lines where they are known, and other columns."""
+    """The ids and texts, their lines if these are known, and the other columns."""
     if isinstance(queries, Mapping):
         return [(query_id, text, None, {}) for query_id, text in queries.items()]
     if isinstance(queries, str | Path) and split_prefix(queries)[0] is None:
@@ -87,7 +87,7 @@ def _rows(queries: Any, label: str) -> list[tuple[Any, Any, int | None, Mapping[
 
 
 def _values(row: JsonObject) -> dict[str, Json]:
-    """Cells as parameter values of a command line, without empty cells."""
+    """The non-empty cells, parsed like parameter values of a command line."""
     return {
         name: parse_literal(value) if isinstance(value, str) else value
         for name, value in row.items()
@@ -96,17 +96,17 @@ def _values(row: JsonObject) -> dict[str, Json]:
 
 
 def _is_header(first: str, second: str) -> bool:
-    """True if two cells name columns; a query may also be called title, or query."""
+    """True if the cells are column names; a query text can also be "title" or "query"."""
     id_names, text_names = ALIASES["query_id"], ALIASES["text"]
     first, second = first.strip().lower(), second.strip().lower()
     return first in id_names or (first in text_names and second in id_names)
 
 
 def _two_columns(input_file: InputFile) -> list[tuple[str, str, int | None, JsonObject]]:
-    """Ids, texts and lines of a file without a header and with one tab a line; else empty.
+    """Ids, texts and lines of a file without a header and with one tab per line; else empty.
 
     Raises:
-        InputError: it is not UTF-8, with the line.
+        InputError: the file is not UTF-8, with the line.
     """
     data = b"".join(input_file.chunks())
     lines = [
@@ -141,12 +141,12 @@ class QuerySender:
     outcomes are on disk.
 
     Attributes:
-        engines: one engine, or several that are compared.
+        engines: one engine, or several engines to compare.
         pace: the rate, concurrency and retries.
         keep: writes an outcome of an engine to disk; called by many threads.
         answered: for each engine, True if it has ever answered.
-        problem: the reason why it ended early.
-        ended: the number of the engine that had the problem.
+        problem: the reason why sending ended early.
+        ended: the index of the engine that had the problem.
     """
 
     engines: Sequence[Engine]
@@ -166,10 +166,10 @@ class QuerySender:
         self._failed = [[] for _ in self.engines]
 
     def run(self, groups: Sequence[Sequence[Task]]) -> None:
-        """Send every query; no request is running when this returns or is interrupted.
+        """Send every query; all requests have ended when this returns or is interrupted.
 
         Args:
-            groups: the queries that one thread sends one after the other.
+            groups: groups of queries; one thread sends the queries of a group in order.
 
         Raises:
             RankgateError: an engine cannot be connected to; an error of ``keep``.
@@ -184,7 +184,7 @@ class QuerySender:
             )
 
     def failed_while_down(self, number: int) -> list[str]:
-        """The queries that failed since an engine's last answer, if it is down."""
+        """The queries that failed since an engine's last answer, if the engine is down."""
         if self.answered[number] and not self.problem:
             return []
         return [outcome.query_id for outcome in self._failed[number] if outcome.down]
@@ -200,7 +200,7 @@ class QuerySender:
         self._connected = 1
 
     def _through(self, remaining_groups: Iterator[Sequence[Task]], stack: ExitStack) -> None:
-        """Send queries with free connections, and keep the answers while another thread sends."""
+        """Send queries with free connections; write answers to disk while another thread sends."""
         self._connect(stack)
         while (connections := self._free()) is not None:
             try:
@@ -234,14 +234,14 @@ class QuerySender:
         return connection
 
     def _free(self) -> list[Connection] | None:
-        """Connections that no thread uses; None if the work has ended."""
+        """Connections that are free; None if the work has ended."""
         while not self.workers.stop.is_set():
             with suppress(Empty):
                 return self._slots.get(timeout=_WAIT_SECONDS)
         return None
 
     def _ask_query(self, number: int, connection: Connection, query: Query) -> Outcome | None:
-        """The outcome of a query; None if the work ended before it had one."""
+        """The outcome of a query; None if the work ended before the outcome was known."""
         start_time = datetime.now(UTC)
         latencies: list[float] = []
         reply: Answer | Failure | None = None
@@ -259,7 +259,7 @@ class QuerySender:
         if isinstance(reply, Answer):
             self.answered[number] = True
             return outcome_of_answer(query, reply, started_at, latencies)
-        if reply.kind == "fatal" and not self.answered[number]:  # not this query's fault
+        if reply.kind == "fatal" and not self.answered[number]:  # not caused by this query
             self._end(number, reply.problem)
             return None
         tries_left = reply.kind == "again" and len(latencies) <= self.pace.retries
@@ -269,7 +269,7 @@ class QuerySender:
         return Outcome(query.query_id, "failed", started_at, latencies, reply.problem, down=down)
 
     def _waits(self, number: int, failure: Failure) -> bool:
-        """Wait as long as the engine asks for; True if the query should be sent again."""
+        """Wait as long as the engine requests; return True if the query should be sent again."""
         if failure.wait is None or self.workers.hold(failure.wait):
             return True
         problem = f"{failure.problem} (it asks to wait {failure.wait:.0f} seconds)"

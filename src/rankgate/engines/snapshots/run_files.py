@@ -40,7 +40,7 @@ DEFAULT_FORMAT = "csv"
 """The default format of runs: it holds every id."""
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.:/-]+")  # every format can hold these ids
-_ROWS_AT_ONCE = 1 << 16  # rows of the run that are written at once
+_ROWS_AT_ONCE = 1 << 16  # rows of the run in one write
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RunTarget:
             )
 
     def refuse_unheld(self, query_id: str, doc_ids: Iterable[str] = ()) -> None:
-        """Refuse ids that the format cannot hold, as the file would have other ids.
+        """Refuse ids that the format cannot hold: the file would have different ids.
 
         Raises:
             UsageError: the id, and the formats that can hold it.
@@ -123,14 +123,14 @@ class RunTarget:
 
 
 def _can_hold(format_: Format, query_id: str, doc_ids: Sequence[str]) -> bool:
-    """True if a format writes ids as they are."""
+    """True if a format writes ids unchanged."""
     ids = list(dict.fromkeys(doc_ids)) or ["d"]
     table = pl.DataFrame(
         {"query_id": query_id, "doc_id": ids, "score": range(len(ids), 0, -1)}, schema=RUN_SCHEMA
     )
     try:
         return not write_run(Run("run", lambda: iter([table])), BytesIO(), format_)
-    except RankgateError:  # two ids would become one
+    except RankgateError:  # two different ids would become equal
         return False
 
 
@@ -158,7 +158,7 @@ def gather_run(
     lists = replace(
         lists, by_rank=by_rank or lists.unscored > 0, as_served=by_rank or choice == "served"
     )
-    if lists.unscored and not by_rank:  # scores of only some queries mean nothing together
+    if lists.unscored and not by_rank:  # scores are comparable only if all queries have them
         return gather_run(
             outcomes,
             queries,
@@ -191,7 +191,7 @@ def _row(outcome: Outcome) -> tuple[object, ...]:
 def _score_list(
     outcome: Outcome, lists: Lists, depth: int, choice: Literal["served", "engine", "rank"]
 ) -> tuple[list[float], Lists]:
-    """The scores of a list, and the counts with it."""
+    """The scores of a list, and the counts after adding the list."""
     count = len(outcome.doc_ids)
     ranks = [float(count - index) for index in range(count)]
     lists = count_list(outcome, lists, depth)
@@ -211,7 +211,7 @@ def _score_list(
 
 
 def count_list(outcome: Outcome, lists: Lists, depth: int) -> Lists:
-    """The counts with one more list, and with its missing parts."""
+    """The counts after adding a list and its missing parts."""
     count = len(outcome.doc_ids)
     returned = count + outcome.repeated + len(outcome.unusable)
     is_cut = outcome.total is not None and returned < min(depth, outcome.total)

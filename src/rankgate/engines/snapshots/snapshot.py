@@ -61,20 +61,21 @@ class Lists:
 
     Attributes:
         documents: rows of the run.
-        repeated: documents that appear again in one answer, and count once.
-        tied: documents with the score of another document of the list.
+        repeated: the number of documents that appear again in one answer, and count once.
+        tied: the number of documents with the same score as another document of the list.
         unordered: queries with scores that do not fall from rank to rank.
         unscored: queries with documents without scores.
         by_rank: True if the run's scores are made from the ranks.
-        as_served: True if equal scores were made different, in the order that was served.
+        as_served: True if equal scores were made different, to keep the served order.
         unusable: documents without an id that a file could hold.
         unusable_example: the value in place of the first such id.
-        shared: documents that came again from another index, by the names of both.
+        shared: the number of documents that came again from another index, by the names of both
+            indexes.
         cut: queries with fewer documents than requested, though more match.
         longest: the largest number of documents of such a query.
         partial: queries with answers that may lack documents.
-        partial_reason: the reason of the first of them.
-        refused: queries that the engine refused, and would refuse again.
+        partial_reason: the reason of the first such query.
+        refused: the number of queries that the engine refused, and would refuse again.
     """
 
     documents: int = 0
@@ -251,7 +252,7 @@ def _failure_advice(result: Snapshot) -> str:
 
 
 def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
-    """Notices about missing parts of lists, which their values do not show."""
+    """Notices about missing parts of lists, which metric values do not show."""
     if lists.cut:
         yield Notice(
             "cut-lists",

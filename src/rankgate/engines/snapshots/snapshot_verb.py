@@ -1,6 +1,6 @@
 """The verb ``snapshot``: send every query to an engine, and keep its results as a run.
 
-One engine of a snapshot comes first: its remaining queries, and its outcomes.
+`EngineSnapshot` holds the state of one engine: its remaining queries and its outcomes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class EngineSnapshot:
     """An engine with its queries and its files; closed by `finish` or `close`.
 
     Attributes:
-        chosen: the engine, with its pace.
-        queries: all of them.
+        chosen: the configuration of the engine, with its pace.
+        queries: all queries.
         target: the file of the run.
         outcomes: the outcome of each query.
         left: the queries to send now.
@@ -69,7 +69,7 @@ class EngineSnapshot:
             queries: all of them.
             target: the file of the run.
             again: True to send failed queries again.
-            more: further values that must be the same to continue.
+            more: additional values that must be equal to continue.
 
         Raises:
             InputError: a file that is not an unfinished snapshot.
@@ -97,13 +97,13 @@ class EngineSnapshot:
         """Write an outcome to disk.
 
         Raises:
-            UsageError: it holds an id that the format of the run cannot hold.
+            UsageError: an id that the format of the run cannot hold.
         """
         self.outcomes.keep(outcome)
         self.target.refuse_unheld(outcome.query_id, outcome.doc_ids)
 
     def note_facts(self) -> None:
-        """Keep the facts that the engine gives now about itself and its index; they may change."""
+        """Record the current facts about the engine and its index; they may change."""
         if not self.left and self.outcomes.facts:
             return
         connection = self.chosen.engine.connect()
@@ -156,10 +156,10 @@ class EngineSnapshot:
 
 
 def _fact_changes(facts: Sequence[Facts]) -> tuple[str, ...]:
-    """Facts of an engine that differ between the beginning and a later time."""
+    """The facts of an engine that changed since the beginning."""
     changes = []
     for field in fields(Facts):
-        if field.name == "refreshed":  # grows also where nothing changed
+        if field.name == "refreshed":  # can grow without a change
             continue
         field_values = [getattr(facts_at_time, field.name) for facts_at_time in facts]
         values = list(dict.fromkeys(value for value in field_values if value not in ("", None)))
@@ -169,7 +169,7 @@ def _fact_changes(facts: Sequence[Facts]) -> tuple[str, ...]:
 
 
 def _snapshot_identity(configuration: Configuration, queries: Sequence[Query]) -> dict[str, str]:
-    """The values that identify a snapshot; only the same snapshot is continued."""
+    """The values that identify a snapshot; a call continues only a snapshot with equal values."""
     queries_hash = hashlib.sha256()
     for query in queries:
         values = repr(sorted(query.values.items())) if query.values else ""
@@ -187,7 +187,7 @@ EngineLike: TypeAlias = "str | Path | Engine | Configuration | Callable[..., Any
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionEngine(Engine):
-    """A function that a call passed as the engine.
+    """An engine that is a function passed by the caller.
 
     Attributes:
         function: the function.
@@ -199,7 +199,7 @@ class FunctionEngine(Engine):
     function: Callable[..., Any]
 
     def uses(self) -> None:
-        """It gets every parameter."""
+        """Return None: the function receives every parameter."""
 
     def connect(self) -> Connection:
         """The function."""
