@@ -5,16 +5,16 @@ The fixture ``rankgate_gate`` decides, and the verdict decides how the test ends
     def test_the_ranking_may_ship(rankgate_gate):
         rankgate_gate("qrels.txt", "main", "new.run")  # "main" is a saved baseline
 
-The marker of the same name holds what does not change from call to call, and can leave the
-call without arguments::
+The marker of the same name holds arguments that are the same in every call; a call may then need no
+arguments::
 
     @pytest.mark.rankgate_gate(collection="qrels.txt", baseline="main", policy="rankgate.toml")
     def test_the_ranking_may_ship(rankgate_gate, engine):
         rankgate_gate(candidate=engine.run(queries))
 
-Paths are relative to pytest's root folder. A fail fails the test with the verdict as its message;
-so does an inconclusive verdict, unless ``rankgate_inconclusive`` in pytest's configuration (or
-``inconclusive=``) says ``skip`` or ``pass``, or the policy maps it.
+Paths are relative to pytest's root folder. The verdict fail fails the test with the verdict as its
+message; so does an inconclusive verdict, unless ``rankgate_inconclusive`` in pytest's configuration
+(or ``inconclusive=``) is ``skip`` or ``pass``, or the policy maps it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PROPERTY = "rankgate_verdict"
 
 
 class _Verdicts:
-    """The verdicts of all tests; they come with the reports, so those of xdist's workers too."""
+    """The verdicts of all tests, from their reports, so that xdist's workers are included."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -48,7 +48,7 @@ class _Verdicts:
             self.lines += [f"{value} ({report.nodeid})" for value in verdicts]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """One line for each verdict."""
+        """Print one line for each verdict."""
         if self.lines:
             terminalreporter.section("ranking gates")
             for line in self.lines:
@@ -94,8 +94,8 @@ def pytest_runtest_makereport(
 def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
     """Decide whether a candidate may replace a baseline, and end the test accordingly.
 
-    Called with what ``rankgate.gate`` takes, and ``inconclusive``; gives the verdict if it lets the
-    test go on.
+    The fixture takes the arguments of ``rankgate.gate``, and ``inconclusive``; it returns the
+    verdict if the test goes on.
     """
     marker = request.node.get_closest_marker(_MARK)
     marker_arguments = dict(marker.kwargs) if marker else {}
@@ -119,12 +119,12 @@ def rankgate_gate(request: pytest.FixtureRequest) -> Callable[..., Verdict]:
 
 
 def _refuse(problem: str) -> NoReturn:
-    """End the test with a sentence, without a traceback."""
+    """End the test with a message, without a traceback."""
     pytest.fail(f"rankgate: {problem}", pytrace=False)
 
 
 def _run_gate(root: Path, result: JsonObject) -> Verdict | str:
-    """The verdict, or what is wrong with the input."""
+    """The verdict, or a message about wrong input."""
     from rankgate.core.errors import RankgateError
     from rankgate.decisions.gating.gate import gate
 
@@ -139,7 +139,7 @@ def _run_gate(root: Path, result: JsonObject) -> Verdict | str:
 
 
 def _resolve_paths(root: Path, name: str, value: object) -> Any:  # noqa: ANN401 - any option of gate
-    """Paths below the root folder; names and data as they are."""
+    """The inputs with paths relative to the root folder; names and data stay unchanged."""
     if isinstance(value, list | tuple):
         return [_resolve_paths(root, name, member) for member in value]
     if isinstance(value, str | Path):
@@ -159,7 +159,7 @@ def _end_test(verdict: Verdict, if_inconclusive: str) -> None:
 
 
 def _open_rules(verdict: Verdict) -> str:
-    """The reasons why nothing could be decided, in a line."""
+    """The reasons why the verdict is inconclusive, in one line."""
     return "; ".join(
         f"{rule_result.rule.id}: {rule_result.outcome.reason}"
         for rule_result in verdict.rules

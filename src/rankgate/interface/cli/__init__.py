@@ -243,7 +243,7 @@ class Program(click.Group):
     """A group that imports a command's module when the command is called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options of all commands wherever they are, so that no order is needed."""
+        """Read the options of all commands at any position on the command line."""
         arguments = move_global_options_first(args)
         if any(word.startswith("@") for word in arguments):
             from rankgate.interface.cli.project_file import settings
@@ -267,7 +267,7 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take two words for a command whose name joins them: ``admit plan`` for ``admit-plan``."""
+        """Accept two words for a command with a hyphen: ``admit plan`` for ``admit-plan``."""
         name = "-".join(args[:2])
         if name in COMMANDS and name != args[0] and not Path(args[1]).exists():
             args = [name, *args[2:]]
@@ -280,7 +280,7 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, or raise an error with the nearest name."""
         if cmd_name not in COMMANDS:
-            if ctx.resilient_parsing:  # a shell completes the words after it
+            if ctx.resilient_parsing:  # a shell completes the words after the command
                 return None
             from difflib import get_close_matches
 
@@ -298,7 +298,7 @@ class Program(click.Group):
         """Run a command; an error of a plug-in names its line."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would make 1 of it, which means that a gate failed
+        except BrokenPipeError:  # click would exit with 1, which means that a gate failed
             raise click.exceptions.Exit(_CLOSED) from None
         except (RankgateError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -307,7 +307,7 @@ class Program(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands used most, and the names of all."""
+        """Write the most used commands, and the names of all commands."""
         with formatter.section("Used most"):
             formatter.write_dl([(name, COMMANDS[name]) for name in MOST_USED])
         with formatter.section("All commands"):
@@ -341,7 +341,7 @@ def _load(ctx: click.Context, name: str) -> click.Command:
 
 
 def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> None:
-    """Let options without a value on the command line have that of the project's file."""
+    """Use values of the project's file for options that are not on the command line."""
     if not (Path("rankgate.toml").is_file() or Path("pyproject.toml").is_file()):
         return
     if name in _WITHOUT_DEFAULTS or ctx.resilient_parsing:
@@ -443,10 +443,10 @@ def _error_code(error: RankgateError) -> str:
 
 
 def _exit_on_failure(error: Exception) -> NoReturn:
-    """End with what the user can mend, or report an internal error."""
+    """Exit with an error that the user can fix, or report an internal error."""
     if os.environ.get("RANKGATE_DEBUG"):
         raise error
-    if isinstance(error.__cause__, KeyboardInterrupt):  # in the middle of an import
+    if isinstance(error.__cause__, KeyboardInterrupt):  # interrupted during an import
         _exit_with_message("rankgate: interrupted.", _INTERRUPTED)
     if problem := _describe_resource_error(error):
         _discard_output()
@@ -460,7 +460,7 @@ def _exit_on_failure(error: Exception) -> NoReturn:
 
 
 def _raise_plugin_error(error: Exception) -> None:
-    """Raise an error with the plug-in, file and line where a plug-in failed, if one did."""
+    """Raise an error with the plug-in, file and line, if a plug-in failed."""
     if "rankgate.core.declare.registries" not in sys.modules or os.environ.get("RANKGATE_DEBUG"):
         return
     from rankgate.interface.cli.installed_plugins import find_culprit
@@ -473,7 +473,7 @@ def _raise_plugin_error(error: Exception) -> None:
 
 
 def _describe_resource_error(error: Exception) -> str | None:
-    """Describe what the machine refused or a library cannot read; None if the fault is ours."""
+    """Describe an error of the machine or of unreadable input; None for errors of rankgate."""
     no_memory = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
     if no_memory or "can't start new thread" in str(error):
         from rankgate.interface.cli.startup import MESSAGE
@@ -488,13 +488,13 @@ def _describe_resource_error(error: Exception) -> str | None:
 
 
 def _discard_output() -> None:
-    """Let nothing be left to be flushed to a reader who went away, or to a full disk."""
-    with suppress(io.UnsupportedOperation):  # it is not a file
+    """Discard output that cannot be flushed: the reader is closed, or the disk is full."""
+    with suppress(io.UnsupportedOperation):  # the stream is not a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _replace_closed_streams() -> None:
-    """Replace a closed stream by an empty one; without output there is no result."""
+    """Replace a closed stream by an empty stream; without standard output no result is written."""
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
         mode = "r" if name == "stdin" else "w"

@@ -1,8 +1,8 @@
-"""The names that shells complete, by kind, without loading what they are names of.
+"""The names that shells complete, by kind, without loading the named objects.
 
 Names of metrics, conventions, formats, engines and KPIs are in ``names.json``, which
-``docs/_pages/listed_names.py`` writes. Names in files are those of the files on the command line; a
-file that cannot be read, or is large, has none.
+``docs/_pages/listed_names.py`` writes. Names in files come from the files on the command line;
+unreadable and large files give no names.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def _systems(ctx: click.Context) -> Names:
         reported = ReportedTables(tuple(tables))
         try:
             return list(reported.read().systems)
-        except (
-            RankgateError
-        ):  # a table with a column for each system holds the metric that is named
+        except RankgateError:  # a table with a column for each system holds the metric of its name
             return list(reported.read((ctx.params.get("metrics") or DEFAULT_METRICS)[:1]).systems)
 
     values = (value if isinstance(value, tuple) else (value,) for value in ctx.params.values())
@@ -82,7 +80,7 @@ def _baselines_and_systems(ctx: click.Context) -> Names:
 
 
 def _query_ids(ctx: click.Context) -> Names:
-    """The queries of the judgments QRELS."""
+    """The query ids in the judgments QRELS."""
     paths = _readable_files(ctx, "qrels")
     if not paths:
         return []
@@ -110,7 +108,7 @@ def _tags(ctx: click.Context) -> Names:
 
 
 def _recorded_values(field: str, ctx: click.Context) -> Names:
-    """A field of the figures in the folder of records."""
+    """The values of a field of the figures in the folder of records."""
     folder = ctx.params.get("from_") or os.environ.get("RANKGATE_HISTORY")
     if not folder or not Path(folder).is_dir():
         return []

@@ -1,8 +1,8 @@
 """The verb ``doctor`` and its findings about the machine, the project and the team.
 
-The machine: Python, extras, terminal, programs, plug-ins. The project: its file, what that
-names, its baselines. The team: practices that evaluation should have by the size of its team,
-and those that projects lack.
+The machine: Python, extras, terminal, programs, plug-ins. The project: its file, the names in this
+file, its baselines. The team: evaluation practices for a team of this size, and the practices that
+the project lacks.
 
 Small teams start simple and automate early; mid-sized companies invest in judgments, several
 metrics and experiments; enterprises combine offline metrics, experiments and feedback, gate in
@@ -47,7 +47,7 @@ _TEXT_COLUMNS = frozenset(range(3))
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """One thing that was looked at.
+    """One finding about the installation, the project or the team.
 
     Attributes:
         area: installation, extras, programs, project, or team.
@@ -135,7 +135,7 @@ _PROGRAMS = {
 
 
 def check_machine() -> Iterator[DoctorFinding]:
-    """Everything about the machine."""
+    """The findings about the machine."""
     yield from _check_installation()
     yield from _check_extras()
     yield from _check_programs()
@@ -213,7 +213,7 @@ _BASELINES = Path("rankgate/baselines")
 
 
 def check_project(folder: Path) -> tuple[Policy | None, list[DoctorFinding]]:
-    """The policy of a folder, and everything about its files."""
+    """The policy of a folder, and the findings about its files."""
     policy_path = find_policy(folder)
     if policy_path is None:
         message = "there is no rankgate.toml"
@@ -253,7 +253,7 @@ def _check_settings(folder: Path) -> Iterator[DoctorFinding]:
 
 
 def _check_defaults(project_settings: Settings) -> Iterator[DoctorFinding]:
-    """The names of metrics and of the convention, which later commands would refuse."""
+    """Findings on unknown metrics and conventions in the defaults, which commands would refuse."""
     for key in ("metrics", "convention"):
         default = project_settings.defaults.get(key)
         if default is None:
@@ -303,12 +303,13 @@ _MIN_METRICS = 2
 
 @dataclass(frozen=True)
 class Practice:
-    """One thing that a team of some size can afford.
+    """An evaluation practice, with the smallest team that can afford it.
 
     Attributes:
         name: its name.
         least: the smallest team that should have it.
-        seen: from the folder and its policy what speaks for it; empty if nothing does.
+        seen: a function of the folder and its policy: the evidence of the practice; empty if there
+            is none.
         mend: the first step of the remedy.
     """
 
@@ -319,7 +320,7 @@ class Practice:
 
 
 def check_practices(team: str, folder: Path, policy: Policy | None) -> Iterator[DoctorFinding]:
-    """Findings on the practices that a team can afford: those that a project has or lacks.
+    """Findings on the practices that a team can afford, and that the project has or lacks.
 
     Args:
         team: one of `TEAMS`.

@@ -27,7 +27,7 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that has a name and is described.
+    """A named item with a description: a command, option, metric, convention or page.
 
     Attributes:
         kind: one of `_KINDS`.
@@ -44,7 +44,7 @@ class Entry:
     def rank(self, words: Iterable[str]) -> int:
         """The worst rank of the words: 0 is the name, 1 in the name, 2 in the line, 3 in the text.
 
-        The worst of the words counts; 9 where one of them is nowhere.
+        A word that is in none of these has rank 9.
         """
         return max(self._rank(word) for word in words)
 
@@ -107,7 +107,7 @@ def _section_text(kind: str, rows: list[Entry]) -> str:
 
 def entries(program: Program, ctx: click.Context) -> Iterator[Entry]:
     """All commands and pages; a command that cannot be loaded here has no options."""
-    from rankgate.interface.cli import SYNONYMS  # it loads this module
+    from rankgate.interface.cli import SYNONYMS  # the command line loads this module
 
     options = []
     for path, command in _commands_of_group(program, ctx, "rankgate"):
@@ -129,7 +129,7 @@ def entries(program: Program, ctx: click.Context) -> Iterator[Entry]:
 
 
 def _option_entries(options: Iterable[tuple[str, click.Option]]) -> Iterator[Entry]:
-    """Options, those of the same meaning in several commands once."""
+    """The options; an option with the same meaning in several commands is listed once."""
     commands: dict[tuple[str, str], list[str]] = {}
     choices: dict[tuple[str, str], tuple[str, ...]] = {}
     for path, option in options:
@@ -148,7 +148,7 @@ def _option_entries(options: Iterable[tuple[str, click.Option]]) -> Iterator[Ent
 def _commands_of_group(
     group: click.Group, ctx: click.Context, path: str
 ) -> Iterator[tuple[str, click.Command]]:
-    """Commands of a group by what is typed, those of groups inside too."""
+    """The commands of a group and its sub-groups, by the words that users type."""
     for name in group.list_commands(ctx):
         try:
             command = group.get_command(ctx, name)

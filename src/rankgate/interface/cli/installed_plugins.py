@@ -1,7 +1,7 @@
 """List plug-ins, as the result of ``plugins``, and trace errors to them.
 
-The result holds the plug-ins that are installed or named; its document follows. Last comes the
-plug-in that an error came from, so that the message names it and not rankgate.
+The result holds the plug-ins that are installed or named. `find_culprit` finds the plug-in that an
+error came from, so that the message names the plug-in and not rankgate.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Status = Literal["works", "incompatible", "fails", "adds nothing"]
 
 @dataclass(frozen=True)
 class PluginDetails:
-    """One entry point of a package, or what one file adds to one extension point.
+    """One entry point of a package, or the objects that one file adds to one extension point.
 
     Attributes:
         plugin: the package with its version, or the file.
@@ -138,7 +138,7 @@ def _object_names(plugin: LoadedPlugin, point: ExtensionPoint) -> Iterator[str]:
 
 
 def _module_file(module: str) -> str:
-    """The file of a module; a plug-in may fail while its package is looked at."""
+    """The file of a module; empty if the code of its package fails."""
     try:
         spec = find_spec(module)
     except Exception:  # noqa: BLE001 - its own code may run
@@ -151,7 +151,7 @@ _COLUMNS = ("plugin", "adds", "names", "entry", "place", "versions", "status", "
 
 
 def plugins_document(result: InstalledPlugins) -> Document:
-    """Each plug-in with what it adds and whether it works; then what is wrong."""
+    """The plug-ins with the objects that they add and their status, then their problems."""
     rows = tuple(
         (
             make_printable(plugin.plugin),

@@ -1,4 +1,4 @@
-"""``rankgate online``: what users did."""
+"""``rankgate online``: the commands on user behaviour."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Settings that a project's file states for all commands.
+"""The settings for all commands in a project's file.
 
-``[defaults]`` holds values of options that commands repeat; ``[collection]``, ``[test]`` and
-``[output]`` those of the options under these headings in help. ``[files]`` names files, which any
-command takes as ``@NAME``. All are next to the policy.
+``[defaults]`` holds values of options that several commands have; ``[collection]``, ``[test]`` and
+``[output]`` hold values of the options under these headings in help. ``[files]`` names files, which
+any command accepts as ``@NAME``. These tables are in the same file as the policy.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Settings:
         return f"{self.source}:{self.lines[key]}" if key in self.lines else self.source
 
     def for_command(self, name: str, command: click.Command) -> dict[str, Any]:
-        """Defaults of a command's options, as click takes them; of a group by command."""
+        """The defaults of a command's options in click's form; of a group by command."""
         if name in _COMMANDS_OF_OTHER_TOOLS:
             return {}
         options = {
@@ -82,7 +82,7 @@ class Settings:
         return defaults
 
     def replace_names(self, arguments: Sequence[str]) -> list[str]:
-        """Words in which ``@NAME`` is the file of that name."""
+        """The words with each ``@NAME`` replaced by the file of that name."""
         return [
             self.files[word[1:]] if word[:1] == "@" and word[1:] in self.files else word
             for word in arguments
@@ -106,7 +106,7 @@ def settings(folder: Path | None = None) -> Settings:
 
 
 def _has_tables(path: Path, prefix: tuple[str, ...]) -> bool:
-    """True if a file has one of the tables, before it is read as TOML."""
+    """True if a file has one of the tables; a quick check before it is read as TOML."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -147,14 +147,14 @@ def _read_settings(file: TomlFile) -> Settings:
 
 
 def _collection_options(file: TomlFile) -> dict[str, Any]:
-    """Options of the collection that ``[collection]`` states, by parameter of commands."""
+    """The options of ``[collection]``, by parameter of commands."""
     if "collection" not in file.values:
         return {}
     from rankgate.data.collection import CANDIDATES, read_collection_table
 
     collection = read_collection_table(file)
     values = collection.stated()
-    values.pop("judgments", None)  # commands name theirs
+    values.pop("judgments", None)  # an argument of each command
     items = values.pop("items", None)
     if items is not None:
         values |= items.stated()
@@ -172,7 +172,7 @@ def _collection_options(file: TomlFile) -> dict[str, Any]:
 
 
 def _test_options(file: TomlFile) -> dict[str, Any]:
-    """Options of the test that ``[test]`` states, by parameter of commands."""
+    """The options of ``[test]``, by parameter of commands."""
     table = file.values.get("test", {})
     if not table:
         return {}
@@ -187,7 +187,7 @@ def _test_options(file: TomlFile) -> dict[str, Any]:
 
 
 def _output_options(file: TomlFile) -> dict[str, Any]:
-    """Options of the output that ``[output]`` states, by parameter of commands."""
+    """The options of ``[output]``, by parameter of commands."""
     table = file.values.get("output", {})
     file.check_keys(table, ("format",), "output")
     if "format" not in table:
@@ -198,7 +198,7 @@ def _output_options(file: TomlFile) -> dict[str, Any]:
 
 
 def _resolve_path(folder: Path, value: str) -> str:
-    """A file as seen from the current folder; URLs as they are."""
+    """The path relative to the current folder; URLs stay unchanged."""
     return value if "://" in value else str(folder / value)
 
 

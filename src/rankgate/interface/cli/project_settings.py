@@ -64,7 +64,7 @@ class ProjectSettings(Result):
 
 
 def settings_document(result: ProjectSettings) -> Document:
-    """A row for each value."""
+    """A table with a row for each setting."""
     rows = tuple(
         (setting.name, make_printable(setting.value) or "–", setting.origin, setting.purpose)
         for setting in result.settings

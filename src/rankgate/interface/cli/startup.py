@@ -1,16 +1,16 @@
 """Startup of commands: limits of memory, options of all commands, help without their modules.
 
-Under a limit of memory, one clear error appears where a library would abort with a dump.
-Polars and NumPy end the process when the system refuses them memory or threads, often after
-lines of their own on standard error. If a limit is set (``ulimit -v``), a second process
-runs the command, with as few threads as that takes, and the first one watches it.
+Under a memory limit, the user gets one clear error instead of a library's crash dump. Polars and
+NumPy end the process when the system refuses them memory or threads, often after lines of their own
+on standard error. If a limit is set (``ulimit -v``), a second process runs the command, with as few
+threads as that takes, and the first one watches it.
 
 The options of all commands may be before or behind a command's name.
 
 The modules of most commands import NumPy and Polars, which takes longer than everything else that
-help and usage errors need; these are answered by ``commands.json``, which describes the commands.
-`docs/_pages/described_commands.py` writes the file from the commands; a test proves that it is
-what they declare.
+help and usage errors need; both are made from ``commands.json``, which describes the commands.
+`docs/_pages/described_commands.py` writes the file from the commands; a test proves that the file
+matches the commands.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _CLASSES: Mapping[str, Callable[..., click.Command]] = {
 
 
 class CheckedCommand(click.Command):
-    """A command that is loaded when its arguments are right.
+    """A command that is loaded only if its arguments are valid.
 
     Args:
         described: the same command without callbacks.
@@ -75,14 +75,14 @@ class CheckedCommand(click.Command):
         """Write help or raise a usage error, else return the context of the loaded command."""
         try:
             with self._described.make_context(info_name, list(args), parent, **extra) as context:
-                context.command.invoke(context)  # of groups: checks the arguments of subcommands
+                context.command.invoke(context)  # for groups: checks the arguments of subcommands
         except _NotDescribedError:
             pass
         return self._load().make_context(info_name, args, parent, **extra)
 
 
 def described_command(name: str) -> click.Command | None:
-    """The command without callbacks; None where the file does not describe it."""
+    """The command without callbacks; None if the file does not describe the command."""
     lines = resources.files(__package__).joinpath("commands.json").read_text("utf-8").splitlines()
     prefix = f'"{name}": '
     line = next((line for line in lines if line.startswith(prefix)), None)
@@ -117,11 +117,11 @@ def _parameter(description: Mapping[str, Any]) -> click.Parameter:
 
 
 class _NotDescribedError(Exception):
-    """Only the command can check a value."""
+    """A value that only the loaded command can check."""
 
 
 class _NotDescribedType(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
-    """A type of one command."""
+    """A parameter type that only the command itself defines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -143,7 +143,7 @@ _OUT_OF_MEMORY_SIGNS = (
     MESSAGE.encode(),
     b"memory allocation",
     b"MemoryError",
-    b"ImportError",  # NumPy cannot be mapped
+    b"ImportError",  # NumPy cannot be mapped into memory
     b"start new thread",
     b"thread creation failed",
     b"failed to map segment",
@@ -155,7 +155,7 @@ _TAIL_BYTES = 1 << 16  # bytes at the end of standard error that are kept
 _SMALL_LIMIT = (
     4 << 30
 )  # below this limit the stacks and arenas of many threads are a large part of it
-# Polars' allocator starts threads in the background and complains without end if it cannot
+# Polars' allocator starts background threads and repeats its error if it cannot
 _ALLOCATOR = {"_RJEM_MALLOC_CONF": "background_thread:false"}
 _ONE_THREAD = {
     "_RJEM_MALLOC_CONF": "background_thread:false,narenas:1",
@@ -166,15 +166,15 @@ _ONE_THREAD = {
 
 
 def run_watched() -> int | None:
-    """Run this command in a watched process; None where no limit is set, or this is that process.
+    """Run this command in a watched process; None without a limit, or in the watched process.
 
     Returns:
-        Its exit code; 2 where it ended for lack of memory.
+        The exit code of the process; 2 if it ended for lack of memory.
     """
     limit = _address_limit()
     if limit is None or os.environ.get(_WATCHED_VARIABLE):
         return None
-    import subprocess  # here only: most commands run without a limit
+    import subprocess  # imported here: most commands run without a limit
     import tempfile
 
     command = [sys.executable, "-m", "rankgate", *sys.argv[1:]]
@@ -185,7 +185,7 @@ def run_watched() -> int | None:
             try:
                 status = process.wait()
                 break
-            except KeyboardInterrupt:  # the command has it too, and ends
+            except KeyboardInterrupt:  # the watched command gets the signal too, and ends
                 continue
         errors.seek(0, os.SEEK_END)
         errors.seek(max(errors.tell() - _TAIL_BYTES, 0))
@@ -202,7 +202,7 @@ def run_watched() -> int | None:
 
 
 def _address_limit() -> int | None:
-    """The bytes that this process may address, if that is limited."""
+    """The bytes that this process may address; None without a limit."""
     try:
         import resource
     except ImportError:
@@ -238,5 +238,5 @@ def move_global_options_first(arguments: Sequence[str]) -> list[str]:
 
 
 def _next_word(iterator: Iterator[str]) -> list[str]:
-    """The value of an option; without one click reports what is missing."""
+    """The value of an option; if it is missing, click reports the error."""
     return [word for word in [next(iterator, None)] if word is not None]

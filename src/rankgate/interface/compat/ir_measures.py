@@ -83,7 +83,7 @@ class Metric(NamedTuple):
 
 
 class CalcResults(NamedTuple):
-    """Means, and the values of queries; those of one measure have one mean, a number."""
+    """The means and the values of queries; for a single measure the mean is one number."""
 
     aggregated: Any
     per_query: list[Metric]
@@ -144,10 +144,11 @@ class DefinedMeasure(_MeasureCalculation):
     """A measure that a function of two pandas frames computes; `define` makes it.
 
     Attributes:
-        function: from all judgments and the whole run to pairs of a query and its value.
-        name: as it is printed.
+        function: a function of all judgments and the whole run; it gives pairs of a query and its
+            value.
+        name: the printed name.
         cutoff: the first documents of each query that count; None counts all.
-        takes_cutoff: a cutoff may be given.
+        takes_cutoff: True if the measure accepts a cutoff.
     """
 
     function: Callable[[Any, Any], Iterable[tuple[str, float]]]
@@ -159,7 +160,7 @@ class DefinedMeasure(_MeasureCalculation):
         """The measure at a cutoff.
 
         Raises:
-            UsageError: it was defined without one.
+            UsageError: the measure was defined without a cutoff.
         """
         if not self.takes_cutoff:
             raise UsageError(f"{self.name} takes no cutoff.", code="unknown-parameter")
@@ -175,7 +176,7 @@ class DefinedMeasure(_MeasureCalculation):
     __repr__ = __str__
 
     def results(self, qrels: Any, run: Any) -> CalcResults:
-        """The values by judged query, 0 for one that the function leaves out, and their mean."""
+        """The values by judged query, and their mean; 0 for queries that the function omits."""
         judgments = _to_pandas(qrels, "relevance", "grade").sort_values(["query_id", "doc_id"])
         ranked = _to_pandas(run, "score", "score").sort_values(
             ["query_id", "score"], ascending=[True, False]
@@ -303,15 +304,15 @@ class Evaluator:
 
 
 def _to_measure(measure: Any) -> Measure | DefinedMeasure:
-    """Find the measure that computes one of this module, of ir_measures or of rankgate.
+    """The measure of this module for a measure of ir_measures, a metric of rankgate or a name.
 
     Raises:
-        UsageError: it is not one of these.
+        UsageError: the value is not a measure.
     """
     if isinstance(measure, Measure | DefinedMeasure):
         return measure
     function = getattr(measure, "runtime_impl", None)
-    if callable(function):  # of `define` there, which takes its cutoff itself
+    if callable(function):  # made by `define` of ir_measures, which applies its cutoff itself
         name = str(measure)
         return DefinedMeasure(
             lambda qrels, run: ((row.query_id, row.value) for row in function(qrels, run)), name
@@ -377,7 +378,7 @@ def parse_trec_measure(measure: str) -> list[Measure]:
 
 
 def read_trec_qrels(file: str | Path) -> Iterator[Qrel]:
-    """Judgments of a TREC file, of an open one, or of its text; one for each line.
+    """The judgments of a TREC file, an open file, or the text of a file; one for each line.
 
     Raises:
         InputError: it cannot be read.
@@ -404,7 +405,7 @@ def read_trec_run(file: str | Path) -> Iterator[ScoredDoc]:
 
 
 def _read_text(file: Any) -> str:
-    """The text of a path, of an open file, or as it is."""
+    """The text of a path or of an open file; other text stays unchanged."""
     if hasattr(file, "read"):
         return str(file.read())
     if "\n" in str(file):
@@ -417,7 +418,7 @@ def _file_label(file: Any) -> str:
 
 
 def _to_pandas(table: Any, number: str, column: str) -> Any:
-    """Judgments or a run as the pandas frame that functions of users take."""
+    """The judgments or run as the pandas frame that user functions accept."""
     import pandas as pd
 
     if hasattr(table, "columns") and hasattr(table, "iloc"):
@@ -436,7 +437,7 @@ def _to_pandas(table: Any, number: str, column: str) -> Any:
 
 
 def _source(file: str | Path) -> Any:
-    """A path, or text with more than one line as a file in memory."""
+    """The path; for text with several lines, a file in memory."""
     text = str(file)
     if "\n" not in text:
         return file
@@ -446,7 +447,7 @@ def _source(file: str | Path) -> Any:
 
 
 def _to_table(input_table: Any, number: str, column: str) -> Any:
-    """Judgments or a run as rankgate takes them: dictionaries, frames and rows."""
+    """The judgments or run in a form that rankgate accepts: a dictionary, frame or rows."""
     if isinstance(input_table, Mapping | str | Path):
         return input_table
     if not hasattr(input_table, "columns"):
@@ -464,7 +465,7 @@ def _to_table(input_table: Any, number: str, column: str) -> Any:
 
 
 def _measure_name(name: str, parameters: Mapping[str, Any]) -> str:
-    """A measure as its name is read."""
+    """The name of a measure in the form that the parser reads."""
     cutoff = parameters.get("cutoff")
     parameter_list = ",".join(
         f"{key}={value!r}" for key, value in parameters.items() if key != "cutoff"

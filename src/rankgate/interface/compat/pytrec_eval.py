@@ -1,7 +1,7 @@
 """pytrec_eval, computed here: ``import rankgate.compat.pytrec_eval as pytrec_eval``.
 
 Names, arguments, results and refusals are those of pytrec_eval-terrier 0.5, which evaluates like
-trec_eval 9. If that library ends the interpreter, this one raises ValueError.
+trec_eval 9. Where that library ends the interpreter, this module raises ValueError.
 """
 
 from __future__ import annotations
@@ -100,13 +100,13 @@ class RelevanceEvaluator:
 
     Args:
         query_relevance: ``{query_id: {doc_id: grade}}``; queries without documents are left out.
-        measures: names such as ``map``, ``P_5``, ``ndcg_cut.5,10``, and nicknames.
+        measures: names, such as ``map``, ``P_5``, ``ndcg_cut.5,10``, and nicknames.
         relevance_level: the smallest grade that counts as relevant.
         judged_docs_only_flag: documents without a judgment leave the rankings.
 
     Raises:
         TypeError: ids that are not strings, grades or a level that are not whole numbers.
-        ValueError: an unknown name, or parameters that it cannot take.
+        ValueError: an unknown name, or parameters that the measure does not accept.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ def _column_values(column: Column, values: NDArray[np.float64] | None, queries: 
 
 
 def _measure_names(measures: Iterable[str]) -> list[str]:
-    """The names as trec_eval has them: nicknames spelled out, parameters joined after a dot."""
+    """The names in trec_eval's form: nicknames replaced, parameters joined after a dot."""
     numbers_by_name: dict[str, set[str]] = {}
     for measure in measures:
         if measure in supported_nicknames:

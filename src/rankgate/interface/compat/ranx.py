@@ -39,7 +39,7 @@ _TESTS = {"student": "t", "fisher": "randomization"}
 
 
 class RanxGrades:
-    """Judgments or a run as a dictionary of dictionaries, with the ways to and from it."""
+    """Judgments or a run as a dictionary of dictionaries, with conversions."""
 
     part: ClassVar[str]
 
@@ -76,10 +76,10 @@ class RanxGrades:
 
     @classmethod
     def from_file(cls, path: str | Path, kind: str | None = None, name: str | None = None) -> Self:
-        """From a file; every format of rankgate is read.
+        """Read a file in any format of rankgate.
 
         Raises:
-            InputError: It cannot be read.
+            InputError: The file cannot be read.
         """
         source_format = None if kind in {None, "json", "lz4", "parquet"} else kind
         read: Any = read_qrels if cls.part == "qrels" else read_run
@@ -113,7 +113,7 @@ class RanxGrades:
         return list(self._table)
 
     def get_doc_ids_and_scores(self) -> list[dict[str, float]]:
-        """For each query the numbers of its documents."""
+        """The numbers of the documents, by query."""
         return [dict(row) for row in self._table.values()]
 
     def sort(self) -> None:
@@ -188,7 +188,7 @@ class Qrels(RanxGrades):
     part = "qrels"
 
     def set_relevance_level(self, rel_lvl: int = 1) -> None:
-        """Let grades below count as 0, and the level as 1, the next as 2."""
+        """Set the level: grades below it count as 0, the level as 1, the next grade as 2."""
         for row in self._table.values():
             for document, grade in row.items():
                 row[document] = max(0, grade - (rel_lvl - 1))
@@ -248,7 +248,7 @@ def evaluate(
     values = _values_by_metric(qrels, run, names, comparable=make_comparable)
     means = {name: float(np.mean(list(by_query.values()))) for name, by_query in values.items()}
     deviations = {name: float(np.std(list(by_query.values()))) for name, by_query in values.items()}
-    if save_results_in_run and hasattr(run, "mean_scores"):  # of this layer, or ranx's own
+    if save_results_in_run and hasattr(run, "mean_scores"):  # an error of this layer, or of ranx
         scored_run: Any = run
         scored_run.mean_scores |= means
         scored_run.scores |= values
@@ -378,7 +378,7 @@ def _is_array(table: object) -> bool:
 
 
 def _to_dictionary(table: Any, *, in_order: bool) -> Table:
-    """Judgments or a run by query and document; queries of an array have their numbers.
+    """The judgments or run by query and document; queries of an array are named by their index.
 
     Args:
         table: a dictionary, or an array.

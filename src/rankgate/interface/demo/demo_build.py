@@ -5,8 +5,8 @@ movie queries.
 
 The queries on the documentation were written as a programmer would type them. Both engines'
 first twelve documents on Python 3.11, 3.12 and 3.13 were pooled and judged by reading the
-docstring; documents that neither engine returned but that answer a query were added. Grades: 3
-the thing itself, 2 a good part of the answer, 1 points the right way, 0 not useful.
+docstring; documents that neither engine returned but that answer a query were added. Grades: 3 the
+full answer, 2 a good part of the answer, 1 a useful hint, 0 not useful.
 
 The movie queries, their grades and their one ranking are those of a published guide to ranking
 metrics (S. Srivastava, "Beyond Accuracy", 2025).
@@ -84,7 +84,7 @@ ENGINE = "engine.toml"
 MOVIES_QRELS = "movies.qrels"
 MOVIES_RUN = "movies.run"
 
-_PRIMARY_CODE_MASK = 0xFF  # the bits of SQLite's code of an error that name its kind
+_PRIMARY_CODE_MASK = 0xFF  # the bits of SQLite's error code that name the kind of error
 _WRITE_ERRORS = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 )
@@ -190,7 +190,7 @@ def _write(folder: Path) -> Demo:
     documents = harvest_docstrings()
     doc_ids = {doc.doc_id for doc in documents}
     texts = queries()
-    # A function that this Python lacks cannot be found, so it is not asked for.
+    # A function that this Python lacks cannot be found, so its judgments are left out.
     judged = [judgment for judgment in judgments() if judgment.doc_id in doc_ids]
     with closing(sqlite3.connect(folder / INDEX)) as index:
         demo_engines.index_documents(documents, index)

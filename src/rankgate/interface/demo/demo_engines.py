@@ -1,9 +1,8 @@
 """The demo's documents, from the standard library, and two search engines over them.
 
-The modules of the standard library that the demo searches are named by hand. Importing any of
-them has an effect on nothing that a user would see: none opens a window, a browser or a
-network connection. All exist on Python 3.11 to 3.13; one that a platform or a build lacks is
-passed over.
+The modules of the standard library that the demo searches are named by hand. Importing them has no
+visible effect: no window, browser or network connection opens. All exist on Python 3.11 to 3.13;
+modules that a platform or build lacks are skipped.
 
 The documents are docstrings of these modules, read from the interpreter. The two engines, the
 old one and the new one, search the same documents in SQLite FTS5.
@@ -46,7 +45,7 @@ MODULES = (
     "timeit", "webbrowser",
     # programs, logs and tests
     "argparse", "logging", "unittest", "unittest.mock",
-    # many things at once, and the network
+    # concurrency and the network
     "asyncio", "concurrent.futures", "email", "email.message", "email.utils", "http",
     "http.cookies", "http.server", "ipaddress", "multiprocessing", "smtplib", "socket",
     "threading", "urllib.parse", "urllib.request",
@@ -63,9 +62,8 @@ class Docstring:
     """One docstring: a document of the search in the standard library's documentation.
 
     Attributes:
-        doc_id: The qualified name, ``pathlib.Path.read_text``; builtins go without a module.
-        signature: The call as one would write it, or the bare name if Python has no more
-            information.
+        doc_id: The qualified name, ``pathlib.Path.read_text``; builtins have no module.
+        signature: The call as written in code, or only the name if Python has no more information.
         text: The docstring, its indentation removed.
         module: The module in which the name was found.
     """
@@ -82,7 +80,7 @@ class Docstring:
 
 
 class _UnstableDefault:
-    """A default whose own words would change from run to run: an address, the state of the hour."""
+    """The replacement of a default whose text changes from run to run, such as an address."""
 
     def __repr__(self) -> str:
         return "..."
@@ -90,13 +88,13 @@ class _UnstableDefault:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One name of a documented object, with figures of how natural the name is.
+    """One name of a documented object, with the criteria for choosing among its names.
 
     Attributes:
         doc: The document under this name.
         behind: The identity of the object.
         depth: The number of ancestors of its class.
-        alias: The object calls itself otherwise.
+        alias: True if the object's own name is different.
     """
 
     doc: Docstring
@@ -113,14 +111,14 @@ def harvest_docstrings() -> list[Docstring]:
     one name share within a module, is under the name closest to its origin.
 
     Raises:
-        InputError: This interpreter keeps no docstrings (it was started with ``-OO``).
+        InputError: This interpreter has no docstrings (it was started with ``-OO``).
     """
     if harvest_docstrings.__doc__ is None:
         raise InputError(
             "there are no docstrings to search; start Python without -OO.", code="no-such-content"
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # to look at a deprecated name is not to use it
+        warnings.simplefilter("ignore")  # reading a deprecated name does not use it
         modules = [(name, module) for name in MODULES if (module := _module(name))]
         members = {name: dict(_members(name, module)) for name, module in modules}
         exported = {
@@ -135,7 +133,7 @@ def harvest_docstrings() -> list[Docstring]:
 
 
 def _module(name: str) -> ModuleType | None:
-    """The module, or nothing where this build of Python goes without it."""
+    """The module; None if this build of Python does not have it."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -150,7 +148,7 @@ def _members(name: str, module: ModuleType) -> Iterator[tuple[str, object]]:
         definition = getattr(module, member, None)
         is_class_or_routine = inspect.isclass(definition) or inspect.isroutine(definition)
         origin = getattr(definition, "__module__", None) or name
-        stock = origin.split(".")[0] in sys.stdlib_module_names  # not a hook that someone replaced
+        stock = origin.split(".")[0] in sys.stdlib_module_names  # not a replaced hook
         is_own = declared or name == "builtins" or origin in home
         if is_class_or_routine and stock and is_own and _PUBLIC_NAME.fullmatch(member):
             yield member, definition
@@ -159,7 +157,7 @@ def _members(name: str, module: ModuleType) -> Iterator[tuple[str, object]]:
 def _documents(
     name: str, module: ModuleType, members: dict[str, object], exported: set[object]
 ) -> Iterator[_Candidate]:
-    """Every documented thing of a module, under its qualified name."""
+    """Every documented object of a module, under its qualified name."""
     if name != "builtins":
         yield from _document(name, name, module, 0)
     prefix = "" if name == "builtins" else f"{name}."
@@ -187,7 +185,7 @@ def _attributes(owner: type, exported: set[object]) -> Iterator[tuple[str, objec
 
 
 def _document(doc_id: str, module: str, definition: object, depth: int) -> Iterator[_Candidate]:
-    """The document of one thing, or nothing where it has no docstring."""
+    """The document of one object, with its name; nothing without a docstring."""
     text = getattr(definition, "__doc__", None)
     if isinstance(text, str) and text.strip():
         doc = Docstring(doc_id, _signature(doc_id, definition), inspect.cleandoc(text), module)
@@ -203,7 +201,7 @@ def _signature(doc_id: str, definition: object) -> str:
         return name
     try:
         signature = inspect.signature(definition)
-    except (AttributeError, TypeError, ValueError):  # no signature, or an unreadable one
+    except (AttributeError, TypeError, ValueError):  # the signature is missing or unreadable
         return name
     parameters = [
         parameter
@@ -215,7 +213,7 @@ def _signature(doc_id: str, definition: object) -> str:
 
 
 def _has_stable_default(parameter: inspect.Parameter) -> bool:
-    """No default, or one that reads the same on every machine."""
+    """True without a default, or if its text is the same on every machine."""
     default = parameter.default
     return default is parameter.empty or (
         type(default) in _STABLE_TYPES and default != sys.executable
@@ -223,7 +221,7 @@ def _has_stable_default(parameter: inspect.Parameter) -> bool:
 
 
 def _keep_first(candidates: list[_Candidate]) -> list[Docstring]:
-    """Each object, and each text that the methods of one name share, under one name only."""
+    """Keep one name for each object, and for each text that methods of the same name share."""
     used_keys: set[object] = set()
     documents: list[Docstring] = []
     for candidate in sorted(candidates, key=_sort_key):
@@ -236,7 +234,7 @@ def _keep_first(candidates: list[_Candidate]) -> list[Docstring]:
 
 
 def _sort_key(candidate: _Candidate) -> tuple[int, bool, int, str]:
-    """Smallest first: close to the origin, called by its own name, short."""
+    """The sort key of a name: close to the origin, the object's own name, and short names first."""
     return candidate.depth, candidate.alias, len(candidate.doc.doc_id), candidate.doc.doc_id
 
 

@@ -1,8 +1,7 @@
 """The demo step by step, and the recorded past of its two engines.
 
-The past records what was changed on which day, with new judgments; the recorded past is in a
-store that ``rankgate serve`` shows. The story builds the demo, evaluates both engines, and
-shows a blind spot.
+The past has a list of changes by day, with new judgments; it is recorded in a store that ``rankgate
+serve`` shows. The story builds the demo, evaluates both engines, and shows a blind spot.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ class Commit:
     """A change of the new engine.
 
     Attributes:
-        day: from 0.
-        words: its message.
-        engine: the new engine from then on.
+        day: the day, from 0.
+        words: the commit message.
+        engine: the new engine from this commit on.
     """
 
     day: int
@@ -69,7 +68,7 @@ class Commit:
 
     @cached_property
     def revision(self) -> str:
-        """Its name, as git would make one."""
+        """The commit hash, in git's form."""
         return hashlib.sha1(self.words.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -90,11 +89,11 @@ class Night:
     """An evaluation of both engines.
 
     Attributes:
-        at: when.
+        at: the time.
         commit: the last change.
-        new_commit: True if it came on this day.
-        gated: True if a gate decided about it.
-        strict: True if the stricter judgments count.
+        new_commit: True if the last change was made on this day.
+        gated: True if a gate decided on this evaluation.
+        strict: True if the stricter judgments are used.
     """
 
     at: datetime
@@ -105,7 +104,7 @@ class Night:
 
     @property
     def engines(self) -> tuple[Engine, Engine]:
-        """The old engine and the new one as it was."""
+        """The old engine, and the new engine in its version of this night."""
         return OLD, self.commit.engine
 
 
@@ -195,7 +194,7 @@ def _create_store(demo: Demo, path: Path) -> None:
 
 
 def _record_night(demo: Demo, stored: StoreStorage, night: Night, runs: tuple[Run, ...]) -> None:
-    """Record both engines of a night, sometimes a verdict, and look for alerts."""
+    """Record both engines of a night and, if gated, the verdict; then check alerts."""
     from rankgate.workspace.records.alerts.alert_check import check_alerts
     from rankgate.workspace.records.provenance import Provenance
     from rankgate.workspace.records.record import record_to
@@ -248,7 +247,7 @@ def _qrels(demo: Demo, *, strict: bool) -> Qrels:
 
 
 def _add_texts(demo: Demo, stored: StoreStorage, index: sqlite3.Connection) -> None:
-    """Add the texts of queries, of judged documents, and of those that are ranked first."""
+    """Add the texts of queries, of judged documents, and of the first ranked documents."""
     from rankgate.store.material import queries_documents
     from rankgate.store.material import queries_documents as asked
 
@@ -282,7 +281,7 @@ def _count_records(path: Path) -> RecordedHistory:
 
 STORY_METRICS = ("nDCG@10", "AP", "RR", "R@100", "P@10", "Judged@10")
 SEEING, BLIND = "nDCG@10", "RR"
-_NAME = 29  # of a document in the table of two lists, which is then 80 wide
+_NAME = 29  # characters of a document in the table of two lists, which is then 80 wide
 
 
 def print_demo(folder: str | Path, write: Callable[[str], None]) -> None:

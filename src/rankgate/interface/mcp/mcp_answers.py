@@ -1,4 +1,4 @@
-"""Answers of tools: a result as JSON and text, of a bounded size."""
+"""Answers of tools: a result as JSON and text, of limited size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_QUOTED = 200
 
 _LONGEST_ERROR = 1_000
 _ENVELOPE = 500  # bytes of the message around an answer
-_MAX_FIELDS = 40  # names that an object may have before it is cut as a list is
+_MAX_FIELDS = 40  # names in an object above which it is cut like a list
 _TEXT_DIVISOR = 4  # the share of an answer that its text may take, as a divisor
 _REASONS = {
     "mean": "no query has a value: see the counts and the undefined cases of the metric",
@@ -36,9 +36,9 @@ class Page:
     """The part of an answer that is returned.
 
     Attributes:
-        rows: the rows of each table, at most.
-        offset: rows of each table that earlier answers returned.
-        largest: bytes of the whole answer.
+        rows: the largest number of rows of each table.
+        offset: the number of rows of each table that earlier answers returned.
+        largest: the largest size of the whole answer, in bytes.
     """
 
     rows: int
@@ -47,7 +47,7 @@ class Page:
 
 
 def content_of(result: Result) -> dict[str, Any]:
-    """``text`` as the command prints it, and ``result`` as JSON."""
+    """A result as ``text``, as the command prints it, and as JSON in ``result``."""
     values = json.loads(render_result(result, "json"))
     content = {"text": render_result(result, "text"), "result": values}
     empty = dict(_empty_figures(values, ""))
@@ -67,8 +67,8 @@ def index_of(result: Result) -> dict[str, Any]:
 def answer_of(content: JsonObject, page: Page) -> dict[str, Any]:
     """Content with as many rows of its tables as fit.
 
-    ``shortened`` has the whole length of what was cut, by its path. ``next_offset`` gives the rows
-    behind those of this answer; it is null where there are none.
+    ``shortened`` has the full length of each part that was cut, by its path. ``next_offset`` gives
+    the offset of the rows after this answer; it is null after the last row.
     """
     rows, text_size = page.rows, page.largest // _TEXT_DIVISOR
     while True:
@@ -95,7 +95,7 @@ def error_text(message: str, arguments: JsonObject) -> str:
 
 
 def _answer_size(answer: JsonObject) -> int:
-    """The bytes of an answer as it is sent: as text, and as an object."""
+    """The size of an answer in bytes as sent: as text, and as an object."""
     text = json.dumps(answer, indent=2, ensure_ascii=False)
     payload = json.dumps(text, ensure_ascii=False) + json.dumps(answer, ensure_ascii=False)
     return len(payload.encode()) + _ENVELOPE
@@ -127,7 +127,7 @@ def _shorten(value: Json, path: str, page: Page, shortened: dict[str, int]) -> A
 
 
 def _sizes_only(content: JsonObject, page: Page) -> dict[str, Any]:
-    """An answer with sizes only, where not even one row of each table fits."""
+    """The answer with sizes only, for results of which not even one row per table fits."""
     sizes = {name: len(json.dumps(member)) for name, member in content.items()}
     text = (
         f"one row of each table is larger than an answer of {page.largest:,} bytes; ask for less, "
@@ -137,7 +137,7 @@ def _sizes_only(content: JsonObject, page: Page) -> dict[str, Any]:
 
 
 def _empty_figures(value: Json, path: str) -> list[tuple[str, str]]:
-    """The paths of figures without a value, each with the reason."""
+    """The paths of figures without a value, with their reasons."""
     if isinstance(value, dict):
         pairs = []
         for name, member in value.items():

@@ -1,4 +1,4 @@
-"""The server: its tools, and errors as an assistant reads them."""
+"""The server: its tools, and errors in a form for assistants."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def make_server(tools: Iterable[Tool], rows: int, largest: int, *, write: bool) 
 
     Args:
         tools: the verbs.
-        rows: the rows of each table that an answer holds at most.
-        largest: bytes of an answer.
+        rows: the largest number of rows of each table in an answer.
+        largest: the largest size of an answer, in bytes.
         write: True if tools that write files are offered.
     """
     server = MCPServer("rankgate", instructions=_INSTRUCTIONS, version=version("rankgate"))
@@ -54,7 +54,7 @@ def make_server(tools: Iterable[Tool], rows: int, largest: int, *, write: bool) 
 
 
 def _bounded_call(tool: Tool, page: Page) -> Callable[..., dict[str, Any]]:
-    """A call whose answers and errors have a bounded size, with an argument that turns pages."""
+    """The tool with answers and errors of limited size, and an argument for the page."""
 
     def call(offset: int = 0, **arguments: Any) -> dict[str, Any]:
         try:
@@ -76,7 +76,7 @@ def _bounded_call(tool: Tool, page: Page) -> Callable[..., dict[str, Any]]:
 
 
 def _refuse_unknown_arguments(server: MCPServer, name: str) -> None:
-    """An argument that a tool does not have is an error, not ignored."""
+    """Make unknown arguments of a tool an error; they are not ignored."""
     tool = server._tool_manager.get_tool(name)  # noqa: SLF001 - the package has no setting for it
     assert tool is not None
     model = tool.fn_metadata.arg_model

@@ -1,6 +1,6 @@
 """The tools of an assistant (MCP), and the folder that it may read.
 
-Every path leads into the folder, those of links and policies too.
+Every path must be inside the folder, also the targets of links and the paths in policies.
 
 A tool is a verb: its arguments have the names, types, defaults and help that the verb's signature
 and docstring declare. Files are named by paths in the folder. Judgments and runs are read in every
@@ -59,18 +59,18 @@ class Folder:
 
     Attributes:
         root: the folder, without links in its own path.
-        largest: bytes of a file; a larger one is refused.
+        largest: the largest size of a file, in bytes; larger files are refused.
     """
 
     root: Path
     largest: int
 
     def file(self, path_text: str) -> str:
-        """A file to be read, as an absolute path; ``FORMAT:PATH`` keeps its format.
+        """The absolute path of a file to read; ``FORMAT:PATH`` keeps its format.
 
         Raises:
             UsageError: a path that leads out of the folder.
-            InputError: no such file; one that is too large.
+            InputError: no such file; a file that is too large.
         """
         name, path_part = registry.split_prefix(path_text)
         path, table = split_table(self._inside(str(path_part)))
@@ -79,7 +79,7 @@ class Folder:
             raise InputError(
                 "there is no such file in the folder.", source=path_text, code="no-file"
             )
-        for sibling in path.parent.glob(f"{glob.escape(path.name)}*"):  # FILE.query and the like
+        for sibling in path.parent.glob(f"{glob.escape(path.name)}*"):  # such as FILE.query
             self._inside(str(sibling))
         if path.stat().st_size > self.largest:
             problem = f"it is larger than {self.largest:,} bytes; start with a larger --max-bytes."
@@ -91,8 +91,8 @@ class Folder:
         """A TOML file that names only files in the folder: a policy, a convention, a collection.
 
         Raises:
-            UsageError, InputError: as `file`; a file that is not TOML; one that names a file
-                outside of the folder.
+            UsageError, InputError: as `file`; a file that is not TOML, or that names a file outside
+                of the folder.
         """
         path = self.file(path_text)
         try:
@@ -103,7 +103,7 @@ class Folder:
             ) from None
         for text in _texts(values):
             name, path_part = registry.split_prefix(text)
-            if "\0" in text or name == "ir_datasets":  # which may download
+            if "\0" in text or name == "ir_datasets":  # this may download data
                 raise _outside_error(f"{path_text} names {text!r}")
             named_path = split_table(Path(path).parent / path_part)[0]
             if not named_path.resolve().is_relative_to(self.root):
@@ -111,7 +111,7 @@ class Folder:
         return path
 
     def target(self, path_text: str) -> Path:
-        """A new file to be written.
+        """The path of a new file to write.
 
         Raises:
             UsageError: a path that leads out of the folder; a file that exists already.
@@ -124,11 +124,11 @@ class Folder:
         return path
 
     def named_file(self, path_text: str) -> str:
-        """A file to be read; one in TOML is a collection or a convention, as of `settings`."""
+        """The path of a file to read; `settings` checks the files that a TOML file names."""
         return self.settings(path_text) if path_text.endswith(".toml") else self.file(path_text)
 
     def named_files(self, path_texts: Sequence[str]) -> list[str]:
-        """The same of several."""
+        """The paths of several files to read, as in `named_file`."""
         return [self.named_file(path_text) for path_text in path_texts]
 
     def collection(self, stated: CollectionLike | None) -> Collection | None:
@@ -136,7 +136,7 @@ class Folder:
 
         Raises:
             UsageError: a path that leads out of the folder.
-            InputError: no such file; a field that there is not, or a value of another type.
+            InputError: no such file; an unknown field, or a value of another type.
         """
         if stated is None:
             return None
@@ -151,7 +151,7 @@ class Folder:
         return self.settings(name) if name.endswith(".toml") else name
 
     def policy(self, path_text: str | None) -> str | None:
-        """The file of a policy: the one that is stated, or that of the folder."""
+        """The path of the policy: the given file, or the policy of the folder."""
         here = [name for name in _POLICY_FILES if (self.root / name).is_file()]
         path_texts = [path_text] if path_text else here
         return self.settings(path_texts[0]) if path_texts else None
@@ -174,7 +174,7 @@ def open_folder(path: Path, largest: int) -> Folder:
     """An existing folder.
 
     Raises:
-        UsageError: it is not a folder.
+        UsageError: the path is not a folder.
     """
     if not path.is_dir():
         raise UsageError(f"{path} is not a folder.", code="no-folder")
@@ -204,8 +204,8 @@ class Input:
     """The JSON value of an assistant for an input of a verb.
 
     Attributes:
-        type: the type of what is stated.
-        help: a description; empty if the verb has one.
+        type: the type of the JSON value.
+        help: the description; empty to use the verb's.
         read: the value that the verb receives.
     """
 
@@ -248,10 +248,10 @@ class Argument:
     """One argument of a tool.
 
     Attributes:
-        name: as an assistant states it.
+        name: the name in calls of an assistant.
         declared: the declaration of the verb.
         input: the JSON value, and its reader.
-        required: True if it must be stated.
+        required: True if the assistant must give a value.
     """
 
     name: str
@@ -286,8 +286,8 @@ class Tool:
     Attributes:
         name: the name of the tool.
         verb: the function that it calls.
-        arguments: the arguments that an assistant states.
-        fixed: arguments of the verb that an assistant does not state.
+        arguments: the arguments that an assistant gives.
+        fixed: the arguments of the verb that the tool sets.
         folder: the folder of the files.
         writes: True if it writes files.
     """
@@ -323,7 +323,7 @@ def make_tools(folder: Folder) -> list[Tool]:
     def tool(
         verb: Callable[..., Any], *names: str, saved: str = "", writes: bool = False, **fixed: Any
     ) -> Tool:
-        """A tool that states these parameters of a verb; a second word is their name there."""
+        """A tool with these parameters of a verb; a second word is the name in the tool."""
         arguments: list[Argument] = []
         for spec in names:
             name = spec.split()[0]

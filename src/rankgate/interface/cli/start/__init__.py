@@ -1,1 +1,1 @@
-"""``rankgate init``: a folder to begin with, by kind of user, every file explained."""
+"""``rankgate init``: a starting folder for each kind of user; a README explains every file."""

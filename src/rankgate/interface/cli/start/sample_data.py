@@ -17,7 +17,7 @@ _NOISE = {"production": 1.9, "candidate": 1.1}  # less noise, better search
 
 
 def sample_queries() -> str:
-    """Queries with their ids, a tab between."""
+    """Queries with their ids, separated by a tab."""
     return "".join(f"{_query_id(text)}\t{text}\n" for text in _QUERIES)
 
 
@@ -50,7 +50,7 @@ def judged_runs() -> dict[str, str]:
 
 
 def recommendations() -> dict[str, str]:
-    """A training log, items, judgments of what users took later, and two systems' lists."""
+    """A training log, items, judgments from later interactions, and the lists of two systems."""
     rng = random.Random(7)  # noqa: S311 - as above
     items = [f"item-{n:02}" for n in range(1, 61)]
     genres = ("outdoor", "kitchen", "office")

@@ -1,7 +1,7 @@
 """Write a starting folder: the result of ``init``.
 
-First come the kinds of users that a starting folder is for, with its files and commands, then
-the function that writes it.
+`StartKind` describes a kind of user, with the files and commands of its folder; `init` writes the
+folder.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class StartKind:
     """A kind of user.
 
     Attributes:
-        name: as ``--kind`` takes it.
+        name: the value of ``--kind``.
         title: a description of the user.
         explained: every file with its purpose, except those of CI.
         samples: a function that makes sample files, to be replaced by real ones.
-        commands: those that follow ``rankgate init``, with what each is for.
+        commands: the commands to run after ``rankgate init``, with their purposes.
         extras: the extras of rankgate that the commands need.
         baseline: the run that a saved baseline replaces in CI; empty without CI.
     """
@@ -65,7 +65,7 @@ class StartKind:
         return {**self.explained, **(CI_FILES[ci] if self.baseline else {})}
 
     def contents(self, ci: str) -> dict[str, str]:
-        """The text of every file by its path; the README explains the others.
+        """The text of every file by its path; the README explains the other files.
 
         Args:
             ci: one of `CI_FILES`.
@@ -260,7 +260,7 @@ KINDS = {
 
 
 def find_kind(name: str) -> StartKind:
-    """The kind of a name.
+    """The kind of user with this name.
 
     Raises:
         UsageError: there is no such kind.
@@ -272,7 +272,7 @@ def find_kind(name: str) -> StartKind:
 
 
 def _read_template(kind_name: str, path: str) -> str:
-    """The text of a file: that of the kind, or of all kinds."""
+    """The template of a file: the one of this kind of user, else the common one."""
     folder = files("rankgate.interface.cli.start") / "templates"
     template_name = path.replace("/", "_").removeprefix(".")
     kind_file = folder / f"{kind_name}_{template_name}"
@@ -308,10 +308,10 @@ class StartedFolder(Result):
     Attributes:
         folder: the folder.
         user: the kind of user.
-        reason: why this kind.
+        reason: the reason for this kind of user.
         files: every file.
         commands: the next commands.
-        ci: the service whose files run the gate; empty where the kind has none.
+        ci: the CI service whose files run the gate; empty if the kind of user has no gate.
     """
 
     kind: ClassVar[str] = "started_folder"
@@ -328,7 +328,7 @@ class StartedFolder(Result):
 
 
 def started_folder_document(result: StartedFolder) -> Document:
-    """Every file with what it is for, then the commands."""
+    """The files with their purposes, then the commands."""
     rows = tuple((file.path, file.status, file.purpose) for file in result.files)
     return made(
         f"A folder for {KINDS[result.user].title} ({result.reason})",
@@ -396,7 +396,7 @@ def init(
 
 
 def detect_ci(folder: Path) -> str:
-    """The service of CI that the repository of a folder is on: GitLab by its file or its remote."""
+    """The CI service of a folder's repository: GitLab if its CI file or remote is GitLab's."""
     absolute = folder.resolve()
     for root in (absolute, *absolute.parents):
         config = root / ".git" / "config"
@@ -409,7 +409,7 @@ def detect_ci(folder: Path) -> str:
 
 
 def detect_kind(folder: Path) -> tuple[str, str]:
-    """The kind of user that the files of a folder speak of, with the reason."""
+    """The kind of user to which the files of a folder point, with the reason."""
     for name, sign, reason in _kind_signs(folder):
         if sign:
             return name, reason
@@ -417,7 +417,7 @@ def detect_kind(folder: Path) -> tuple[str, str]:
 
 
 def _kind_signs(folder: Path) -> Iterator[tuple[str, bool, str]]:
-    """Names of files and first lines, the most particular first."""
+    """The evidence for each kind in file names and first lines, the most specific first."""
     names = [path.name.lower() for path in folder.iterdir()] if folder.is_dir() else []
     yield "online", any("event" in name or "click" in name for name in names), "it has a log"
     first_lines = [_first_line(path) for path in folder.glob("*.csv")] if folder.is_dir() else []
