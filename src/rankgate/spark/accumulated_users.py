@@ -1,4 +1,4 @@
-"""Work of executors for a scorecard: accumulate whole users, of each run and part of a slice."""
+"""Work of executors for a scorecard: accumulate whole users, for each run and part of a slice."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class GroupResults:
     Attributes:
         states: the states of all users, and of each part of each slice.
         sizes: the sizes of the parts.
-        unknown: the items that the catalogue lacks, packed; empty if it has all.
-        topical: True if a judged item has a subtopic, where these are the categories of items.
+        unknown: the items that the catalogue lacks, packed; empty if it has all items.
+        topical: True if a judged item has a subtopic, if subtopics are the categories of items.
     """
 
     states: Sequence[Mapping[str, Any]]
@@ -48,7 +48,7 @@ class GroupResults:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """From `to_text`."""
+        """Decode the text of `to_text`."""
         results: Self = pickle.loads(base64.b64decode(text))  # noqa: S301 - from our own executors
         return results
 
@@ -62,7 +62,7 @@ class UserAccumulation:
         runs: the names of the runs.
         labels: the sources of judgments and of each run, for errors.
         slices: the slices of the users, items and pairs.
-        empty: accumulators without any users: of all, and of each part of each slice.
+        empty: accumulators without users: for all users, and for each part of each slice.
     """
 
     plan: Plan
@@ -72,10 +72,10 @@ class UserAccumulation:
     empty: tuple[Accumulator, ...]
 
     def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
-        """The results of each run: of all users, and of each part with its size.
+        """The results of each run: for all users, and for each part with its size.
 
-        After the first cell with items that the catalogue lacks, only such items are collected:
-        no number is right without them.
+        After the first cell with items that the catalogue lacks, only such items are collected: all
+        numbers would be wrong without them.
 
         Raises:
             InputError, DuplicateError: the rows are wrong.
@@ -141,7 +141,7 @@ class UserAccumulation:
                 yield from card_slice.cut(table, runs)
 
     def _index(self, table: pl.DataFrame) -> Any:  # noqa: ANN401 - a judgment index
-        if table.is_empty():  # users who have lists and no judgment
+        if table.is_empty():  # users who have lists but no judgment
             return JudgmentIndex.without_queries(self.labels[0])
         with locate_errors(table, self.labels[0]):
             return JudgmentIndex.from_judgments(

@@ -23,17 +23,16 @@ _NAMES: Mapping[str | None, str] = {"jsonl": "json"}
 
 @contextmanager
 def on_spark(master: str | None, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A session for one command, and the arguments of the command with tables on Spark.
+    """Open a session for one command, and put tables on Spark into the command's arguments.
 
-    The verb of the command measures on Spark because of its tables, and refuses what Spark does
-    not have.
+    The verb of the command then measures on Spark, and refuses features that Spark does not have.
 
     Args:
-        master: the master of Spark; None is that of ``spark-submit``, or this machine.
+        master: the master of Spark; None means the master of ``spark-submit``, or this machine.
         arguments: the arguments of the command: a collection and runs, a log, or events.
 
     Raises:
-        UsageError: no session.
+        UsageError: the session cannot be opened.
     """
     spark = session(master)
     try:
@@ -54,7 +53,7 @@ def _table(name: str, value: Any) -> Any:  # noqa: ANN401 - any argument
 
 
 def _log(log: Any) -> SparkTable:  # noqa: ANN401 - as of `_file`
-    """The files of a log on Spark, in the one format that they are named for.
+    """The files of a log as a table on Spark; file names give the format, the same for all.
 
     Raises:
         UsageError: files of several formats.
@@ -69,11 +68,11 @@ def _log(log: Any) -> SparkTable:  # noqa: ANN401 - as of `_file`
 
 
 def _file(table: Any) -> SparkTable:  # noqa: ANN401 - a path, FORMAT:PATH, several, or a value
-    """A file on Spark.
+    """A file as a table on Spark.
 
     Raises:
-        UsageError: it is not a file: a table of a project, or a run with earlier ones, repeats or
-            noise.
+        UsageError: the input is not a file: a table of a project, or a run with earlier runs,
+            repeats or noise.
     """
     if isinstance(table, Run | Qrels):
         raise UsageError(

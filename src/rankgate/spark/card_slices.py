@@ -47,8 +47,8 @@ class UserSlice:
     Attributes:
         name: the name of the slice.
         parts: the values that users have, in order.
-        table: ``query_id`` and ``place`` among the parts; a user may be in several parts.
-        rest: the place of users who are not in the table.
+        table: ``query_id`` and ``place``, the index of the part; a user may be in several parts.
+        rest: the index of the part for users who are not in the table.
     """
 
     name: str
@@ -71,26 +71,26 @@ class UserSlice:
             yield len(users), judged.filter(is_inside), [run.filter(is_inside) for run in runs]
 
     def size(self, index: int, counted: int) -> int:  # noqa: ARG002 - of other slices sizes are known
-        """The users of a part, which executors counted."""
+        """The number of users of a part, from the counts of executors."""
         return counted
 
     def _users(self, user_ids: pl.Series) -> list[pl.Series]:
-        """The users of each part, among some users, each once."""
+        """The users of each part among the given users, without duplicates."""
         joined = user_ids.alias("query_id").to_frame().join(self.table, on="query_id", how="left")
         places = joined["place"].fill_null(self.rest)
         return [joined["query_id"].filter(places == index) for index in range(len(self.parts))]
 
 
 def slice_by_column(name: str, ids: pl.Series, value_texts: pl.Series) -> UserSlice:
-    """Users by the values of a column, several between bars; last those without one.
+    """Users by the values of a column; bars separate several values; users without a value last.
 
     Args:
         name: the name of the slice.
-        ids: the ids of the users that a table has.
+        ids: the ids of the users in the table.
         value_texts: their values.
 
     Raises:
-        UsageError: there are more values than a slice has.
+        UsageError: the column has more values than a slice may have.
     """
     rows = pl.DataFrame({"query_id": ids.cast(pl.String), "word": value_texts})
     single_values, values = split_values(name, rows)
@@ -102,7 +102,7 @@ def slice_by_column(name: str, ids: pl.Series, value_texts: pl.Series) -> UserSl
 
 
 def slice_by_activity(work: SparkMeasurement, train: UserItems) -> UserSlice:
-    """Users without an item in training are new; those up to the median of the others light.
+    """Users by activity: new without items in training, light up to the median of the rest.
 
     Args:
         work: judgments and runs, with their users.
@@ -116,7 +116,7 @@ def slice_by_activity(work: SparkMeasurement, train: UserItems) -> UserSlice:
 
 
 def _median(work: SparkMeasurement, counts: pl.DataFrame) -> float:
-    """The median number of training items of users who have one and are judged or have lists."""
+    """The median of training items, over users with training items and judgments or lists."""
     user_tables: list[DataFrame] = [table.frame.select("query_id") for table in work.tables]
     ids = reduce(lambda first, second: first.union(second), user_tables).distinct()
     training_counts = work.spark.createDataFrame(counts.filter(pl.col("had") > 0).to_arrow())
@@ -138,11 +138,11 @@ class CardSlice(Protocol):
 
     @property
     def part_kind(self) -> TableKind | Literal["pairs"]:
-        """The kind of its parts: users, items or pairs."""
+        """The kind of members of the parts: users, items or pairs."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The values, in order."""
+        """The values of the parts, in order."""
 
     def empty(self, all_accumulator: Accumulator) -> list[Accumulator]:
         """An empty accumulator for each part.
@@ -155,7 +155,7 @@ class CardSlice(Protocol):
         """The size of each part in a cell, with its judgments and runs."""
 
     def size(self, index: int, counted: int) -> int:
-        """The size of a part, by its index and by the count of executors."""
+        """The size of a part, from its index and the count of executors."""
 
 
 PartCell = tuple[int, pl.DataFrame, Sequence[Any]]
@@ -178,24 +178,24 @@ class ItemSlice:
     part_kind: ClassVar[TableKind] = "items"
 
     def empty(self, all_accumulator: Accumulator) -> list[Accumulator]:
-        """An accumulator of its items for each part."""
+        """An empty accumulator of the part's items, for each part."""
         return [all_accumulator.of_items(mask) for mask in self.masks]
 
     def cut(self, judged: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[PartCell]:
-        """The whole cell for each part: accumulators take its items."""
+        """The whole cell for each part: accumulators select the items of their part."""
         yield from ((0, judged, runs) for _ in self.parts)
 
     def size(self, index: int, counted: int) -> int:  # noqa: ARG002 - known beforehand
-        """The items of a part."""
+        """The number of items of a part."""
         return int(np.count_nonzero(self.masks[index]))
 
 
 @dataclass(frozen=True)
 class PairSlice:
-    """Judged pairs of user and item that training has, and all others.
+    """A slice of judged pairs of user and item: pairs in training, and all other pairs.
 
     Attributes:
-        met: the items of each user in training.
+        met: the training items of each user.
         accuracy: an empty accumulator of the metrics of accuracy.
         drop_seen: True if items of training leave users' lists.
     """
@@ -212,7 +212,7 @@ class PairSlice:
         return [self.accuracy] * len(self.parts)
 
     def cut(self, judged: pl.DataFrame, runs: Sequence[pl.DataFrame]) -> Iterator[PartCell]:
-        """The pairs of each part; a list is empty if its user has judged pairs only."""
+        """The pairs of each part, with lists; a list is empty if its user has judged pairs only."""
         is_judged_repeat, *is_ranked_repeat = (
             pl.Series(self.met.has(rows["query_id"], rows["doc_id"])) for rows in (judged, *runs)
         )
@@ -229,13 +229,13 @@ class PairSlice:
             yield pairs, table, part_runs
 
     def size(self, index: int, counted: int) -> int:  # noqa: ARG002 - of other slices sizes are known
-        """The judged pairs of a part, which executors counted."""
+        """The number of judged pairs of a part, from the counts of executors."""
         return counted
 
 
 @dataclass(frozen=True)
 class SliceTables:
-    """The requested slices, and the tables that have their columns.
+    """The requested slices, and the tables with their columns.
 
     Attributes:
         names: the names of the slices.

@@ -1,6 +1,7 @@
 """Parts of Parquet files that executors read by themselves, as the local engine reads them.
 
-Spark would read them in the JVM and hand them over row by row, which costs more than the rest.
+Spark would read them in the JVM and transfer them row by row, which costs more than all other
+steps.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.spark.shuffle import Cells, Columns
 
 
-_ROWS = 1 << 20  # rows that are read at once
+_ROWS = 1 << 20  # rows of one read
 TASK_BYTES = 32 << 20
 """The bytes of files that one task reads, if there are that many."""
 
@@ -39,7 +40,7 @@ class FilePiece:
 
     Attributes:
         path: the path of the file.
-        place: the index of the file among those of its table.
+        place: the index of the file in its table.
         begin: the first row.
         rows: the number of rows.
     """
@@ -82,7 +83,7 @@ class FilePiece:
         return collect_frame(frame.select(QUERY), source).to_series()
 
     def _shaped(self, table: TableFiles, source: InputFile) -> pl.LazyFrame:
-        scan = scan_file(source, checked=True)  # checked when it was cut
+        scan = scan_file(source, checked=True)  # checked when the piece was cut
         names = scan.collect_schema().names()
         known_columns = {
             our_name: their_name
@@ -99,7 +100,7 @@ class TableFiles:
     Attributes:
         every: the pieces, in the order of rows.
         number: grade or score.
-        known: the columns that the user names, ours -> theirs.
+        known: the columns that the user names: our name -> the file's name.
         size: the total size of the files, in bytes.
     """
 
@@ -133,7 +134,7 @@ class PieceReading:
         return [(i, j) for i, (_, table) in enumerate(self.tables) for j in range(len(table.every))]
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
-        """The rows of the pieces with the given numbers, packed.
+        """Read the rows of the pieces with the given numbers, and pack them.
 
         Raises:
             InputError: as of `FilePiece.frames`.
@@ -150,7 +151,7 @@ class PieceReading:
     def _numbered(
         self, frames: Iterator[pl.DataFrame], piece: FilePiece, part_number: int
     ) -> Iterator[pl.DataFrame]:
-        """The rows with columns of their order, for runs where it matters."""
+        """The rows, with columns of their order for runs where the order matters."""
         if not self.ordered or not part_number:
             yield from frames
             return
@@ -164,17 +165,17 @@ class PieceReading:
 def list_pieces(
     paths: Sequence[str], number: str, user_columns: Mapping[str, str], cores: int
 ) -> TableFiles | None:
-    """The pieces of Parquet files of this machine, or of a disk that all machines see.
+    """The pieces of Parquet files on this machine, or on a disk that all machines share.
 
     Args:
         paths: files, or folders of files.
         number: grade or score.
-        user_columns: the columns that the user names, ours -> theirs.
+        user_columns: the columns that the user names: our name -> the file's name.
         cores: the number of cores that read.
 
     Returns:
-        None where Spark has to read: other file systems, patterns, columns that are in the names
-        of folders.
+        The pieces; None if Spark has to read the files: other file systems, patterns, columns in
+        the names of folders.
     """
     files = [file for path in paths for file in _files(path)]
     if not files or None in files:
@@ -200,7 +201,7 @@ def column_names(path: str) -> list[str]:
 
 
 def _files(path: str) -> list[Path | None]:
-    """The files of a path; None is one that Spark has to read."""
+    """The files of a path; None for a path that Spark has to read."""
     folder = Path(path.removeprefix("file:"))
     if folder.is_file():
         return [folder]

@@ -46,8 +46,8 @@ class Scoring:
         values: True for values, False for sums only.
         pairs: True to compare each run with the first.
         band: differences up to this size count as ties.
-        drop: True to leave out queries that only one of two runs has.
-        tags: the tags of queries, if there are slices.
+        drop: True to leave out queries that are in only one of two runs.
+        tags: the tags of queries, for slices.
         slices: the tags whose values are slices.
     """
 
@@ -64,7 +64,7 @@ class Scoring:
     slices: tuple[str, ...] = ()
 
     def results_of_cells(self, cells: Iterable[Cell]) -> Iterator[Any]:
-        """Values of each query and run, and at the end the sums of each run.
+        """The values of each query and run, and at the end the sums of each run.
 
         Raises:
             InputError, DuplicateError: the rows are wrong.
@@ -142,7 +142,7 @@ class Scoring:
 
 
 def _missing_query(scores: RunScores, index: JudgmentIndex, rows: pl.DataFrame) -> str:
-    """A judged query that a run does not have; empty if it has all of them."""
+    """A judged query that the run does not have; empty if the run has all judged queries."""
     if not scores.counts.missing:
         return ""
     run_query_ids = rows["query_id"].unique().implode()
@@ -168,7 +168,7 @@ def rows_in(cell: Cell, part_number: int, number: str) -> pl.DataFrame:
 
 @contextmanager
 def locate_errors(rows: pl.DataFrame, label: str) -> Iterator[None]:
-    """Add the query and document of the wrong row to errors, for the driver to find it."""
+    """Add the query and document of a wrong row to errors, so that the driver can find the row."""
     try:
         yield
     except DuplicateError as error:
@@ -188,7 +188,7 @@ def locate_errors(rows: pl.DataFrame, label: str) -> Iterator[None]:
 
 
 def _values(scores: RunScores, run: int) -> pl.DataFrame:
-    """A row for each query: values, null where undefined, and the reasons."""
+    """A row for each query: its values, null if undefined, and the reasons."""
     columns: dict[str, Any] = {"query_id": scores.query_ids}
     columns["run"] = np.full(len(scores.query_ids), run, np.int32)
     columns |= {

@@ -1,6 +1,6 @@
-"""Whole queries that tasks read from files by themselves, so that rows need not be moved.
+"""Whole queries that tasks read directly from files, so that rows need not be moved.
 
-The rows of each query in files are located on the driver, or by executors if there are many.
+The driver locates the rows of each query in the files, or executors do for many queries.
 
 Most files have the rows of a query together, and files of judgments and runs have queries in
 about the same order. The column of queries, a small part of a file, shows where the rows of
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rankgate.spark.shuffle import Columns
 
 
-_MAX_LISTED = 400_000  # queries that are sent by their hashes, at most
+_MAX_LISTED = 400_000  # the largest number of queries whose hashes are sent
 _MAX_READ_RATIO = 1.5  # rows read for each row of the files, above which moving rows is cheaper
 _RESULT_NAMES = ("places", "listed")
 
@@ -67,10 +67,10 @@ def query_ranges_of(piece: FilePiece, table: TableFiles) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class QueryRanges:
-    """Pieces whose queries are located; the share of a query is the first group that has it.
+    """Pieces whose queries are located; a query is in the share of the first group that has it.
 
     Attributes:
-        pieces: with the number of their table, in the order of tables and rows.
+        pieces: the pieces with the number of their table, in the order of tables and rows.
         tables: the files of each table, by its number.
         groups: the groups of each piece.
         later: the first group of the tables after the first.
@@ -84,16 +84,16 @@ class QueryRanges:
     def list_queries(
         self, known_spans: Mapping[int, pl.DataFrame]
     ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-        """The places of all shares, and the queries that are listed for them.
+        """The row ranges of all shares, and the queries that are listed for them.
 
         Args:
             known_spans: the spans of some pieces, by their numbers; other pieces are read.
 
         Returns:
             For each ``share`` and ``piece``: its ``group``, ``begin``, ``end`` and the ``rows`` of
-            the share between them. And ``share`` and ``query``: of tables but the first the
-            queries of the share, of the first those that an earlier share has. None where too
-            many rows would be read again, or too many queries listed.
+            the share between them. And ``share`` and ``query``: for the first table the queries
+            that an earlier share has, for other tables the queries of the share. None if too many
+            rows would be read again, or too many queries listed.
 
         Raises:
             InputError: as of `query_ranges_of`.
@@ -109,7 +109,7 @@ class QueryRanges:
     def list_by_executors(
         self, spark: SparkSession, cores: int
     ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-        """Do as `here`, by executors, which send only places of shares; None also for bad files.
+        """Do the work of `here` on executors, which send only row ranges; None also for bad files.
 
         Args:
             spark: the session.
@@ -146,7 +146,7 @@ class QueryRanges:
     def shared(
         self, piece_spans: Iterable[pl.DataFrame]
     ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-        """Do as `here`, for some whole queries."""
+        """Do the work of `here` for some whole queries."""
         spans_with_share = pl.concat(piece_spans).with_columns(
             pl.col("group").min().over("query").alias("share")
         )
@@ -159,7 +159,7 @@ class QueryRanges:
     def _worth(
         self, places: pl.DataFrame, listed_queries: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame] | None:
-        """Both, unless too many rows are read again or too many queries listed."""
+        """The places and listed queries; None if too many rows are read again or queries listed."""
         row_limit = _MAX_READ_RATIO * sum(piece.rows for _, piece in self.pieces)
         rows_read = (places["end"] - places["begin"]).sum()
         return (
@@ -170,7 +170,7 @@ class QueryRanges:
 
 
 def merge_places(places: pl.DataFrame) -> pl.DataFrame:
-    """Places of shares, one row for each piece."""
+    """The row ranges of shares, merged to one row for each piece."""
     return (
         places.group_by("share", "group", "piece")
         .agg(pl.col("begin").min(), pl.col("end").max(), pl.col("rows").sum())
@@ -193,7 +193,7 @@ class RangeSearch:
     probe: tuple[int, ...]
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
-        """The spans of the pieces with the given numbers, packed by parts.
+        """Find the spans of the pieces with the given numbers, and pack them by parts.
 
         Raises:
             InputError: as of `query_ranges_of`.
@@ -224,7 +224,7 @@ class ShareSearch:
     spans: QueryRanges
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
-        """The places and lists of the given queries."""
+        """Find the row ranges and listed queries for the given queries."""
         frames = [
             pl.read_ipc_stream(value.as_py()) for batch in batches for value in batch["spans"]
         ]
@@ -239,7 +239,7 @@ class ShareSearch:
                 }
 
 
-_ROWS = 5 << 18  # rows of a share, of all tables, if there are that many
+_ROWS = 5 << 18  # rows of a share over all tables, in large files
 _MAX_DRIVER_QUERIES = (
     4_000_000  # with more queries, executors find their rows instead of the driver
 )
@@ -253,9 +253,10 @@ class SharePart:
     """Rows of a table for one share.
 
     Attributes:
-        table: the number of their table.
+        table: the number of the table.
         piece: the rows, from the first to the last of the share's queries.
-        own: True if the share has the queries of these rows, unless an earlier share has them.
+        own: True if the queries of these rows belong to this share, unless an earlier share has
+            them.
         pure: True if all of the rows belong to the share.
     """
 
@@ -272,8 +273,8 @@ class QueryShare:
     Attributes:
         parts: their rows.
         listed: hashes of queries.
-        excluded: True if the listed queries are left out: the share then has all other queries of
-            its own parts, and otherwise only the listed ones.
+        excluded: True if the listed queries are left out, and the share has all other queries of
+            its own parts; False if the share has only the listed queries.
     """
 
     parts: tuple[SharePart, ...]
@@ -301,7 +302,7 @@ class QueryShare:
 
 @dataclass(frozen=True)
 class QueryShares:
-    """The queries of some files; each is in one share.
+    """The queries of some files; each query is in one share.
 
     Attributes:
         every: the shares.
@@ -317,7 +318,7 @@ class QueryShares:
         """The rows of the shares with the given numbers, by table.
 
         Raises:
-            InputError: a damaged file; a query has more rows than any ranking.
+            InputError: a damaged file; a query with more rows than a ranking may have.
             UsageError: Polars is another version than the driver's.
         """
         refuse_other_hash(self.probe)
@@ -348,7 +349,7 @@ class QueryShares:
 def plan_shares(
     spark: SparkSession, tables: Mapping[int, TableFiles], cores: int
 ) -> QueryShares | None:
-    """The queries of files in shares, where that is cheaper than to move their rows.
+    """Divide the queries of files into shares, if that is cheaper than moving their rows.
 
     Args:
         spark: the session.
@@ -356,8 +357,8 @@ def plan_shares(
         cores: the number of cores.
 
     Returns:
-        None where rows of one query are far apart, or files have queries in different orders; or
-        where there are no rows.
+        The shares; None if the rows of a query are far apart, if files have queries in different
+        orders, or if the files have no rows.
 
     Raises:
         InputError: a damaged file; a column that is missing or has wrong values.
@@ -392,7 +393,7 @@ def plan_shares(
 
 
 def _plan_ranges(tables: Mapping[int, TableFiles], cores: int) -> QueryRanges:
-    """The rows of all tables, the longest first, in pieces and groups of the size of a share."""
+    """The rows of all tables, the longest table first, in pieces and groups as large as a share."""
     total = sum(table_pieces.rows for table_pieces in tables.values())
     share_fraction = min(_ROWS / total, 1 / (4 * cores))
     pieces: list[tuple[int, FilePiece]] = []

@@ -41,7 +41,7 @@ _COUNTED = (*SUMMED_COUNTS, "against_scores", "zeros_relevant")
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums of numbers and of their squares: mean and variance of any union of parts.
+    """Sums of numbers and of their squares, for the mean and variance of any union of parts.
 
     Attributes:
         first: the exact sum of the numbers, with their count.
@@ -55,18 +55,18 @@ class Moments:
     def from_numbers(
         cls, values: NDArray[np.float64], weights: NDArray[np.float64] | None = None
     ) -> Moments:
-        """The sums of some numbers, ``(n,)``; weighted for weighted means."""
+        """The sums of the numbers ``(n,)``; weighted sums for weighted means."""
         return cls(
             ExactMean.from_values(values, weights), ExactMean.from_values(values * values, weights)
         )
 
     def __add__(self, addend: Moments) -> Moments:
-        """The sums over both."""
+        """The sums over the numbers of both."""
         return Moments(self.first + addend.first, self.second + addend.second)
 
     @property
     def variance(self) -> float:
-        """Σ(x − mean)² / (n − 1); NaN of fewer than two."""
+        """Σ(x − mean)² / (n − 1); NaN for fewer than two numbers."""
         n = self.first.count
         if n < 2 or self.first.undefined:
             return math.nan
@@ -89,10 +89,10 @@ class RunTotals:
 
     Attributes:
         counts: the counts by name, as in `Counts`.
-        means: the `Moments` of its terms, and the number of queries with a hit, by metric.
+        means: by metric, the `Moments` of its terms and the number of queries with a hit.
         judged_at: the share of judged documents, by cutoff.
-        missing: the first judged query that the run does not have; empty if it has all of them.
-        groups: the sums of groups of queries, by metric that is a plain mean.
+        missing: the first judged query that the run lacks; empty if the run has all judged queries.
+        groups: the sums of groups of queries, by metric; only for metrics that are plain means.
         slices: the `Moments` of the values of the slice's queries, by tag, value and metric.
         cautions: notes for the reader on the judgments and the run.
     """
@@ -107,7 +107,7 @@ class RunTotals:
 
     @classmethod
     def from_scores(cls, scores: RunScores, jobs: Iterable[Job], missing: str = "") -> RunTotals:
-        """The sums of scores that were made with ``exact``.
+        """The sums of scores, which must be computed with ``exact``.
 
         Args:
             scores: the scores of some queries.
@@ -129,11 +129,11 @@ class RunTotals:
 
     @classmethod
     def of_slices(cls, scores: RunScores, groups: Mapping[tuple[str, str], Any]) -> RunTotals:
-        """The sums of slices alone.
+        """The totals with sums of slices only.
 
         Args:
             scores: the scores of some queries.
-            groups: (Q,) True for the queries in it, by tag and value.
+            groups: (Q,) True for the queries of the slice, by tag and value.
         """
         return cls(
             slices={
@@ -161,7 +161,7 @@ class RunTotals:
         )
 
     def value(self, job: Job) -> float:
-        """The number of a metric, as `mean_of_parts` makes it."""
+        """The value of a metric, computed by `mean_of_parts`."""
         if job.label not in self.means:
             return math.nan
         moments, hits = self.means[job.label]
@@ -245,12 +245,12 @@ _MISSING = REASONS.index("missing")
 
 @dataclass(frozen=True)
 class PairSums:
-    """Sums of one metric's values of two runs, over the queries where both have one.
+    """Sums of one metric's values of two runs, over the queries where both runs have a value.
 
     Attributes:
         baseline, candidate: the sums of values.
         delta: the sums of the differences and of their squares.
-        wins, losses: differences above the band, and below it.
+        wins, losses: the number of differences above the band, and below minus the band.
         least, greatest: the smallest and the largest difference.
     """
 
@@ -264,7 +264,7 @@ class PairSums:
 
     @classmethod
     def from_values(cls, before: Floats, after: Floats, band: float) -> PairSums:
-        """The sums of two values each; NaN is a missing value."""
+        """The sums from the values of both runs; NaN is a missing value."""
         is_known = ~np.isnan(after - before)
         before, after = before[is_known], after[is_known]
         delta = after - before
@@ -313,8 +313,8 @@ class PairTotals:
 
     Attributes:
         sums: the sums by slice and metric.
-        lacking: for the baseline and the candidate the number of queries that only the other ran,
-            and the first few of them.
+        lacking: for the baseline and for the candidate: the number of queries that only the other
+            run has, and the first few such queries.
     """
 
     sums: Mapping[tuple[Slice, str], PairSums] = field(default_factory=dict)
@@ -337,7 +337,7 @@ class PairTotals:
             after: the scores of the candidate.
             groups: for each slice (Q,) True for its queries of the baseline.
             band: differences up to this size count as ties.
-            drop: True to leave out queries that only one run has.
+            drop: True to leave out queries that are in only one run.
         """
         index_in_after = _places(before, after)
         is_missing_before = _missing(before)
@@ -394,14 +394,14 @@ def slice_masks(
     *,
     tagged: bool = False,
 ) -> dict[Slice, Any]:
-    """For each slice, True for the queries in it; ``ALL`` has all of them.
+    """For each slice, True for its queries; the slice ``ALL`` has all queries.
 
     Args:
         query_ids: the queries.
         tags: a table or a pattern.
         slices: the tags whose values are slices.
-        tagged: True if queries that the table does not have are in no slice, as in evaluations;
-            else they are among those without a value, as in comparisons.
+        tagged: True if queries outside of the table are in no slice, as in evaluations; else they
+            count as queries without a value, as in comparisons.
 
     Raises:
         UsageError: a tag that no query has.
@@ -449,7 +449,7 @@ def _add_lacking(first: Lacking, second: Lacking) -> Lacking:
 
 
 def _places(run_scores: RunScores, other_scores: RunScores) -> NDArray[np.int64]:
-    """The index of each query of one run among those of the other; -1 for one that it lacks."""
+    """For each query of one run its index in the other run; -1 if the other run lacks the query."""
     if run_scores.query_ids.equals(other_scores.query_ids):
         return np.arange(len(run_scores.query_ids))
     index_of_query = {query: index for index, query in enumerate(other_scores.query_ids)}

@@ -110,7 +110,7 @@ def translate_errors(label: str) -> Iterator[None]:
     """Turn errors of Spark into ours; `label` names the input.
 
     Raises:
-        InputError: a file that is missing, damaged, or has other types than the others.
+        InputError: a file that is missing, damaged, or has different types than the other files.
         UsageError: executors lack rankgate, or run another Python.
     """
     try:
@@ -212,7 +212,7 @@ def session(
 
 
 def partitions(spark: SparkSession) -> int:
-    """The number of tasks that measure, by the session; 0 where nothing is set.
+    """The session's number of parallel tasks; 0 if it is not set.
 
     Raises:
         UsageError: the setting is not a number.
@@ -245,7 +245,7 @@ def _session(master: str | None, settings: dict[str, str] | None, name: str) -> 
     check_java()
     master_url = master or os.environ.get("MASTER") or "local[*]"
     if master_url.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # no setting of Spark does this
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark has no setting for this
     builder: Any = SparkSession.builder
     for key, value in {**_DEFAULT_SETTINGS, **_local(master_url), **(settings or {})}.items():
         builder = builder.config(key, value)
@@ -257,7 +257,7 @@ def _session(master: str | None, settings: dict[str, str] | None, name: str) -> 
         line = next(iter(str(error).strip().splitlines()), type(error).__name__)
         problem = f"no Spark session at {master_url}: {line}; check the master and Java."
         raise UsageError(problem, code="spark-unavailable") from error
-    spark.sparkContext.setLogLevel("OFF")  # errors are raised, and need no log
+    spark.sparkContext.setLogLevel("OFF")  # errors are raised, so the log can be quiet
     return spark
 
 
@@ -273,10 +273,10 @@ def _local(master: str) -> dict[str, str]:
 
 
 def check_java() -> None:
-    """Check that Java is there and new enough.
+    """Check that Java is installed and new enough.
 
     Raises:
-        UsageError: it is missing, or too old.
+        UsageError: Java is missing, or too old.
     """
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home, "bin", "java")) if home else shutil.which("java")

@@ -4,8 +4,8 @@ Work is a task, pickled, as a function of record batches. Rows move packed by ce
 and are unpacked cell by cell.
 
 Spark's own shuffle takes rows one by one: it hashes, copies and sorts each in the JVM, which
-costs several times what scoring does. Here a task packs all of its rows of a cell into one
-value, in the format of Arrow, so that Spark moves a few large values.
+takes several times longer than scoring. Here a task packs all of its rows of a cell into one value,
+in the format of Arrow, so that Spark moves a few large values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def map_partitions(
     import pyarrow as pa
     from pyspark import cloudpickle
 
-    pickler: Any = cloudpickle  # it has no types
+    pickler: Any = cloudpickle  # the module has no types
     names = [column.split() for column in columns.split(", ")]
     schema = pa.schema([(name, pa.type_for_alias(_TYPES[kind])) for name, kind in names])
     for module in _unshipped_modules(modules):
@@ -104,19 +104,19 @@ _PROBES = (
     "a longer name of a query",
     "one of more than sixty-four bytes " * 3,
 )
-_ROWS = 1 << 20  # rows that are packed at once, at least
+_ROWS = 1 << 20  # the smallest number of rows to pack in one step
 _MOST_ROWS = 1 << 23
-_ROWS_OF_VALUE = 1000  # rows of a packed value, if there are that many: its header takes 500 bytes
-_MAX_QUERY_ROWS = 16_000_000  # documents of one query, as of the local engine
+_ROWS_OF_VALUE = 1000  # rows of a packed value in large input: its header takes 500 bytes
+_MAX_QUERY_ROWS = 16_000_000  # documents of one query, as in the local engine
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of queries, by hash; each partition has several.
+    """The cells of queries, by hash; each partition has several cells.
 
     Attributes:
         count: the number of cells.
-        keys: for each partition a number that Spark assigns to it.
+        keys: for each partition, a number that Spark's hash assigns to the partition.
         probe: the hashes of some texts; executors with other hashes have another Polars.
     """
 
@@ -138,7 +138,7 @@ class Cells:
         )
 
     def packed(self, frames: Iterable[pl.DataFrame], part: int) -> Iterator[Columns]:
-        """Rows with a ``query_id`` as columns of `PACKED`.
+        """Rows with a ``query_id``, packed into the columns of `PACKED`.
 
         Args:
             frames: the rows.
@@ -162,7 +162,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Packing:
-    """Pack the rows of a DataFrame, which Spark reads.
+    """A task that packs the rows of a DataFrame, which Spark reads.
 
     Attributes:
         cells: the cells of queries.
@@ -173,7 +173,7 @@ class Packing:
     part: int
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Columns]:
-        """Rows, packed.
+        """Pack the rows.
 
         Raises:
             UsageError: Polars is another version than the driver's.
@@ -186,10 +186,10 @@ def unpack_cells(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[int, pl.Dat
     """The rows of each cell by part; cells are whole queries.
 
     Args:
-        batches: columns of `PACKED`, with those of a cell together.
+        batches: columns of `PACKED`; the rows of a cell are adjacent.
 
     Raises:
-        InputError: a query has more rows than any ranking.
+        InputError: a query with more rows than a ranking may have.
     """
     current_cell: int | None = None
     parts: dict[int, list[pl.DataFrame]] = {}
@@ -214,7 +214,7 @@ def encode_rows(rows: pl.DataFrame, compression: Literal["zstd", "lz4"] = "zstd"
 
 
 def _gather_frames(frames: Iterable[pl.DataFrame], row_target: int) -> Iterator[pl.DataFrame]:
-    """Rows in frames of a size that is worth packing."""
+    """The rows in frames that are large enough to pack."""
     gathered: list[pl.DataFrame] = []
     size = 0
     for frame in frames:
@@ -235,7 +235,7 @@ def _values(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes
 
 
 def _join_parts(parts: Mapping[int, Sequence[pl.DataFrame]]) -> Iterator[dict[int, pl.DataFrame]]:
-    """The rows of one cell, in the order of rows where there is one."""
+    """The rows of one cell, in the order of rows if they have one."""
     if not parts:
         return
     frame_of_part = {}
@@ -247,13 +247,13 @@ def _join_parts(parts: Mapping[int, Sequence[pl.DataFrame]]) -> Iterator[dict[in
 
 
 def refuse_longest(frames: Sequence[pl.DataFrame]) -> None:
-    """Check that no query is longer than any ranking.
+    """Refuse queries with more rows than a ranking may have.
 
     Args:
         frames: the rows of some whole queries.
 
     Raises:
-        InputError: one is.
+        InputError: a query has too many rows.
     """
     if sum(map(len, frames)) <= _MAX_QUERY_ROWS:
         return
@@ -271,7 +271,7 @@ def refuse_other_hash(probe: tuple[int, ...]) -> None:
         probe: the result of `probe_hashes` on the driver.
 
     Raises:
-        UsageError: they differ, as Polars is another version.
+        UsageError: the hashes differ, because Polars has another version.
     """
     if probe_hashes() != probe:
         problem = (
@@ -287,7 +287,7 @@ def probe_hashes() -> tuple[int, ...]:
 
 
 def _partition_keys(spark: SparkSession, partitions: int) -> tuple[int, ...]:
-    """For each partition a number that Spark's hash assigns to it."""
+    """For each partition, a number that Spark's hash assigns to the partition."""
     from pyspark.sql import functions as F
 
     key_of_partition: dict[int, int] = {}

@@ -119,7 +119,8 @@ def _runs(baseline: Any, candidates: Any) -> list[tuple[str, Any]]:  # noqa: ANN
     """The baseline and the candidates with their names.
 
     Raises:
-        UsageError: there is no candidate, or the baseline is several runs; a file is both.
+        UsageError: no candidate; several runs as the baseline; a file that is baseline and
+            candidate.
     """
     first = named_runs(baseline) if isinstance(baseline, Mapping) else [("", baseline)]
     named_candidates = named_runs(candidates)
@@ -135,7 +136,7 @@ def _refuse_clusters(collection: Collection) -> None:
     """Check that tags name no clusters, which only one machine can resample.
 
     Raises:
-        UsageError: they do, or have texts that are near-copies.
+        UsageError: the tags name clusters, or have texts that are near-copies.
     """
     if collection.tags is None:
         return
@@ -242,7 +243,7 @@ def _figures(
 
 
 def _row(sums: PairSums, test: Test) -> dict[str, float]:
-    """One metric's figures by Student's t; equal differences have that of signs."""
+    """One metric's figures by Student's t; equal differences have the p-value of the sign test."""
     from scipy.special import stdtr, stdtrit
 
     from rankgate.measurement.stats.query_power import detectable_difference, queries_for_power
@@ -279,7 +280,7 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
 def _sliced(
     work: SparkMeasurement, totals: PairTotals, test: Test, slices: Sequence[str]
 ) -> pl.DataFrame:
-    """Figures of each value of each tag, corrected by BH over a tag's values."""
+    """The figures of each value of each tag, corrected by BH over the values of a tag."""
     from rankgate.measurement.stats.multiple_comparisons import correct
 
     labels = [label for label, _ in work.metrics]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def _remedy(need: Need) -> str:
-    """Instructions for a part that Spark does not make."""
+    """Advice on a part of the result that Spark does not compute."""
     if need.part != "values":
         return "measure files on one machine"
     return (
@@ -59,12 +59,12 @@ _WITH_VALUES = replace(_SUMS_ONLY, parts=_SUMS_ONLY.parts | {"values"})
 
 @dataclass(frozen=True)
 class FromSpark:
-    """Judgments and runs on Spark that scores were made from.
+    """The judgments and runs on Spark from which scores were made.
 
     Attributes:
         work: judgments and runs on Spark, with the metrics.
         table: the intervals of means, by `rankgate.measurement.evaluation.sampled_means.INTERVALS`.
-        kept: values of single queries on executors; None where they are made on request.
+        kept: the values of single queries on executors; None if they are computed on request.
     """
 
     work: SparkMeasurement
@@ -73,11 +73,11 @@ class FromSpark:
 
     @property
     def supply(self) -> Supply:
-        """Sums of groups of queries and intervals; values too where they are kept."""
+        """The sums of groups of queries, and intervals; also values if they are kept."""
         return _SUMS_ONLY if self.kept is None else _WITH_VALUES
 
     def systems(self, depth: int) -> list[ScoredRun]:  # noqa: ARG002 - no depth of lists is there
-        """Raise the error that there are no queries and lists of systems.
+        """Raise an error: Spark results have no queries and lists of systems.
 
         Raises:
             UsageError: always.
@@ -85,12 +85,12 @@ class FromSpark:
         raise self.supply.error("lists", Need("lists"))
 
     def intervals(self, scores: Scores) -> pl.DataFrame:  # noqa: ARG002 - of these scores
-        """Means with their intervals, from sums of all queries."""
+        """The means with their intervals, from sums over all queries."""
         return self.table
 
     @cached_property
     def values(self) -> DataFrame:
-        """Values of single queries, which are measured again where they were not kept.
+        """The values of single queries; they are computed again if they were not kept.
 
         The columns are ``query_id``, ``run``, one for each metric (null where undefined) and
         ``why`` (by metric, an index into ``REASONS``). They stay on the executors until
@@ -108,7 +108,7 @@ class FromSpark:
         """The kept values, on this machine, as `Scores.values`.
 
         Raises:
-            UsageError: they were not kept.
+            UsageError: the values were not kept.
         """
         self.supply.require("`values`", [Need("values")])
         return self._collected
@@ -209,11 +209,11 @@ def summarise(work: SparkMeasurement, totals: Sequence[RunTotals]) -> Scores:
 
 
 def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Convention) -> None:
-    """Refuse as `Facts.refuse`, over all partitions; judgments and a run by their labels.
+    """Do the checks of `Facts.refuse` over all partitions; errors name judgments and runs by label.
 
     Raises:
-        InputError: no rankings; no query of the run is judged; the convention refuses missing or
-            unknown queries, or queries without relevant documents.
+        InputError: a run without rankings, or without a judged query; the convention refuses
+            missing or unknown queries, or queries without relevant documents.
     """
     counts = totals.counts
     query_count = counts["queries"] + (counts["missing"] if how.missing == "leave_out" else 0)
@@ -240,7 +240,7 @@ def refuse_by_convention(judged: str, label: str, totals: RunTotals, how: Conven
 
 
 def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tuple[object, ...]]:
-    """The intervals of all queries; ends are null for metrics that are not plain means."""
+    """The intervals over all queries; ends are null for metrics that are not plain means."""
     rows: list[tuple[object, ...]] = []
     for name, run_totals in zip(work.names, totals, strict=True):
         for job in work.plan.jobs[0]:
@@ -281,7 +281,7 @@ def _mean_row(moments: Moments, mean: float) -> tuple[object, ...]:
 
 
 def _with_names(work: SparkMeasurement, frame: DataFrame) -> DataFrame:
-    """Values with the names of metrics and runs."""
+    """The values with columns named after metrics, and the names of runs."""
     from pyspark.sql import functions as F
 
     labels = [label for label, _ in work.metrics]

@@ -1,8 +1,7 @@
 """Events, KPIs and click counts of logs on Spark.
 
-The view ``events`` comes first, with Spark SQL where a database is expected. KPIs are the
-expressions of `rankgate.online`, carried out by Spark SQL. Click models are fitted to the click
-counts on one machine.
+Spark SQL makes the view ``events``, in place of a database. KPIs are the expressions of
+`rankgate.online`, run by Spark SQL. Click models are fitted to the click counts on one machine.
 """
 
 from __future__ import annotations
@@ -63,12 +62,12 @@ class SparkDatabase(Database):
         self._kept: list[DataFrame] = []
 
     def use_zone(self, time_zone: str) -> None:
-        """Set the time zone of dates, and so of days and weeks."""
+        """Set the time zone of dates, days and weeks."""
         self.spark.conf.set("spark.sql.session.timeZone", time_zone)
         self.time_zone = time_zone
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
-        """Carry out a statement."""
+        """Run a statement."""
         self.spark.sql(sql, [*values] or None)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> pl.DataFrame:
@@ -80,7 +79,7 @@ class SparkDatabase(Database):
     def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
         """An expression of Ibis as SQL of Spark."""
         lib = load_ibis()
-        if lib.options.pyspark is None:  # its backend sets this, and needs more packages
+        if lib.options.pyspark is None:  # the Ibis backend sets this, but needs more packages
             from ibis.config import Config
 
             options = type("Options", (Config,), {"__annotations__": {"treat_nan_as_null": bool}})
@@ -166,7 +165,7 @@ def _read(spark: SparkSession, events: Any, stated_format: str | None) -> DataFr
         return spark.table(events.removeprefix("table:"))
     paths = paths_of(events)
     ingested_folders = [path for path in paths if Path(path, MANIFEST).is_file()]
-    if ingested_folders:  # its manifest is not a table
+    if ingested_folders:  # the manifest is not a table
         return spark.read.option("pathGlobFilter", "*.parquet").parquet(*paths)
     form = stated_format or format_of(paths[0])
     refuse_unknown(form)
@@ -174,7 +173,7 @@ def _read(spark: SparkSession, events: Any, stated_format: str | None) -> DataFr
 
 
 def source_of(log: Any) -> tuple[Any, str | None]:  # noqa: ANN401 - as of open_events
-    """The source of a table, and its format where one is stated."""
+    """The source of a table, and its format if one is given."""
     if isinstance(log, EventLog):
         return log.folder, None
     return (log.source, log.format) if isinstance(log, SparkTable) else (log, None)

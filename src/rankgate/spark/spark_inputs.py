@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
     from rankgate.spark.table_rows import TableRows
 
-_BYTES = 48 << 20  # of input for one partition
-_CELL_BYTES = 12 << 20  # of input for one cell, which is scored at once
+_BYTES = 48 << 20  # bytes of input for one partition
+_CELL_BYTES = 12 << 20  # bytes of input for one cell, which is scored in one step
 _UNKNOWN = 1 << 60  # Spark's size of rows that come from Python or an RDD is 8 exabytes
 
 
@@ -71,7 +71,7 @@ class SparkMeasurement:
         return Scoring(self.plan, self.names, labels, is_ordered, self.subtopics, values)
 
     def read_queries(self) -> WholeQueries:
-        """Judgments and runs by queries: read from files where that is cheaper, or moved."""
+        """The judgments and runs by query: read from files if that is cheaper, else moved."""
         if any(table.files is None for table in self.tables) or self.qrels.unjudged:
             return self.by_cells()
         tables = {i: run.files for i, run in enumerate(self.runs, 1) if run.files}
@@ -84,7 +84,7 @@ class SparkMeasurement:
         return WholeQueries(numbers, shares.opened)
 
     def by_cells(self) -> WholeQueries:
-        """Judgments and runs, moved so that queries are spread by chance over partitions."""
+        """The judgments and runs, moved so that a hash spreads queries over partitions."""
         needs_order = any(
             convention.alignment.tie_order == "file_order"
             or convention.alignment.order == "file"
@@ -133,7 +133,7 @@ _RATERS = ("aspects", "rater")
 def refuse_others(
     collection: Collection, taker: str, taken_fields: frozenset[str], items: frozenset[str] = _ITEMS
 ) -> None:
-    """Check that a collection states nothing that changes values and that Spark does not have.
+    """Refuse fields of a collection that change values and that Spark does not have.
 
     Args:
         collection: judgments and their descriptions.
@@ -178,7 +178,7 @@ def prepare(
 
     Args:
         collection: as of ``rankgate.evaluate``.
-        runs: with their names, empty where the caller gives none.
+        runs: the runs with their names; a name is empty if the caller gives none.
         metrics: as of ``rankgate.evaluate``.
         convention: as of ``rankgate.evaluate``.
         numbered: True if tables without a name are run1, run2, as `evaluate` names them; else each
@@ -224,7 +224,7 @@ _RANKINGS = Supply(
 
 
 def named_runs(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of rankgate.evaluate
-    """Each run with its name, empty where the caller gives none."""
+    """Each run with its name; the name is empty if the caller gives none."""
     if isinstance(runs, list | tuple) and not runs:
         return []
     if not any_on_spark(runs):  # rows and objects of other libraries are one run
@@ -243,7 +243,7 @@ def path_of(table: object) -> object:
 
 
 def partitions_for(spark: SparkSession, tables: Sequence[TableRows]) -> int:
-    """The number of partitions: one for each core, and for large input one for `_BYTES` of it."""
+    """The number of partitions: one for each core, or for large input one for each `_BYTES`."""
     return max(_cores(spark), min(-(-sum(map(_size, tables)) // _BYTES), 100_000))
 
 
@@ -252,7 +252,7 @@ def _cores(spark: SparkSession) -> int:
 
 
 def _size(table: TableRows) -> int:
-    """The bytes of a table, as far as they are known."""
+    """The bytes of a table; if unknown, a guess from the number of partitions."""
     if table.files:
         return table.files.size
     plan = table.frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - no other way to ask

@@ -1,7 +1,6 @@
 """Scorecards on Spark: accuracy and metrics of whole lists, and their tables.
 
-The tables come from groups of users: figures, differences, slices and gaps. The scorecards
-come from sums of groups of users.
+All values come from sums over groups of users: figures, differences, slices and gaps.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PooledSystem:
-    """The numbers of one system over some users: of all groups, and of resamples of groups.
+    """The numbers of one system over some users: for all groups, and for resamples of groups.
 
     Attributes:
         name: the name of the system.
@@ -66,8 +65,8 @@ class PooledSystem:
         values: the values by metric, of all groups.
         drawn: the resampled values by metric, ``(B,)``.
         users: the number of judged users.
-        valued: the number of users with a value by metric, or of lists that it is about.
-        cautions: as of `Counts`.
+        valued: by metric, the number of users with a value, or the number of lists.
+        cautions: as in `Counts`.
     """
 
     name: str
@@ -82,7 +81,7 @@ class PooledSystem:
     def from_groups(
         cls, name: str, groups: Sequence[Accumulator], weights: NDArray[np.int64]
     ) -> PooledSystem:
-        """The numbers of groups, and of ``(B, G)`` resamples of them."""
+        """The numbers from groups, and from ``(B, G)`` resamples of the groups."""
         all_users = groups[0].pooled(groups, [1] * len(groups))
         resampled = [groups[0].pooled(groups, row).result() for row in weights.tolist()]
         resampled_values = {
@@ -102,7 +101,7 @@ class PooledSystem:
 
 
 def _count_users(accumulator: Accumulator) -> dict[str, int]:
-    """The number of users with a value, or a list for metrics of all lists together, by metric.
+    """By metric, the number of users with a value; for metrics of all lists, of users with a list.
 
     Ratios of sums over lists do not count empty lists: all judged users count.
     """
@@ -127,7 +126,7 @@ def metrics_of(empty: Accumulator) -> dict[str, Metric]:
 def figure_rows(
     systems: Sequence[PooledSystem], metrics: Mapping[str, Metric], level: float
 ) -> tuple[Rows, Rows]:
-    """Rows of `FIGURES` and, for systems but the first, of `DIFFERENCES` without correction."""
+    """Rows of `FIGURES` and, except for the first system, of `DIFFERENCES` without correction."""
     from scipy.special import ndtr, ndtri
 
     z_level = float(ndtri((1 + level) / 2))
@@ -212,7 +211,7 @@ def gap_table(
                 ]
                 if all(
                     overall_mean is None for _, overall_mean in pairs
-                ):  # about all lists together
+                ):  # a metric of all lists together
                     continue
                 gap, resampled_gaps = _compute_gap(pairs, weights)
                 error = float(resampled_gaps.std())
@@ -238,7 +237,7 @@ def gap_table(
 def _compute_gap(
     pairs: Sequence[tuple[ExactMean | None, ExactMean | None]], weights: NDArray[np.int64]
 ) -> tuple[float, Floats]:
-    """The gap of a part's users from all others, and that of each resample of the groups."""
+    """The gap of a part's users from all other users, and the gaps of resamples of the groups."""
     from rankgate.measurement.metrics.judged_block import ExactMean
 
     means = [
@@ -391,7 +390,7 @@ def _card(
     results: Sequence[Sequence[GroupResults]],
     drawing: tuple[float, int, int],
 ) -> Scorecard:
-    """The card from the results of all groups of users, and of the parts of slices."""
+    """The scorecard from the results of all groups of users, and of the parts of slices."""
     from rankgate.measurement.stats.multiple_comparisons import correct
 
     level, resamples, seed = drawing

@@ -1,7 +1,7 @@
 """Judgments and runs as Spark DataFrames, and readers of the files of tables on Spark.
 
-Files have formats by file name, and readers. Judgments and runs come from tables, files of any
-number, and local data.
+The name of a file gives its format. Judgments and runs come from tables, one or more files, or
+local data.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def read_files(spark: SparkSession, paths: list[str], form: str) -> DataFrame:
         return reader.text(paths)
     if form in {"csv", "tsv"}:
         separator = "\t" if form == "tsv" else ","
-        # columns in another order in one of the files are an error, not other values
+        # a different order of columns in one of the files is an error; values are not mixed up
         return reader.csv(paths, header=True, sep=separator, escape='"', enforceSchema=False)
     table = reader.format(form).load(paths)
     if form == "json" and _CORRUPT in table.columns:
@@ -106,7 +106,7 @@ def _refuse_line(text: DataFrame) -> None:
     """Raise the error of the first line that is not a JSON object.
 
     Raises:
-        InputError: always, but if Spark refused a line that is one.
+        InputError: always, unless all lines that Spark refused are JSON objects.
     """
     from pyspark.sql import functions as F
 
@@ -129,12 +129,12 @@ def _refuse_line(text: DataFrame) -> None:
 
 
 def local_path(file: str) -> str:
-    """A path without the scheme of this machine's files."""
+    """The path without the scheme ``file:``."""
     return "/" + file.removeprefix("file:").lstrip("/") if file.startswith("file:") else file
 
 
 def file_columns() -> dict[str, Column]:
-    """The columns with a row's file and its block in the file."""
+    """The columns with the file of a row, and the block in the file."""
     from pyspark.sql import functions as F
 
     names = {"file": "_metadata.file_path", "block": "_metadata.file_block_start"}
@@ -142,7 +142,7 @@ def file_columns() -> dict[str, Column]:
 
 
 def _is_nested(paths: Sequence[str]) -> bool:
-    """True if files are in folders of folders that are not partitions (``day=2026-03-02``)."""
+    """True if files are in nested folders that are not partitions (``day=2026-03-02``)."""
     children = [child for path in paths if Path(path).is_dir() for child in Path(path).iterdir()]
     folders = [child for child in children if child.is_dir() and child.name[0] not in "_."]
     return bool(folders) and not any("=" in folder.name for folder in folders)
@@ -162,7 +162,7 @@ def stem_of(path: str) -> str:
 
 
 def _uncompressed(name: str) -> str:
-    """A name without the suffixes of compression."""
+    """The file name without the suffixes of compression."""
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
     return name
@@ -179,15 +179,16 @@ class TableRows:
     """Rows of judgments or of a run.
 
     Attributes:
-        read: makes `frame`.
+        read: the function that makes `frame`.
         name: their name in results.
         label: their name in errors.
-        place: the columns of a row's position, in the order of rows; files only.
+        place: the columns of a row's position, in sort order; for files only.
         ordered: True if the order of rows is a ranking.
-        unjudged: queries that were posed and have no judgment.
-        header: lines of a file before its first row; None where rows have numbers instead of lines.
-        lines: all lines of text files, where rows are some of them.
-        files: the pieces that executors read by themselves; None where Spark reads.
+        unjudged: queries of the collection without a judgment.
+        header: the number of lines before the first row; None if rows have row numbers instead of
+            lines.
+        lines: all lines of text files, if rows are only some of the lines.
+        files: the pieces that executors read by themselves; None if Spark reads.
     """
 
     read: Callable[[], DataFrame]
@@ -202,15 +203,15 @@ class TableRows:
 
     @cached_property
     def frame(self) -> DataFrame:
-        """The rows in the form that Spark reads them.
+        """The rows as Spark reads them.
 
-        They are ``query_id``, ``doc_id``, ``number`` (null where it is not a number), and of
-        judgments the columns of ``OPTIONAL`` that there are.
+        The columns are ``query_id``, ``doc_id``, ``number`` (null for text that is not a number)
+        and, for judgments, the available columns of ``OPTIONAL``.
         """
         return self.read()
 
     def numbered(self) -> DataFrame:
-        """The rows with columns of their order."""
+        """The rows, with columns of their order."""
         from pyspark.sql import functions as F
 
         order = [*self.place.values(), F.monotonically_increasing_id()]
@@ -287,13 +288,13 @@ def _rows_of_files(
         columns = column_names(first)
         files = replace(files, known=named_columns(column_map, columns, number, first))
     if files is None:
-        frame = read()  # errors of the data are found now
+        frame = read()  # errors in the data are found now
         return TableRows(lambda: frame, name, label, place_columns, header=header, lines=lines)
     return TableRows(read, name, label, place_columns, header=header, files=files)
 
 
 def _parse_lines(text: DataFrame, number: str, label: str) -> DataFrame:
-    """Lines of TREC files: fields between blanks."""
+    """The rows of TREC files: fields are separated by blanks."""
     from pyspark.sql import functions as F
 
     lines = text.select("value", "_metadata", F.monotonically_increasing_id().alias("at"))
@@ -328,7 +329,7 @@ def _with_our_columns(
     columns: ColumnMap | None,
     other_columns: Sequence[str] = (),
 ) -> DataFrame:
-    """A table with our columns from one with other names.
+    """The table with columns renamed to our names.
 
     Raises:
         InputError: an empty file, a column is missing, or ids are neither strings nor whole
@@ -390,16 +391,16 @@ def _with_our_columns(
 def named_columns(
     columns: ColumnMap | None, names: Sequence[str], number: str, label: str
 ) -> dict[str, str]:
-    """The columns of a table that the user names, ours -> theirs, for `column_map.mapped`.
+    """The columns that the user names, for `column_map.mapped`: our name -> the table's name.
 
     Args:
         columns: the names for judgments and runs; None for no names.
-        names: the columns that the table has.
+        names: the columns of the table.
         number: grade or score.
         label: the name of the table in errors.
 
     Raises:
-        InputError: a column that is not there.
+        InputError: a column that does not exist.
     """
     if columns is None:
         return {}

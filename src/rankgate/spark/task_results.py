@@ -1,6 +1,6 @@
 """Carry out work on partitions of whole queries, gather its sums, and locate wrong rows.
 
-The locations of wrong rows come first: file and line, row of a Parquet file, or partition.
+A location of a wrong row is a file and line, a row of a Parquet file, or a partition.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def raise_first_error(error_texts: Sequence[str], tables: Sequence[TableRows]) -> None:
-    """Raise the first of the errors of partitions, with the places of its rows.
+    """Raise the first error of the partitions, with the locations of its rows.
 
     Args:
         error_texts: errors as executors send them.
         tables: the judgments, and the runs.
 
     Raises:
-        RankgateError: the first in the order of their contents, independent of partitions.
+        RankgateError: the first error in the order of row contents, independent of partitions.
     """
     if not error_texts:
         return
@@ -47,7 +47,7 @@ def raise_first_error(error_texts: Sequence[str], tables: Sequence[TableRows]) -
         raise kind(
             error_fields["problem"], source=error_fields["source"], code=error_fields["code"]
         )
-    with translate_errors(table.label):  # Spark reads the files now, and may find more
+    with translate_errors(table.label):  # Spark reads the files here, and may find more
         places = _places(table, error_fields["at"])
     wrong_index = -1 if kind is DuplicateError else 0
     file, line = places[wrong_index] if places else (table.label, None)
@@ -81,7 +81,7 @@ def _location_text(file: str, line: int | None) -> str:
 
 
 def _places(table: TableRows, pair: Sequence[str | None]) -> list[tuple[str, int | None]]:
-    """The places of the rows of a query and document, in their order."""
+    """The locations of the rows of a query and document, in the order of rows."""
     from pyspark.sql import functions as F
 
     query, document = pair
@@ -90,7 +90,7 @@ def _places(table: TableRows, pair: Sequence[str | None]) -> list[tuple[str, int
 
 
 def row_locations(table: TableRows, same: Column) -> list[tuple[str, int | None]]:
-    """The places of the first two rows that meet a condition, in their order."""
+    """The locations of the first two rows that meet a condition, in the order of rows."""
     from pyspark.sql import functions as F
 
     if not table.place:
@@ -123,7 +123,7 @@ def row_locations(table: TableRows, same: Column) -> list[tuple[str, int | None]
 
 
 def _location_columns(row_id: Column) -> tuple[Column, ...]:
-    """The columns of a row's location: its file, the block of the file, and its id in the block."""
+    """The columns of a row's location: the file, the block of the file, the id in the block."""
     from pyspark.sql import functions as F
 
     return (
@@ -154,7 +154,7 @@ class WholeQueries:
 
     Attributes:
         frame: the input of tasks.
-        opened: the function from its record batches to cells.
+        opened: the function that turns record batches of the frame into cells.
     """
 
     frame: DataFrame
@@ -163,7 +163,7 @@ class WholeQueries:
 
 @dataclass(frozen=True)
 class _CellTask:
-    """A task, from record batches on."""
+    """A task that takes record batches and unpacks their cells."""
 
     opened: Callable[[Iterable[Any]], Iterator[Cell]]
     task: Task
@@ -175,7 +175,7 @@ class _CellTask:
 def run_task(
     whole_queries: WholeQueries, scoring: Task, tables: Sequence[TableRows], *, keep: bool
 ) -> tuple[DataFrame | None, list[list[str]]]:
-    """Values as a DataFrame if they are kept, and for each run the sums of all partitions.
+    """The values as a DataFrame if they are kept, and the sums of all partitions for each run.
 
     Args:
         whole_queries: judgments and runs.

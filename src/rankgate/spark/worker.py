@@ -1,4 +1,4 @@
-"""Work on executors: rows of one partition in, values and sums out."""
+"""Work on executors: turn the rows of one partition into values and sums."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ShippedTask:
     schema: bytes
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Do the work on the rows of one partition; rows of a cell are together.
+        """Do the work on the rows of one partition; rows of a cell are adjacent.
 
         Raises:
             RuntimeError: this Python is another version than the driver's.
@@ -65,10 +65,10 @@ class _EarlierError(Exception):
 
 
 def _until_error(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Record batches, up to the error of an earlier task.
+    """The record batches before the error of an earlier task.
 
     Raises:
-        _EarlierError: there is one.
+        _EarlierError: an earlier task failed.
     """
     for batch in batches:
         if "totals" in batch.schema.names and batch.column("totals").null_count < batch.num_rows:
@@ -77,7 +77,7 @@ def _until_error(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _batches(columns: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - a frame or a dict
-    """A frame, or some columns of one, as record batches of a schema."""
+    """A frame, or columns, as record batches of a schema."""
     import pyarrow as pa
 
     if not isinstance(columns, dict):

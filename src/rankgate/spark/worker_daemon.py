@@ -3,7 +3,7 @@
 Before each task Spark clears Python's caches of importable modules. Before Python 3.12 that reads
 the index of every archive on the path again, Spark's large jar among them, which takes 0.1 to 0.2 s
 (https://github.com/python/cpython/issues/103200). Archives do not change while a session runs, so
-that workers keep what they know of them.
+workers keep the indexes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import zipimport
 
 
 def _keep_index(self: zipimport.zipimporter) -> None:
-    """Do nothing in place of reading the index of an archive again."""
+    """Keep the index of an archive instead of reading it again."""
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rankgate.spark.table_rows import TableRows
 
 
-_BINS = 1 << 14  # of times, counted at once
-_EXACT_BINS = 1 << 16  # times; each has a bin
+_BINS = 1 << 14  # bins of times in one count
+_EXACT_BINS = 1 << 16  # times; each of them then has its own bin
 
 States = Mapping[tuple[int, int], Any]
 """A generator's state by its purpose and partition, before the first draw of the partition."""
@@ -48,8 +48,8 @@ class LogFacts:
     """Facts about the whole log that the parts of users depend on.
 
     Attributes:
-        edges: for each plan by time the times between which its test lies.
-        codes: the part of each row, user or item, where these were drawn from numbers alone.
+        edges: for each plan by time, the first and last time of its test.
+        codes: the part of each row, user or item, if the draw depends on their positions only.
         states: the states of the generators of `leave-one-out`: 0 draws the test, 1 the validation.
     """
 
@@ -91,7 +91,7 @@ def _edges(log: SortedLog, plan: SplitPlan, inner: SplitPlan | None) -> dict[Spl
 
 
 def _time_at_rank(log: SortedLog, rank: int) -> int:
-    """The time at a rank in ascending order, from 0, by counting in narrower and narrower bins."""
+    """The time at a rank in ascending order, from 0, found by counts in ever narrower bins."""
     low, high, count_in_range = time_range_at(log.orders, rank)
     high = min(high, log.span[1])
     while low < high:
@@ -109,14 +109,14 @@ def _time_at_rank(log: SortedLog, rank: int) -> int:
 
 @dataclass(frozen=True)
 class _Bins:
-    """The number of times of a partition in each bin; bin -1 has all earlier ones."""
+    """The number of times of a partition in each bin; bin -1 has all earlier times."""
 
     low: int
     high: int
     width: int
 
     def process_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-        """Bins, with their counts."""
+        """The bins with their counts."""
         counts_by_bin: Counter[int] = Counter()
         for _, table in unpack_rows(batches, ["at"]):
             times = table["at"].to_numpy()
@@ -130,7 +130,7 @@ class _Bins:
 def count_bins(
     frame: DataFrame, parts: Sequence[int], rows: TableRows, low: int, high: int, width: int
 ) -> Counter[int]:
-    """The number of times in each bin, from 0; bin -1 has all earlier ones.
+    """The number of times in each bin, from 0; bin -1 has all earlier times.
 
     Args:
         frame: with `COLUMNS`.
@@ -153,7 +153,7 @@ def count_bins(
 
 
 def _codes(log: SortedLog, plan: SplitPlan) -> NDArray[np.uint8]:
-    """The parts of rows, users or items by their positions, which these ways depend on alone."""
+    """The parts of rows, users or items, for splits that depend on their positions only."""
     if plan.way == "random":
         table = pl.DataFrame({"query_id": pl.repeat(0, log.size, dtype=pl.UInt8, eager=True)})
     elif plan.way == "cold-users":
@@ -171,7 +171,7 @@ def _codes(log: SortedLog, plan: SplitPlan) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class _LeaveOneOut:
-    """The draws of one row of each user; with a second seed, of one of the others too."""
+    """The draws of one row of each user; with a second seed, of one more row."""
 
     seeds: tuple[int, ...]
 
@@ -180,7 +180,7 @@ class _LeaveOneOut:
         return {i: np.random.default_rng(seed) for i, seed in enumerate(self.seeds)}
 
     def draw(self, random: Mapping[int, np.random.Generator], fold: int, counts: Any) -> None:  # noqa: ANN401, ARG002 - an array; there is one fold
-        """Draw as `masks_without_one` does for users with so many rows."""
+        """Draw as `masks_without_one` does, for users with these numbers of rows."""
         for generator in random.values():
             generator.integers(0, counts)
             counts = counts - (counts > 1)
@@ -199,7 +199,7 @@ class CandidateDraws:
         return {i: np.random.default_rng(self.seed) for i in range(self.folds)}
 
     def draw(self, random: Mapping[int, np.random.Generator], fold: int, counts: Any) -> None:  # noqa: ANN401 - an array
-        """Draw as `sample` does for users with so many free items."""
+        """Draw as `sample` does, for users with these numbers of free items."""
         for free in counts.tolist():
             draw_positions(free, self.negatives, random[fold])
 
@@ -208,8 +208,8 @@ class CandidateDraws:
 class _Draws:
     """A task that makes all draws of all users in order, and keeps no drawn values.
 
-    A draw can reject numbers, so that where a generator is after some users is known from their
-    draws alone. Executors then draw again from where their own users begin.
+    A draw can reject numbers, so the state of a generator after some users is known only after
+    their draws. Executors then repeat the draws from the state before their own users.
     """
 
     drawing: _LeaveOneOut | CandidateDraws
@@ -233,10 +233,10 @@ class _Draws:
 def collect_generator_states(
     frame: DataFrame, drawing: _LeaveOneOut | CandidateDraws, rows: TableRows
 ) -> States:
-    """The states of the generators before each partition, by one task with a number for each user.
+    """The states of the generators before each partition, found by one task over all users.
 
     Args:
-        frame: with ``counts``, as `counted` made them.
+        frame: the frame with ``counts``, as `counted` made it.
         drawing: the draws.
         rows: the log, for errors.
     """

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 RANGED = "key int, range int, piece int, place int, rows binary, totals string"
 """Columns of packed rows: the range of users, its partition's key, the position in the log."""
 
-_ROWS = 1 << 22  # rows that are packed at once
-_RANGE_BYTES = 12 << 20  # input bytes of one range, which is sorted at once
+_ROWS = 1 << 22  # rows that are packed in one step
+_RANGE_BYTES = 12 << 20  # input bytes of one range, which is sorted in one step
 _SAMPLES = 1000  # users of each piece of a sample
 _WHOLE = (pl.String, pl.Categorical, pl.Enum)
 _TIMES = (*_WHOLE, pl.Datetime, pl.Date)
@@ -63,7 +63,7 @@ _TIMES = (*_WHOLE, pl.Datetime, pl.Date)
 def columns_of(
     pieces: TableFiles, named_columns: Mapping[str, str], label: str
 ) -> dict[str, str] | None:
-    """The columns of a log by our names; None where Spark has to read them, or to refuse them.
+    """The columns of a log by our names; None if Spark has to read or refuse the log.
 
     Raises:
         InputError: a damaged file, a column that is missing.
@@ -87,7 +87,8 @@ class RangePacking:
         pieces: the pieces of the log, in the order of its rows.
         columns: their names by our names.
         ends: the first users of all ranges but the first.
-        keys: for each partition a number that Spark assigns to it; a partition has several ranges.
+        keys: for each partition, a number that Spark's hash assigns to it; a partition has several
+            ranges.
     """
 
     pieces: tuple[FilePiece, ...]
@@ -147,13 +148,13 @@ def unpack_ranges(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
 def partition_by_user(
     spark: SparkSession, pieces: TableFiles, columns: Mapping[str, str], keys: tuple[int, ...]
 ) -> DataFrame:
-    """The rows of a log, packed: partitions are in byte order of users, and ranges in them.
+    """The rows of a log, packed; partitions, and ranges in them, are in byte order of users.
 
     Args:
         spark: the session.
         pieces: the pieces of the log.
         columns: their names by our names.
-        keys: for each partition of the shuffle a number that Spark assigns to it.
+        keys: for each partition of the shuffle, a number that Spark's hash assigns to it.
     """
     partitions = len(keys)
     ranges = partitions * -(-pieces.size // (_RANGE_BYTES * partitions))
@@ -166,7 +167,7 @@ def partition_by_user(
 
 
 def _range_ends(pieces: TableFiles, columns: Mapping[str, str], ranges: int) -> pl.Series:
-    """Users that cut the log into ranges of about equal size, from a sample of its rows."""
+    """The users at which the log is cut into ranges of about equal size, from a sample of rows."""
     sample_count = min(max(4 * ranges, 16), 256)
     sample_positions = np.linspace(0, len(pieces.every), sample_count, endpoint=False)
     samples = []
@@ -184,7 +185,7 @@ def _range_ends(pieces: TableFiles, columns: Mapping[str, str], ranges: int) -> 
 def _frames(piece: FilePiece, columns: Mapping[str, str]) -> Iterator[pl.DataFrame]:
     """The rows of a piece under our names."""
     source = InputFile(Path(piece.path))
-    scan = scan_file(source, checked=True)  # checked when it was cut
+    scan = scan_file(source, checked=True)  # checked when the piece was cut
     names = scan.collect_schema().names()
     for their_name in columns.values():
         if their_name not in names:
@@ -227,8 +228,8 @@ def read_log(
     Args:
         spark: the session.
         log: a Spark DataFrame; ``table:NAME``; a path, or several, of Parquet, Delta, CSV, TSV or
-            JSON files; of other formats that the local engine reads they are sent to the cluster.
-        columns: our column -> the log's.
+            JSON files; other formats are read by the local engine and sent to the cluster.
+        columns: our column name -> the log's column name.
         unit: the unit of times that are numbers.
 
     Raises:
@@ -297,7 +298,7 @@ def _only_file(paths: Sequence[str]) -> str:
 def _pieces(
     spark: SparkSession, paths: list[str], named_columns: Mapping[str, str], label: str
 ) -> TableFiles | None:
-    """The pieces of Parquet files that executors read by themselves; None where Spark reads."""
+    """The pieces of Parquet files that executors read by themselves; None if Spark reads."""
     files = list_pieces(paths, "value", {}, int(spark.sparkContext.defaultParallelism))
     if files is None or not files.every:
         return None
@@ -331,7 +332,7 @@ def _with_our_columns(
     """A log with our columns from one with other names.
 
     Raises:
-        InputError: a column is missing; ids or times are of no known type.
+        InputError: a column is missing; ids or times have an unknown type.
     """
     from pyspark.sql import types as T
 
@@ -355,7 +356,7 @@ def _with_our_columns(
 
 
 def _column(our_name: str, their_name: str) -> Column:
-    """A column under our name: ids and kinds are strings, values numbers, times as they are."""
+    """A column under our name: ids and kinds as strings, values as numbers, times unchanged."""
     from pyspark.sql import functions as F
 
     column = F.col(quote_column(their_name))

@@ -47,7 +47,7 @@ _ROWS = 1 << 18  # rows in a value
 def pack_rows(
     table: pl.DataFrame, partition_id: int, fold: int = 0, part_number: int = 0
 ) -> Columns:
-    """Rows as columns of `COLUMNS`; Spark moves and keeps a few values at a fraction of the cost.
+    """The rows packed into `COLUMNS`; Spark moves a few large values much faster than rows.
 
     Args:
         table: the rows.
@@ -86,7 +86,7 @@ def unpack_rows(
 
 
 def pack_counts(numbers: NDArray[np.int64], partition_id: int, chunk: int, fold: int) -> Columns:
-    """A number for each of some users as columns of `COLUMNS`."""
+    """A number for each user, packed into `COLUMNS`."""
     starts = range(0, len(numbers), _COUNTS)
     values = [numbers[start : start + _COUNTS].astype(np.int64).tobytes() for start in starts]
     count = len(values)

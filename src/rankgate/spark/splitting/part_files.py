@@ -1,4 +1,4 @@
-"""Files of a Spark split: parts written by executors, folders named as on one machine.
+"""Files of a Spark split: parts written by executors, with folder names as on one machine.
 
 Executors write the parts by themselves, as the local engine writes them. The folders have the
 names that the files of one machine have.
@@ -101,10 +101,10 @@ def write_on_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Pa
     Args:
         frame: all parts, packed.
         tables: the tables to write.
-        folder: the target; executors see it too.
+        folder: the target, which executors can access too.
 
     Raises:
-        OSError: a folder that cannot be written, or that executors do not see.
+        OSError: a folder that cannot be written, or that executors cannot access.
     """
     from pyspark.sql import functions as F
 
@@ -140,7 +140,7 @@ def write_on_executors(frame: DataFrame, tables: Sequence[PartTable], folder: Pa
                 shutil.rmtree(final)
             (work / str(number)).replace(final)
     finally:
-        # a late attempt of a lost executor can begin files as long as the folder has its name
+        # a late attempt of a lost executor can create files while the folder has this name
         with suppress(OSError):
             work = work.rename(f"{work}-ended")
         shutil.rmtree(work, ignore_errors=True)
@@ -150,7 +150,7 @@ def _move_file(file: Path, written_file: dict[str, Any], final: Path) -> None:
     """Move a file that an executor wrote.
 
     Raises:
-        OSError: it does not exist, or is incomplete.
+        OSError: the file does not exist, or is incomplete.
     """
     if not file.is_file() or file.stat().st_size != written_file["size"]:
         problem = "executors do not see this folder; name one that all machines see."
@@ -174,7 +174,7 @@ class _Writing:
         """The names and sizes of the written files, as text.
 
         Raises:
-            UsageError: a file cannot be written, as where the disk is full.
+            UsageError: a file cannot be written, for example because the disk is full.
         """
         try:
             yield {"totals": [json.dumps(self._written(batches))]}
@@ -257,7 +257,7 @@ _NAMES = {
 def write_split(figures: Split, result: SparkParts, folder: str, form: str) -> tuple[str, ...]:
     """Write every part, and ``split.json`` when all of them are complete.
 
-    Executors write the parts by themselves where they see the folder as files.
+    Executors write the parts by themselves if they can access the folder as files.
 
     Args:
         figures: the figures of the split.
@@ -296,7 +296,7 @@ def write_split(figures: Split, result: SparkParts, folder: str, form: str) -> t
 
 
 def _tables(figures: Split, result: SparkParts, log_form: str, mark: str) -> Iterator[PartTable]:
-    """The tables of all folds but candidates."""
+    """The tables of all folds, except candidates."""
     for number, fold in enumerate(result.folds, 1):
         optional_parts = {VALIDATION: fold.validation, TUNING: fold.tuning}
         for part_number, name in _NAMES.items():
@@ -313,7 +313,7 @@ def _file_name(result: SparkParts, fold: int, name: str) -> str:
 
 
 def _local_folder(result: SparkParts, folder: str) -> Path | None:
-    """A folder of this machine's file system; None for any other."""
+    """A folder of this machine's file system; None for other file systems."""
     spark: Any = result.spark
     path = spark._jvm.org.apache.hadoop.fs.Path(folder)  # noqa: SLF001 - there is no other way
     system = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
@@ -331,7 +331,7 @@ def _write(table: DataFrame, path: str, form: str) -> None:
 
 
 def _write_text(figures: Split, result: SparkParts, path_text: str) -> None:
-    """The figures, through the cluster's file system."""
+    """Write the figures through the cluster's file system."""
     text = json.dumps(figures.to_dict(), ensure_ascii=False, indent=2) + "\n"
     spark: Any = result.spark
     path = spark._jvm.org.apache.hadoop.fs.Path(path_text)  # noqa: SLF001 - there is no other way

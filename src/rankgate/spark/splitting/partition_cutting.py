@@ -61,14 +61,14 @@ class Cutting:
     Attributes:
         plan: the split.
         rule: the rule by which interactions become judgments.
-        unseen: True to leave out of the ground truth what a user had before.
+        unseen: True to leave items that a user had before out of the ground truth.
         unit: the unit of times.
         label: the source of the log, for errors.
         before: for each partition the rows and users of those before it.
         facts: facts about the whole log.
         cells: the cells of items.
-        catalogue: the number of items, where candidates are drawn.
-        negatives: the number drawn for each user; None where none are drawn.
+        catalogue: the number of items, if candidates are drawn.
+        negatives: the number of candidates to draw for each user; None without candidates.
         states: the states of the generators of candidates, by fold and partition; None if only the
             numbers of items to draw from are computed.
     """
@@ -113,7 +113,7 @@ class _PartitionCut:
         self._items: dict[int, pl.DataFrame] = {}
 
     def add(self, table: pl.DataFrame) -> Iterator[Any]:
-        """Tables of the parts of some whole users."""
+        """The tables of the parts of some whole users."""
         cutting = self._asked
         log = Interactions(table, cutting.unit, place=RowLocation(cutting.label))
         for fold, fold_masks in enumerate(self._masks(log)):
@@ -138,7 +138,7 @@ class _PartitionCut:
     def items(self) -> Iterator[Columns]:
         """The items of each fold, spread by a hash; the shuffle's key is the ``chunk``."""
         for fold, table in self._items.items():
-            items_as_queries = table.rename({"doc_id": "query_id"})  # cells are of queries
+            items_as_queries = table.rename({"doc_id": "query_id"})  # cells are made for queries
             for columns in self._asked.cells.packed([items_as_queries], ITEMS):
                 count = len(columns["rows"])
                 keys = {"stretch": [self.number] * count, "fold": [fold] * count}
@@ -236,7 +236,7 @@ def _logs(fold_parts: FoldParts) -> Iterator[tuple[int, pl.DataFrame]]:
 
 
 def _items(fold_parts: FoldParts) -> pl.DataFrame:
-    """The items of one fold, with a bit for each log that has them."""
+    """The items of one fold, with a bit for each log that has the item."""
     item_bits = [
         table.select(pl.col("doc_id").unique(), has=pl.lit(1 << part_number, pl.Int32))
         for part_number, table in _logs(fold_parts)
@@ -259,7 +259,7 @@ class _FoldFigures:
             not a whole number.
         leaks: the sums of `LeakCount`.
         relevant: judgments of the test above 0.
-        short: users with fewer items to draw from than were to be drawn.
+        short: the number of users with fewer free items than the number to draw.
     """
 
     parts: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -268,7 +268,7 @@ class _FoldFigures:
     short: int = 0
 
     def add(self, fold_parts: FoldParts) -> None:
-        """Count the parts of some users, who are in no other call."""
+        """Count the parts of some users; each user is in one call only."""
         for part_number, table in _tables(fold_parts):
             if len(table):
                 self._count(part_number, table)
@@ -315,7 +315,7 @@ class FoldTotals:
         return sum(self.values_of_part(part_number, name))
 
     def values_of_part(self, part_number: int, name: str) -> list[int]:
-        """The values of one part in the partitions that have it."""
+        """The values of one part, from the partitions that have the part."""
         part_values = [
             figures["parts"].get(str(part_number), {}).get(name) for figures in self._found
         ]
@@ -360,7 +360,7 @@ class _ItemCounting:
 
 
 def count_items(frame: DataFrame, rows: TableRows, partitions: int) -> dict[int, dict[int, int]]:
-    """The number of items of each part, by fold; under -1 those of the test alone.
+    """The number of items of each part, by fold; key -1 counts items that only the test has.
 
     Args:
         frame: with `COLUMNS`.

@@ -1,6 +1,6 @@
 """A log on Spark, sorted by user and time as the local engine sorts it, without equal rows.
 
-First come some of the times of a log by their rank, where all of them would be too many.
+`TimeOrder` holds a sample of the times of a log by rank, as all times would be too many.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TimeOrder:
 
     @classmethod
     def from_times(cls, times: NDArray[np.int64]) -> TimeOrder:
-        """The order of some times."""
+        """The order of the given times."""
         step = max(len(times) // _POINTS, 1)
         return cls(len(times), step, tuple(np.sort(times)[::step].tolist()))
 
@@ -68,7 +68,7 @@ class TimeOrder:
         return [self.rows, self.step, self.points]
 
     def before(self, values: NDArray[np.int64]) -> tuple[Any, Any]:
-        """Bounds of the number of times less than each value: at least, and at most."""
+        """The lower and upper bound of the number of times less than each value."""
         less = np.searchsorted(np.array(self.points), values)
         lower_bound = np.maximum((less - 1) * self.step + 1, 0)
         upper_bound = np.where(less == len(self.points), self.rows, less * self.step)
@@ -76,14 +76,14 @@ class TimeOrder:
 
 
 def time_range_at(orders: Sequence[TimeOrder], rank: int) -> tuple[int, int, int]:
-    """The times between which the time at a rank lies, and the number of times between them.
+    """Bounds of the time at a rank, and the number of times between them.
 
     Args:
         orders: the orders of all times, with at least one time.
         rank: in ascending order, from 0.
 
     Returns:
-        the lowest and the highest time that it can be, and the largest number of times there.
+        the lowest and the highest possible time, and the largest number of times between them.
 
     >>> orders = [TimeOrder(4, 2, (10, 30)), TimeOrder(2, 1, (25, 50))]  # 10 20 30 40, 25 50
     >>> time_range_at(orders, 2)
@@ -105,8 +105,8 @@ def time_range_at(orders: Sequence[TimeOrder], rank: int) -> tuple[int, int, int
     return int(values[low]), np.iinfo(np.int64).max, row_count - int(lower_bounds[low])
 
 
-_BITS = 33  # of a number of Spark's, for the place in a partition
-_KINDS = 10  # that an error names
+_BITS = 33  # bits of Spark's row number that are the position in a partition
+_KINDS = 10  # rows or kinds that an error names
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ class Sorting:
 
     Attributes:
         label: the source of the log, for errors.
-        unit: the unit of times that are numbers, if it is known.
+        unit: the unit of numeric times, if it is known.
         same: the rule for rows that are equal in every column: counted ``once``, or ``each``.
         kinds: kinds of interactions that the rule names.
         lengths: True to send the number of rows of each user.
-        packed: True if rows come as `ranges` packs them, not sorted.
+        packed: True if rows are in the packed form of `log_ranges`, not sorted.
     """
 
     label: str
@@ -196,7 +196,7 @@ class Sorting:
 
 
 def row_content(frame: pl.DataFrame, row: int) -> list[tuple[str, str | None]]:
-    """The values of a row that are the same text on Spark, for the driver to find the row."""
+    """The values of a row that Spark writes as the same text, so that the driver finds the row."""
     plain_columns = [
         name
         for name, kind in frame.schema.items()
@@ -213,7 +213,7 @@ class Catalogue:
     Attributes:
         items: ``doc_id`` and ``item``, its number.
         size: the number of items.
-        kept: the frame that executors keep, as another run would give other numbers.
+        kept: the frame that executors keep, because a second run would give different numbers.
     """
 
     items: DataFrame
@@ -229,8 +229,8 @@ class SortedLog:
         frame: the columns of `COLUMNS`.
         rows: the log as it was read.
         unit: the unit of its times.
-        repeated: rows that were left out, as equal to another.
-        before: for each partition the rows and users of those before it.
+        repeated: the number of rows that were left out as duplicates.
+        before: for each partition, the number of rows and users in the partitions before it.
         size: all rows.
         users: all users.
         span: the first and the last time.
@@ -268,8 +268,8 @@ def sort_log(
     Args:
         spark: the session.
         rows: the log.
-        unit: as of `Sorting`, like the next.
-        same: as of `Sorting`.
+        unit: as in `Sorting`.
+        same: as in `Sorting`.
         rule: the rule by which interactions become judgments; the log must have its kinds.
         partitions: the number of partitions.
         items: True to number the items.
@@ -302,7 +302,7 @@ def sort_log(
 def _by_spark(
     rows: TableRows, partitions: int, *, items: bool
 ) -> tuple[DataFrame, Catalogue | None]:
-    """The rows that Spark reads, by user, and all items if they are numbered."""
+    """The rows that Spark reads, partitioned by user, and all items if they are numbered."""
     from pyspark.sql import functions as F
 
     numbered_rows = rows.numbered().drop("_metadata")
@@ -359,10 +359,10 @@ def _add_counts(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, i
 
 
 def _one_unit(units_by_partition: list[dict[str, Any]], rows: TableRows) -> Unit:
-    """The unit of all partitions.
+    """The unit of times, which must be the same in all partitions.
 
     Raises:
-        InputError: there are several.
+        InputError: the partitions have different units.
     """
     first: dict[str, Any] = {}
     for partition_units in units_by_partition:
