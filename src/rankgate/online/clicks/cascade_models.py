@@ -64,7 +64,7 @@ class Chain:
 
     def looks(self, searches: PackedSearches) -> Floats:
         """(N, K) the probability that each rank is looked at, given the clicks above it."""
-        # rank by rank, on rows that lie together in memory
+        # rank by rank, on rows that are contiguous in memory
         attractive, after = _transpose(self.attractive), _transpose(self.after)
         clicked = _transpose(searches.clicked)
         look_probability = np.ones_like(attractive)
@@ -85,7 +85,7 @@ class Chain:
         clicked = _transpose(searches.clicked)
         ahead = np.ones((depth + 1, len(p_look_before)))  # P(clicks from here | looked at)
         silent = np.ones((depth + 1, len(p_look_before)))  # P(clicks from here | stopped)
-        # nothing shown has no attractiveness, so that it changes neither
+        # empty ranks have no attractiveness, so they change neither probability
         for rank in range(depth - 1, -1, -1):
             is_clicked, a = clicked[rank], attractive[rank]
             p_continue = np.where(is_clicked, after[rank], self.onward)
@@ -115,10 +115,10 @@ class Posterior:
     """Probabilities of looks at each rank, given all clicks.
 
     Attributes:
-        looked: (N, K) whether it was looked at.
-        moved: (N, K) whether it and the next rank were.
-        ahead: (N, K) the probability of the clicks below it, if the next rank is looked at.
-        silent: (N, K) the same, if the user stopped here.
+        looked: (N, K) the probability that the rank was looked at.
+        moved: (N, K) the probability that this rank and the next were looked at.
+        ahead: (N, K) the probability of the clicks below this rank, if the next rank is looked at.
+        silent: (N, K) the probability of the clicks below this rank, if the user stopped here.
     """
 
     looked: Floats
@@ -128,7 +128,7 @@ class Posterior:
 
 
 def _examined_weights(searches: PackedSearches, last: NDArray[np.int64], no_click: str) -> Floats:
-    """(N, K) the weight of what is looked at for sure: everything down to a click."""
+    """(N, K) the weights of ranks that are looked at for sure: all ranks down to a click."""
     is_examined = np.arange(searches.depth) <= last[:, None]
     if no_click == "all_examined":
         is_examined = is_examined | (searches.last < 0)[:, None]
@@ -182,7 +182,7 @@ def chain_model(
     source: str,
     prior: float = 0.0,
 ) -> ClickModel:
-    """A model whose predictions are those of a chain."""
+    """Make a click model that predicts clicks by a chain."""
     return ClickModel(
         name,
         title=title,
@@ -215,7 +215,7 @@ CASCADE_MODELS = (
 )
 
 
-_PRIOR = 1.0  # a click and a non-click, as in PyClick
+_PRIOR = 1.0  # one click and one non-click, as in PyClick
 
 
 def _fit_dcm(searches: PackedSearches, settings: Settings) -> Estimates:
@@ -320,7 +320,7 @@ def _fit_ccm(searches: PackedSearches, settings: Settings) -> Estimates:
         weights, clicked = block.weights, block.clicked
         a = attractive[block.pair] * block.shown
         posterior = Chain(a, alpha[0], alpha[1] * (1 - a) + alpha[2] * a).posterior(block)
-        # what is after a click: relevant or not, and on or not
+        # the states after a click: relevant or not, and going on or not
         relevant_on, irrelevant_on = (
             a * alpha[2] * posterior.ahead,
             (1 - a) * alpha[1] * posterior.ahead,

@@ -316,7 +316,7 @@ def _curves(result: ClickJudgments) -> Grid:
 
 
 def _has_curve(result: ClickJudgments) -> bool:
-    """True if some parameter is a curve over ranks."""
+    """True if a parameter is a curve over ranks."""
     return bool(len(result.curves)) and result.curves["place"].max() != 1
 
 

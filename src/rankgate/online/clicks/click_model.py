@@ -1,7 +1,7 @@
-"""A click model: its fit and its predictions of clicks; with baselines.
+"""Click models: the fit, the predictions of clicks, and baseline models.
 
-The parameters that a click model estimates come first. The baselines are click-through rates
-as models, and clicks over expected clicks.
+`Estimates` holds the parameters of a fitted model. The baselines are click-through rates, and
+clicks over expected clicks (COEC).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Predict = Callable[["Estimates", PackedSearches], Floats]
 
 
-_DEFAULT_RATE = 0.1  # a rate where nothing was seen
+_DEFAULT_RATE = 0.1  # the rate without any observation
 
 MIN_PROBABILITY = 1e-6
 """The smallest probability of an event that was seen."""
@@ -36,18 +36,18 @@ class Estimates:
 
     Attributes:
         attractiveness: (P,) the probability of a click on each pair if it is looked at; NaN unseen.
-        examined: (P,) how many impressions were looked at, as the model expects: the evidence.
+        examined: (P,) the expected number of impressions that were looked at: the evidence.
         satisfaction: (P,) the probability that a click on each pair satisfies; None if the model
             has none.
         clicks: (P,) the clicks behind satisfaction.
         shared: parameters that all pairs share, by name.
-        low: (P,) the lower limit of a 95 % interval of the relevance, where the model gives one.
+        low: (P,) the lower limit of a 95 % interval of the relevance; None if the model gives none.
         high: (P,) the upper limit.
-        identified: (P,) True if clicks separate the attractiveness of the pair from its ranks;
-            None: of all.
-        linked: (C,) the same of the cells of the first shared parameter; None: of all.
-        refusal: why no judgments can be made of the model from this log, and which data would do;
-            empty where they can.
+        identified: (P,) True if clicks separate the attractiveness of the pair from its ranks; None
+            means True for all.
+        linked: (C,) True for the identified cells of the first shared parameter; None means all.
+        refusal: the reason why this log gives no judgments with the model, and the data that would;
+            empty if the log gives judgments.
     """
 
     attractiveness: Floats
@@ -63,16 +63,16 @@ class Estimates:
 
     @property
     def relevance(self) -> Floats:
-        """Attractiveness times satisfaction where the model has both."""
+        """Attractiveness, times satisfaction if the model has it."""
         if self.satisfaction is None:
             return self.attractiveness
         return np.asarray(self.attractiveness * np.nan_to_num(self.satisfaction))
 
     def smoothed(self) -> Estimates:
-        """The same with one look at an average pair added, to predict clicks.
+        """The estimates with one look at an average pair added, to predict clicks.
 
-        A pair without a click in 20 looks would make a later click impossible, and one such click
-        would outweigh all that is predicted well.
+        Otherwise a pair without a click in 20 looks would make a later click impossible, and one
+        such click would outweigh all good predictions.
         """
         satisfaction = self.satisfaction
         if satisfaction is not None and self.clicks is not None:
@@ -81,7 +81,7 @@ class Estimates:
         return replace(self, attractiveness=attractiveness, satisfaction=satisfaction)
 
     def filled(self, values: Floats) -> Floats:
-        """Values with the mean, weighted by evidence, for pairs that were not seen."""
+        """The values; pairs that were not seen get the mean, weighted by evidence."""
         is_estimated = np.isfinite(values)
         if not is_estimated.any():
             return np.full(len(values), _DEFAULT_RATE)
@@ -95,17 +95,17 @@ def _smooth(values: Floats, examined: Floats) -> Floats:
 
 
 def smoothed_share(numerator: Floats, denominator: Floats, prior: float = 0.0) -> Floats:
-    """A share with ``prior`` added to both outcomes; NaN where there is nothing."""
+    """A share with ``prior`` added to both outcomes; NaN without any outcome."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((numerator + prior) / (denominator + 2 * prior))
 
 
 def clip_probability(values: Floats) -> Floats:
-    """Probabilities that are neither 0 nor 1."""
+    """Clip probabilities, so that they are neither 0 nor 1."""
     return np.clip(values, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
 
 
-_RANK_PRIOR = 0.5  # a click at a rank that had none while the model learned is not impossible
+_RANK_PRIOR = 0.5  # clicks stay possible at a rank without clicks in the training data
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Settings:
     no_click: str = ""
 
     def prior_of(self, default: float) -> float:
-        """The prior of a model with this default."""
+        """The prior, or the model's default."""
         return default if self.prior is None else self.prior
 
 
@@ -159,8 +159,8 @@ class Fitness:
     Attributes:
         log_likelihood: mean over searches of the natural logarithm of the probability of all
             clicks, each given the clicks above it; the higher the better.
-        perplexity: 2 to the power of the mean surprise in bits of one click or none, given the
-            list; 1 is perfect, 2 is a coin.
+        perplexity: 2 to the power of the mean surprise in bits of a click or non-click, given the
+            list; 1 is perfect, 2 is a coin toss.
         by_rank: the perplexity at each rank; NaN where nothing was shown.
     """
 
@@ -170,7 +170,7 @@ class Fitness:
 
 
 def fitness(model: ClickModel, estimates: Estimates, searches: PackedSearches) -> Fitness:
-    """Measure a fitted model on searches, best those that it was not fitted on."""
+    """Measure a fitted model on searches, preferably searches that it was not fitted on."""
     estimates = estimates.smoothed()
     weights = searches.weights
     chance = clip_probability(model.conditional(estimates, searches))
@@ -195,8 +195,8 @@ def perplexity_over_ranks(
     Args:
         model: the click model.
         estimates: the estimates from the searches that it learned from.
-        train: these searches.
-        test: others, with the same pairs.
+        train: the searches that the estimates are from.
+        test: other searches, with the same pairs.
     """
     estimates = estimates.smoothed()
 
@@ -261,7 +261,7 @@ def _fit_document(searches: PackedSearches, settings: Settings) -> Estimates:
 
 
 def pair_attractiveness(estimates: Estimates, searches: PackedSearches) -> Floats:
-    """(N, K) the attractiveness of what was shown."""
+    """(N, K) the attractiveness of the shown documents."""
     return estimates.filled(estimates.attractiveness)[searches.pair]
 
 
@@ -291,8 +291,8 @@ def coec(searches: PackedSearches, shrink: float = COEC_PRIOR, cap: float = MAX_
 def coec_opensearch(searches: PackedSearches) -> Floats:
     """(P,) COEC as OpenSearch Search Relevance computes it, on the scale of its ratings.
 
-    All impressions of a pair are taken to have been at the lowest rank at which it ever was, and
-    nothing is shrunk or cut off.
+    All impressions of a pair count at the lowest rank at which the pair was ever shown; values are
+    neither shrunk nor cut off.
     """
     clicks, impressions = count_clicks_by_pair(searches)
     positions = np.broadcast_to(np.arange(searches.depth), searches.pair.shape)

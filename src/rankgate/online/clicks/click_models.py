@@ -1,7 +1,7 @@
 """All click models: those of rankgate, then those of installed plug-ins.
 
-Position bias from documents that were shown at several ranks for one query comes first; then
-PBM and UBM, models in which a click needs a look and an attractive document.
+`position_bias` uses documents that were shown at several ranks for one query. In PBM and UBM a
+click needs a look and an attractive document.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _MIN_EXAMINATION = 1e-3  # examination of a rank
 
 
 def position_bias(searches: PackedSearches) -> Floats:
-    """(K,) how often each rank is looked at, relative to the first; NaN where it is not known.
+    """(K,) the rate of looks at each rank, relative to the first; NaN if unknown.
 
     For every two ranks, the clicks of pairs that were shown at both are compared, each pair
-    weighted by the lesser of its impressions (AllPairs); the logarithms of these ratios are brought
-    together by weighted least squares.
+    weighted by the smaller number of its impressions (AllPairs); the logarithms of these ratios are
+    combined by weighted least squares.
     """
     impressions, clicks = _impressions_and_clicks(searches)
     depth = searches.depth
@@ -134,7 +134,7 @@ def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
 
 
 def _fit_harvest(searches: PackedSearches, settings: Settings) -> Estimates:
-    """Attractiveness with the position bias that lists in several orders show."""
+    """Fit attractiveness with the position bias from lists in several orders."""
     cell_counts = CellCounts.count(searches, _rank_cells, searches.depth)
     curve = position_bias(searches)
     prior = settings.prior_of(_PRIOR)
@@ -156,7 +156,7 @@ def _make_estimates(
     if links.linked.any():
         attractiveness, examination = attractiveness * scale, examination / scale
     low, high = attractiveness_interval(cell_counts, links, attractiveness, examination)
-    # of impressions without a click those that were looked at, as the model expects
+    # the expected looks among impressions without a click
     at_a = np.nan_to_num(attractiveness)[cell_counts.pair]
     at_e = np.minimum(np.nan_to_num(examination), 1.0)[cell_counts.cell]
     looks_without_click = (

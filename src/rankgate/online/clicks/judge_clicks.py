@@ -1,6 +1,6 @@
 """Judgments from clicks: fit models, choose one, make grades.
 
-Rates as grades come first: the rule that turns what a click model learned into judgments.
+`Grading` is the rule that turns the estimates of a click model into judgments.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def add_grades(table: pl.DataFrame, grading: Grading) -> pl.DataFrame:
         highest_value = pl.col("value").max().over("query_id")
         measure = pl.when(highest_value > 0).then(pl.col("value") / highest_value).otherwise(0.0)
     elif rule == "quantiles":
-        # the share of the query's documents below, ties in the middle; of one document a half
+        # the share of the query's documents below; half of the ties; 1/2 for a single document
         rank, count = pl.col("value").rank("average").over("query_id"), pl.len().over("query_id")
         measure = (rank - 0.5) / count
     if rule == "value":
@@ -111,7 +111,7 @@ _LEVEL = 0.95
 _MIN_PAIRS = 3  # pairs that a correlation needs
 OPENSEARCH = "coec_opensearch"
 """COEC with the formula of OpenSearch Search Relevance, to compare with; it predicts no clicks."""
-_FITTED_MODEL = {OPENSEARCH: "dctr"}  # the click model that is fitted in its place
+_FITTED_MODEL = {OPENSEARCH: "dctr"}  # the click model that is fitted instead
 
 
 def judgments(
@@ -224,10 +224,10 @@ def _first_identified_model(
     halves: tuple[PackedSearches, PackedSearches] | None,
     settings: Settings,
 ) -> tuple[str, Estimates, dict[str, str]]:
-    """The first model that this log can teach, on all searches; else the first one.
+    """The first model that this log identifies, fitted to all searches; else the first model.
 
     Returns:
-        Its name, its estimates, and by name why it, or models before it, make no judgments.
+        The name, the estimates, and by model name the reasons for missing judgments.
     """
     refused: dict[str, str] = {}
     first_choice: tuple[str, Estimates] | None = None
@@ -248,7 +248,7 @@ def _first_identified_model(
 def _no_better_than_ranks(
     model: ClickModel, train: PackedSearches, test: PackedSearches, settings: Settings
 ) -> str:
-    """Explain why a model is refused that predicts clicks no better than their ranks do."""
+    """The reason for refusing a model that predicts clicks no better than ranks alone."""
     if not model.of_documents:
         return "it does not distinguish documents"
     documents, ranks = perplexity_over_ranks(model, model.fit(train, settings), train, test)
@@ -287,10 +287,10 @@ def _compare_models(
     halves: tuple[PackedSearches, PackedSearches] | None,
     settings: Settings,
 ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, str]]:
-    """Models by how well they predict searches that they have not seen, the best first.
+    """Compare models by their predictions of held-out searches, the best first.
 
     Returns:
-        Models; perplexities by rank; by model why the searches do not identify it.
+        The models; perplexities by rank; by model the reason why the searches do not identify it.
     """
     train, test = halves or (searches, searches)
     rows, by_rank, refusals = [], [], {}
@@ -407,7 +407,7 @@ def _shared_curves(
 
 
 def _first_column(values: NDArray[Any]) -> NDArray[Any]:
-    """Parameters by rank; of those by rank and click before, without one."""
+    """The parameters by rank; if the previous click matters too, those without a click."""
     return values if values.ndim == 1 else values[:, 0]
 
 

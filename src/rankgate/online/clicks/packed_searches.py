@@ -1,8 +1,8 @@
 """Searches with their lists and clicks as arrays, and click counts.
 
-Click counts are how often a list was shown for a query and clicked in the same places. They
-are all that click models are estimated from, so that a log of any size is counted where it is
-(DuckDB, Spark or a warehouse), and the models are fitted to the counts on one machine.
+A click count is the number of times that a list was shown for a query and clicked in the same
+places. Click models need only these counts, so that a log of any size is counted in DuckDB, Spark
+or a warehouse, and the models are fitted to the counts on one machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankgate.online.log_database import Database
 
 
-_BLOCK_CELLS = 1 << 16  # of a block: arrays of half a megabyte
+_BLOCK_CELLS = 1 << 16  # elements of a block: arrays of half a megabyte
 
 DEFAULT_RANKS = 20
 """The number of ranks of each list that count by default."""
@@ -44,14 +44,14 @@ def sum_by_cell(
 
 @dataclass(frozen=True)
 class PackedSearches:
-    """Searches of N lists with K ranks; equal ones are one row with a weight.
+    """Searches with N different lists of K ranks; equal searches are one row with a weight.
 
     Attributes:
         pairs: ``query_id``, ``doc_id`` of each pair, in the order of their numbers.
         pair: (N, K) the pair at each rank; 0 where nothing was shown.
-        shown: (N, K) whether a document was shown at the rank.
-        clicked: (N, K) whether it was clicked.
-        weight: (N,) how often the list was shown with these clicks.
+        shown: (N, K) True if a document was shown at the rank.
+        clicked: (N, K) True if the document was clicked.
+        weight: (N,) the number of times that the list was shown with these clicks.
         row: the row that contains each single search; None if unknown.
         unit: the number of the session of each single search, for the bootstrap.
     """
@@ -71,18 +71,18 @@ class PackedSearches:
 
     @property
     def depth(self) -> int:
-        """K, the ranks."""
+        """K, the number of ranks."""
         return int(self.pair.shape[1])
 
     @cached_property
     def last(self) -> NDArray[np.int64]:
-        """(N,) the position of the last click, from 0; -1 without one."""
+        """(N,) the position of the last click, from 0; -1 without a click."""
         click_positions = np.where(self.clicked, np.arange(self.depth), -1)
         return np.asarray(click_positions.max(axis=1), dtype=np.int64)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """(N, K) the weight where something was shown, else 0."""
+        """(N, K) the weight if a document was shown, else 0."""
         return self.weight[:, None] * self.shown
 
     def by_pair(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,7 +91,7 @@ class PackedSearches:
 
     @cached_property
     def follows(self) -> NDArray[np.bool_]:
-        """(N, K) whether a rank below it was shown."""
+        """(N, K) True if a document was shown at a lower rank."""
         shown_ranks = np.where(self.shown, np.arange(1, self.depth + 1), 0)
         return np.asarray(np.arange(self.depth) < shown_ranks.max(axis=1)[:, None] - 1)
 
@@ -116,7 +116,7 @@ class PackedSearches:
     def summed(
         self, step: Callable[[PackedSearches], tuple[NDArray[np.float64], ...]]
     ) -> list[NDArray[np.float64]]:
-        """The sums of what a step gives for each block."""
+        """The sums over blocks of the results of a step."""
         sums_of_blocks = (step(block) for block in self.blocks)
         total = list(next(sums_of_blocks))
         for block_sums in sums_of_blocks:
@@ -125,13 +125,13 @@ class PackedSearches:
         return total
 
     def resampled(self, random: np.random.Generator) -> PackedSearches:
-        """A Poisson bootstrap sample of the sessions; of the searches where these are unknown."""
+        """A Poisson bootstrap sample of the sessions; of the searches if sessions are unknown."""
         weight = self.resampled_weight(random)
         resampled_searches = PackedSearches(self.pairs, self.pair, self.shown, self.clicked, weight)
         return resampled_searches.rows(weight > 0)
 
     def resampled_weight(self, random: np.random.Generator) -> NDArray[np.float64]:
-        """(N,) the weights of the searches in such a sample; 0 of those that are not in it."""
+        """(N,) the weights of the searches in a bootstrap sample; 0 for searches outside of it."""
         if self.row is None or self.unit is None:
             return random.poisson(self.weight).astype(np.float64)
         session_weight = random.poisson(1.0, int(self.unit.max()) + 1).astype(np.float64)
@@ -148,7 +148,7 @@ class PackedSearches:
         )
 
     def split(self, share: float, seed: int) -> tuple[PackedSearches, PackedSearches]:
-        """Two halves: each of the equal searches goes to the second with the probability."""
+        """Split the searches in two; each search goes to the second part with probability `share`."""
         second_counts = np.random.default_rng(seed).binomial(self.weight.astype(np.int64), share)
         first, second = self.weight - second_counts, second_counts.astype(np.float64)
         halves = (
@@ -160,7 +160,7 @@ class PackedSearches:
 
     @classmethod
     def pack(cls, table: pl.DataFrame) -> PackedSearches:
-        """Pack rows; equal searches become one with a weight.
+        """Pack rows; equal searches become one row with a weight.
 
         Args:
             table: ``search`` (any number for each list), ``query_id``, ``doc_id``, ``rank`` from 1,
@@ -174,7 +174,7 @@ class PackedSearches:
 
     @classmethod
     def unmerged(cls, table: pl.DataFrame) -> PackedSearches:
-        """Pack rows, a row of the arrays for each search, in the order of their numbers.
+        """Pack rows without merging: a row of the arrays for each search, in the order of numbers.
 
         Raises:
             InputError: no rows.
@@ -211,7 +211,7 @@ class PackedSearches:
         )
 
     def merged(self) -> PackedSearches:
-        """Equal searches as one with a weight."""
+        """Merge equal searches into one row with a weight."""
         code = (self.pair * 2 + self.clicked) * self.shown - ~self.shown
         row_bytes = np.ascontiguousarray(code).view(np.dtype((np.void, code.shape[1] * 8))).ravel()
         _, first_index, inverse = np.unique(row_bytes, return_index=True, return_inverse=True)
@@ -237,11 +237,12 @@ COLUMNS = Columns(
 
 
 def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
-    """The searches with words and a list: one row each, as an expression.
+    """An expression of the searches with words and a list, one row each.
 
     A click counts at the rank that it logs, so the places of a document that a list shows
     twice are separate. Without a rank, or with one at which the search did not show the document,
-    it counts at the document's first rank. Of two documents at one rank the first by its id counts.
+    it counts at the document's first rank. If two documents have the same rank, the first by id
+    counts.
 
     Args:
         rows: the table of events.
@@ -288,7 +289,7 @@ def searches_with_lists(rows: ir.Table, ranks: int = DEFAULT_RANKS) -> ir.Table:
 
 
 def click_counts(rows: ir.Table, ranks: int = DEFAULT_RANKS, min_searches: int = 1) -> ir.Table:
-    """Count searches with the same words, list and clicks, as an expression.
+    """An expression that counts searches with the same words, list and clicks.
 
     Args:
         rows: the table of events.
@@ -346,7 +347,7 @@ def _rows_by_rank(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_counts(source: object) -> pl.DataFrame | None:
-    """The click counts in a frame, a Parquet file or a folder of them; None if it has others."""
+    """The click counts in a frame, a Parquet file or a folder of files; None for other columns."""
     if isinstance(source, pl.DataFrame | pl.LazyFrame):
         frame = source.lazy()
     elif isinstance(source, str | Path):

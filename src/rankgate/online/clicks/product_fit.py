@@ -1,8 +1,8 @@
 """Maximum likelihood where P(click) is an attractiveness times an examination.
 
 A log is counted once: impressions n and clicks k of every pair of query and document in every cell
-of examination (a rank, or a rank and the rank of the click before). Only products a e are seen in
-clicks, so that a and e are distinguished only as far as documents were shown in several cells.
+of examination (a rank, or a rank and the rank of the click before). Clicks depend only on the
+products a e, so a and e can be separated only for documents that were shown in several cells.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _MAX_CYCLES = 2_000
-_MIN_GAIN = 1e-4  # of the log-likelihood of the log by a cycle; one standard error is 0.5
+_MIN_GAIN = 1e-4  # gain of a cycle in the log-likelihood of the log; one standard error is 0.5
 _TINY = 1e-12
 _Z = 1.959963984540054
 MAX_PROBABILITY = 1 - 1e-9  # a probability of 1 is a fixed point of EM
@@ -43,8 +43,8 @@ class CellCounts:
         cell: (M,) the number of the cell, below ``cells``.
         shown: (M,) impressions n.
         clicks: (M,) clicks k.
-        pairs: P, how many pairs there are.
-        cells: C, how many cells there are.
+        pairs: P, the number of pairs.
+        cells: C, the number of cells.
     """
 
     pair: Ints
@@ -100,7 +100,7 @@ class ProductFit:
     """Attractiveness and examination with the highest likelihood.
 
     Attributes:
-        counts: the counts that it was fitted to.
+        counts: the counts that the fit is from.
         attractiveness: (P,) a; NaN where a pair was not shown.
         examination: (C,) e; NaN where a cell was not shown.
         log_likelihood: the log-likelihood of all impressions.
@@ -117,9 +117,9 @@ def fit_product(counts: CellCounts, prior: float = 0.0) -> ProductFit:
 
     A step of EM takes the expected looks and attractive documents among impressions without a
     click. Two steps give a direction along which a longer step is tried (SQUAREM, scheme S3, on the
-    logits; Varadhan and Roland 2008); it is taken only where the likelihood rises, so that every
-    cycle gains at least as much as plain EM. Cycles end when one gains less than 0.0001 of the
-    log-likelihood of the log. Examination is not scaled here: a e is what counts.
+    logits; Varadhan and Roland 2008); it is taken only if the likelihood rises, so that every cycle
+    gains at least as much as plain EM. Cycles end when one gains less than 0.0001 of the
+    log-likelihood of the log. Examination is not scaled here: only a e matters.
 
     Args:
         counts: impressions and clicks.
@@ -175,7 +175,7 @@ def fit_product(counts: CellCounts, prior: float = 0.0) -> ProductFit:
 def _extrapolate(
     start: tuple[Floats, Floats], first: tuple[Floats, Floats], second: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats] | None:
-    """The point to which two steps lead when they are made longer; None where they stand still."""
+    """The point reached by extending two steps; None if the steps do not move."""
     points = [np.concatenate(point) for point in (start, first, second)]
     moving = np.all([(point > 0) & (point < 1) for point in points], axis=0)
     start_logit, first_logit, second_logit = (
@@ -197,8 +197,9 @@ class Links:
     """The cells and pairs that a log identifies, and the error of their comparison.
 
     Attributes:
-        reference: the cell whose examination is 1: the first of those that are linked.
-        linked: (C,) whether clicks on documents shown in several cells link a cell to the others.
+        reference: the cell whose examination is 1: the first linked cell.
+        linked: (C,) True if clicks on documents shown in several cells link the cell to the other
+            cells.
         covariance: (L, L) the covariance of the logarithms of the examination of the L linked
             cells, relative to the reference.
     """
@@ -218,8 +219,9 @@ def find_linked_cells(counts: CellCounts, information: Floats) -> Links:
 
     The information about log(a e) of a combination is w = n p / (1 - p). With a free attractiveness
     for every pair, that about log e is the graph Laplacian diag(w_c) - sum_p w_pc w_pd / w_p: two
-    cells are compared by the documents that both showed. The cell that is compared with others best
-    and all whose standard error relative to it is at most `LINKED_WITHIN` are linked.
+    cells are compared by the documents that both showed. The cell with the best comparisons to
+    other cells, and all cells with a standard error of at most `LINKED_WITHIN` relative to this
+    cell, are linked.
 
     Args:
         counts: impressions and clicks.
@@ -229,7 +231,7 @@ def find_linked_cells(counts: CellCounts, information: Floats) -> Links:
     from scipy.sparse.csgraph import connected_components
 
     total = counts.by_cell(information)
-    has_information = total >= LINKED_WITHIN**-2  # less cannot reach the standard error
+    has_information = total >= LINKED_WITHIN**-2  # less information cannot reach the standard error
     if not has_information.any():
         return Links(0, np.zeros(counts.cells, np.bool_), np.zeros((0, 0)))
     is_used = has_information[counts.cell] & (information > 0)
@@ -243,11 +245,11 @@ def find_linked_cells(counts: CellCounts, information: Floats) -> Links:
     shared = (weights.T @ scaled).toarray()
     _, component = connected_components(shared > 0, directed=False)
     laplacian = np.diag(np.asarray(weights.sum(axis=0)).ravel()) - shared
-    ground = int(np.diag(laplacian).argmax())  # the cell that is compared with others best
+    ground = int(np.diag(laplacian).argmax())  # the cell with the best comparisons to other cells
     is_connected = (component == component[ground]) & (np.arange(shape[1]) != ground)
     laplacian = laplacian[np.ix_(is_connected, is_connected)]
     values, vectors = np.linalg.eigh(laplacian)
-    error = vectors / np.maximum(values, 1e-6) @ vectors.T  # large without a comparison
+    error = vectors / np.maximum(values, 1e-6) @ vectors.T  # large if cells are not compared
     precise = np.diag(error) <= LINKED_WITHIN**2
     members = np.append(np.flatnonzero(is_connected)[precise], ground)
     covariance = np.zeros((len(members), len(members)))
@@ -303,7 +305,7 @@ def attractiveness_interval(
         clicks = exposure * attractiveness
         effective_clicks = clicks / (
             1 + clicks * curve
-        )  # as many with a certain curve have the same error
+        )  # as many looks with a certain curve have the same error
         unit = np.where(
             clicks > 0, attractiveness / effective_clicks, np.exp(_Z * np.sqrt(curve)) / exposure
         )

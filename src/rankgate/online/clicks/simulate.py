@@ -46,7 +46,7 @@ class Simulator:
     parameters: Estimates
 
     def clicks(self, lists: PackedSearches, random: np.random.Generator) -> PackedSearches:
-        """The lists with clicks, drawn rank by rank, each given the clicks above it."""
+        """The lists with clicks drawn rank by rank, given the clicks above."""
         draws = random.random(lists.pair.shape)
         clicked = np.zeros(lists.pair.shape, np.bool_)
         for rank in range(lists.depth):
@@ -75,9 +75,9 @@ def rates_by_rank(
 
     Args:
         clicks: the simulated clicks.
-        expected: (N, K) the true probabilities there.
-        unseen: searches of a log that the simulator has not learned from.
-        predicted: (M, K) what it expects there.
+        expected: (N, K) the true probabilities of these clicks.
+        unseen: searches of the log that were not used to fit the simulator.
+        predicted: (M, K) the click rates that the simulator expects for these searches.
     """
     simulated = mean_rates(clicks.weights, clicks.clicked.astype(np.float64))
     true_rate = mean_rates(clicks.weights, expected)
@@ -110,13 +110,13 @@ def rates_by_rank(
 MIN_TIMES_SHOWN = 20
 """The number of times that a list must have been shown to be compared with another one."""
 
-_MAX_STANDARD_ERRORS = 3  # standard errors that a rank may differ
+_MAX_STANDARD_ERRORS = 3  # standard errors by which the rate of a rank may differ
 
 
 def check_reliability(
     unseen: PackedSearches, predicted: NDArray[np.float64], table: pl.DataFrame
 ) -> dict[str, float | None]:
-    """Compare a simulator with searches that it has not learned from.
+    """Compare a simulator with searches that were not used to fit it.
 
     Args:
         unseen: searches of the log.
@@ -137,7 +137,7 @@ def check_reliability(
 def _count_ordered_pairs(
     unseen: PackedSearches, predicted: NDArray[np.float64]
 ) -> tuple[float, int]:
-    """Pairs of lists of a query that the simulator orders as the log does, and all pairs."""
+    """The number of pairs of a query's lists in the same order as in the log, and of all pairs."""
     lists: dict[bytes, list[int]] = defaultdict(list)
     for row, key in enumerate(np.where(unseen.shown, unseen.pair, -1)):
         lists[key.tobytes()].append(row)
@@ -248,7 +248,7 @@ def _learned_scenario(
     ranks: int,
     random: np.random.Generator,
 ) -> _Scenario:
-    """A model of half of the searches of a log; the other half's lists are shown."""
+    """Fit a model to half of the searches of a log; the lists of the other half are shown."""
     with Events.of(events).open() as log:
         searches = pack_events(log.base, ranks)
     train, unseen = searches.split(0.5, int(random.integers(2**31)))
@@ -325,7 +325,7 @@ _USER = chain_model("user", _user_chain, _refuse_fit, "Declared user", "", "")
 
 
 def _select_lists(source: PackedSearches, sampled_rows: NDArray[np.int64]) -> PackedSearches:
-    """Some lists, each a search, without clicks."""
+    """The selected lists, one for each search, without clicks."""
     empty = np.zeros((len(sampled_rows), source.depth), np.bool_)
     return PackedSearches(
         source.pairs,
@@ -350,7 +350,7 @@ def _variant_table(
 
 
 def _event_table(clicks: PackedSearches, variants: NDArray[np.str_]) -> pl.DataFrame:
-    """Searches, impressions and clicks as the table of events."""
+    """The table of events with searches, impressions and clicks."""
     rows, positions = np.nonzero(clicks.shown)
     pairs = clicks.pairs[clicks.pair[rows, positions]]
     base = pl.DataFrame(

@@ -1,6 +1,6 @@
 """Declared users, and their clicks on lists, drawn for all lists at once.
 
-A declared user defines how likely clicks and stops are, by the grade of what the user sees.
+A declared user has probabilities of clicks and stops, by the grade of a document.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class User(Declared):
         return np.asarray(low + (high - low) * worth)
 
     def after(self, worth: Floats) -> Floats:
-        """The probability to go on after a click."""
+        """The probability of going on after a click."""
         low, high = self.stop
         return np.asarray(1 - (low + (high - low) * worth))
 
@@ -77,7 +77,7 @@ USERS = Registry(
 def grades_of_lists(
     lists: Sequence[Sequence[str]], grades: Sequence[Mapping[str, float]]
 ) -> Floats:
-    """(N, K) what each shown document is worth, 0 to 1; NaN behind the end of a list."""
+    """(N, K) the worth of each shown document, 0 to 1; NaN after the end of a list."""
     depth = max(map(len, lists), default=0)
     table = np.full((len(lists), depth), np.nan)
     for row, docs, query_grades in zip(table, lists, grades, strict=True):

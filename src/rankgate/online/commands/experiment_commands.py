@@ -1,8 +1,8 @@
 """Commands of ``rankgate online`` on experiments: plan, compare, agree.
 
-Options of experiments and of the tests of their arms, in every command that takes one, come
-first. ``plan``: how long experiments would take. ``ab``: arms of an experiment, compared.
-``agreement``: whether offline predicts online.
+The options of experiments and of the tests of arms are shared by these commands. ``plan``: the
+duration of experiments. ``ab``: a comparison of the arms of an experiment. ``agreement``: a test if
+offline metrics predict online KPIs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def design_options(*fields: str) -> Decorator:
-    """Options of an experiment; the command gets a `Design`. Without fields they are all."""
+    """Add options of an experiment, by default all; the command gets a `Design`."""
     all_options = (
         "variant COLUMN",
         "unit UNIT",
@@ -76,14 +76,14 @@ _DESIGN_FILE = click.option(
 
 
 def _options_on_command_line(names: Iterable[str]) -> list[str]:
-    """The options that the command line has."""
+    """The options that are on the command line."""
     context = click.get_current_context()
     default = ParameterSource.DEFAULT
     return [name for name in names if context.get_parameter_source(name) is not default]
 
 
 def test_options(*fields: str) -> Decorator:
-    """Options of the test of arms; the command gets an `ExperimentTest`. Without fields all."""
+    """Add options of the test of arms, by default all; the command gets an `ExperimentTest`."""
     all_options = (
         "winsorise SHARE",
         "sequential",

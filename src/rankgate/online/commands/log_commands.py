@@ -1,9 +1,9 @@
-"""Commands of ``rankgate online`` that read logs and report what users did.
+"""Commands of ``rankgate online`` that read logs and report user behaviour.
 
-``ingest``: logs as one table of events. ``doctor``: faults of a log. ``kpi``: what users did,
-in figures. ``weeks``: satisfaction over weeks. ``intents``: diversity of the clicks of
-different users. ``personalization``: what personal lists give to whom. ``lists``: what users
-were shown, as a run.
+``ingest``: logs as one table of events. ``doctor``: faults of a log. ``kpi``: figures of user
+behaviour. ``weeks``: satisfaction over weeks. ``intents``: diversity of the clicks of different
+users. ``personalization``: the effect of personal lists by group of users. ``lists``: the shown
+lists as a run.
 """
 
 from __future__ import annotations

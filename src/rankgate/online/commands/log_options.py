@@ -22,7 +22,7 @@ def _single_or_tuple(
 
 
 def kpi_option(function: Command) -> Command:
-    """``-k``: the KPIs of users; without it those of the verb."""
+    """``-k``: the KPIs to compute; by default those of the verb."""
     option = click.option(
         "-k",
         "--kpi",
@@ -42,7 +42,7 @@ def events_argument(function: Command) -> Command:
 
 
 def optional_events_argument(function: Command) -> Command:
-    """``[EVENTS]...``: the same, or none."""
+    """``[EVENTS]...``: a folder or table of events, or files of logs; optional."""
     return _paths_argument(function, required=False, metavar="[EVENTS]...")
 
 
@@ -67,7 +67,7 @@ def events_options(
         inputs: other files of the command, in the words of `from_formats`.
         log: the argument of the command that holds the log; without it there are no events.
         goals: True if the verb needs to know when a session reached its goal.
-        figures: True if faults of the log can forbid figures.
+        figures: True if faults of the log can block figures.
     """
     as_events = value_options(
         log,

@@ -1,7 +1,7 @@
-"""The log doctor: every check over the events of a log, and the faults it reports.
+"""The log doctor: runs every check over the events of a log, and reports the faults.
 
-The module has the fault of a log, the result of ``doctor``, and its document; tests of the shares
-of users by variant and of the mean of weights; and the doctor itself.
+The module has `LogFinding`, the result of ``doctor`` and its document; tests of the shares of users
+by variant and of the mean of weights; and the verb ``doctor``.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class LogFinding:
         severity: ``block``: figures that it spoils are not given; ``annotate``: with a warning.
         count: the number of faults.
         total: the number of rows that were checked.
-        spoils: the figures that it makes wrong, by their parts.
-        words: the problem.
-        examples: examples of places.
+        spoils: the figures that the fault makes wrong, by their parts.
+        words: a description of the problem.
+        examples: locations of some faults.
         fix: the remedy.
     """
 
@@ -72,17 +72,17 @@ class LogFinding:
 
     @property
     def share(self) -> float:
-        """Faults as a share of all."""
+        """The number of faults divided by the number of checked rows."""
         return self.count / self.total if self.total else 0.0
 
 
 def spoiled_text(faults: Iterable[str], spoiled: str) -> str:
-    """The figures that the faults of a log make wrong, as a sentence without an end."""
+    """The figures that the faults of a log make wrong, as the start of a sentence."""
     return f"the log doctor found {', '.join(faults)}, which makes {spoiled} wrong"
 
 
 def spoiled_notice(code: str, faults: Iterable[str], spoiled: str) -> Notice:
-    """The notice of a result that was made although faults of the log spoil it."""
+    """The notice of a result that was computed despite faults of the log."""
     return Notice(code, f"{spoiled_text(faults, spoiled)}: see rankgate online doctor")
 
 
@@ -134,7 +134,7 @@ class Diagnosis(Result):
         )
 
     def blocking(self, subjects: tuple[str, ...]) -> tuple[LogFinding, ...]:
-        """The findings that block figures made of any of the subjects."""
+        """The findings that block figures with any of these parts."""
         return tuple(
             finding
             for finding in self.findings
@@ -157,7 +157,7 @@ _SEVERITY_LABELS = {"block": "✘ blocks", "annotate": "! warns"}
 
 
 def diagnosis_document(result: Diagnosis) -> Document:
-    """The findings with their count, what they spoil, examples and the fix."""
+    """The findings with their counts, affected figures, examples and fixes."""
     blocks = sum(finding.severity == "block" for finding in result.findings)
     counts = ", ".join(f"{events:,} {kind}" for kind, events in result.counts.iter_rows())
     period = f"{result.first} to {result.last}" if result.first else "without times"
@@ -220,14 +220,14 @@ def _finding_entry(finding: LogFinding) -> Entry:
 def check_sample_ratio(
     base: Database, split: Mapping[str, float] | None = None
 ) -> LogFinding | bool:
-    """Compare the users of each variant with the planned split, by a test that holds at any look.
+    """Compare the users of each variant with the planned split, by a test that holds at any time.
 
     Args:
         base: has ``events``.
         split: the planned share, by variant; equal shares by default.
 
     Returns:
-        The finding; True if there is none; False without variants to compare.
+        The finding; True if the split is as planned; False without variants to compare.
     """
     rows = base.rows(
         'SELECT variant, count(DISTINCT coalesce("user", session, query_event_id)) AS users '
@@ -259,7 +259,7 @@ def check_mean_weight(base: Database) -> LogFinding | bool:
     """Check that logged importance weights have a mean of 1, within two standard errors.
 
     Returns:
-        The finding; True if there is none; False without weights.
+        The finding; True if the mean is right; False without weights.
     """
     row = base.rows(
         "SELECT count(w) AS n, avg(w) AS mean, stddev_samp(w) AS deviation FROM (SELECT "
@@ -397,7 +397,7 @@ def _run_check(base: Database, check: Check, total: int) -> LogFinding | None:
 
 
 def _find_unmapped_actions(manifest: Manifest) -> LogFinding | None:
-    """Actions that no kind is known for, with the lines of a mapping that name them."""
+    """The finding about actions of unknown kind, with the lines that a mapping needs."""
     files = manifest.get("files", {}).values()
     actions = unmapped_actions(files)
     if not actions:
@@ -416,7 +416,7 @@ def _find_unmapped_actions(manifest: Manifest) -> LogFinding | None:
 
 
 def _find_unreadable_lines(manifest: Manifest) -> list[LogFinding]:
-    """Findings about lines that could not be read when the log became events."""
+    """Findings about lines that could not be read when the log was ingested."""
     findings = []
     for file in manifest.get("files", {}).values():
         left_out = sum(

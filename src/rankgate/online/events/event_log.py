@@ -106,7 +106,7 @@ class EventLog(Result):
 
 
 def event_log_document(result: EventLog) -> Document:
-    """Files, events by kind, ranks, and what could not be read."""
+    """The files, events by kind, ranks, and unreadable lines."""
     total = int(result.files["events"].sum())
     new = result.files["new"].sum()
     files = [

@@ -1,6 +1,6 @@
 """Records of a log as events: SQL from the texts of a mapping to the table of events.
 
-The rules for queries and users when a log is read (privacy) come first.
+`Privacy` has the rules for the words of queries and the ids of users.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Privacy:
     def columns(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The SQL that replaces columns of the events, by column.
 
-        Other attributes are left out as soon as anything is, as they may hold the same words.
+        If any data are left out, other attributes are left out too: they may hold the same words.
 
         Raises:
             UsageError: a hash is requested and the environment has no key.
@@ -96,9 +96,9 @@ _NUMBERS = (
 
 
 def _hash_sql(column: str, environment: Mapping[str, str]) -> str:
-    """A keyed hash: H(k2, H(k1, text)) with SHA-256 and two keys made of the secret one.
+    """A keyed hash: H(k2, H(k1, text)) with SHA-256 and two keys made from the secret key.
 
-    The nested form (NMAC) is what DuckDB can compute; each column has keys of its own.
+    DuckDB can compute this nested form (NMAC); each column has its own keys.
     """
     secret = environment.get(KEY_VARIABLE, "")
     if len(secret) < _MIN_KEY_LENGTH:
@@ -142,7 +142,7 @@ PROBLEMS: Mapping[str, tuple[str, str]] = {
 
 
 def stage_events(base: Database, mapping: LogMapping) -> None:
-    """Make the table ``staged`` of the view ``raw``: typed columns, and what was wrong."""
+    """Make the table ``staged`` from the view ``raw``: typed columns, and problems of records."""
     zone = quote_text(mapping.time_zone)
     flags = "".join(f"flag_{kind}, " for kind in mapping.flags)
     number = "try_cast(f_at AS DOUBLE)"
@@ -227,11 +227,11 @@ def write_events(
     """Write the events of ``staged`` as Parquet.
 
     Args:
-        base: has the table ``staged``.
+        base: the database with the table ``staged``.
         target: the Parquet file.
         source: the name of the log's file, and its hash for ids of events.
         bases: the first rank of each application's log.
-        mapping: has the flags.
+        mapping: the mapping, which has the flags.
         privacy: the data that are left out.
     """
     if frequent := privacy.frequent:
@@ -273,10 +273,10 @@ def write_events(
 
 
 def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> None:
-    """Write a table of events as Parquet, with every column and what privacy leaves of it.
+    """Write a table of events as Parquet, with every column, as far as privacy permits.
 
     Raises:
-        InputError: kinds that there are not, or a value that its column cannot hold.
+        InputError: unknown kinds, or a value that its column cannot hold.
     """
     source = f"read_parquet({quote_text(str(path))}, file_row_number = true)"
     columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
@@ -315,7 +315,7 @@ def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> No
 
 
 def _response_impressions_sql(column_sources: Mapping[str, str], number: str) -> str:
-    """Impressions from the lists of ids of searches for which the log has no impressions."""
+    """SQL of impressions for searches without any, from their lists of document ids."""
     response_columns = {
         **column_sources,
         "event_id": f"{number} || ':' || place",

@@ -1,6 +1,6 @@
 """The table of events, one row for each thing that was logged, and goals of sessions.
 
-Goals are declared events, with values and together.
+Goals are declared by events, with values and in combination.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _AND = re.compile(r"\s+and\s+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class GoalCondition:
-    """An event that a goal needs.
+    """A condition of a goal: an event, and a value if needed.
 
     Attributes:
         name: its action or kind, in lower case.
@@ -150,7 +150,7 @@ def goal_times(rows: ir.Table, rules: Sequence[Sequence[GoalCondition]]) -> dict
 
 
 def add_goal_columns(sessions: ir.Table, rules: Sequence[Sequence[GoalCondition]]) -> ir.Table:
-    """Sessions with ``done`` and ``done_at``, without the columns of `goal_times`."""
+    """The sessions with ``done`` and ``done_at`` in place of the columns of `goal_times`."""
     import ibis
 
     goals_reached, times = [], []

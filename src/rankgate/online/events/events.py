@@ -1,4 +1,4 @@
-"""Events: a log with its mapping, and how it is read; every verb on logs takes them."""
+"""`Events`: a log with its mapping and the options for reading it; every verb on logs takes it."""
 
 from __future__ import annotations
 
@@ -156,9 +156,9 @@ class OpenEvents:
     """Events in a database.
 
     Attributes:
-        base: has the view ``events``.
-        manifest: the manifest of the log; without files if there is none.
-        excluded: the rows that were left out, in words.
+        base: the database with the view ``events``.
+        manifest: the manifest of the log; a manifest without files if the log has none.
+        excluded: a description of the rows that were left out.
     """
 
     base: Database
@@ -167,12 +167,12 @@ class OpenEvents:
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds of events that the log has."""
+        """The kinds of events in the log."""
         return set(self.base.rows("SELECT DISTINCT kind FROM events")["kind"])
 
 
 def _short_repr(log: object) -> str:
-    """A log in a few words; a table by its size."""
+    """A short description of a log; for a table its size."""
     if isinstance(log, str | Path):
         return repr(str(log))
     if isinstance(log, EventLog):
@@ -184,7 +184,7 @@ def _short_repr(log: object) -> str:
 
 
 def _create_view(base: Database, events: Events) -> Manifest:
-    """Make the view ``events``; return the manifest of what was read; may be empty."""
+    """Make the view ``events``; return the manifest of the log, which may be empty."""
     refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
     if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():
@@ -215,7 +215,7 @@ def _create_view(base: Database, events: Events) -> Manifest:
 
 
 def _read_table(log: object) -> pl.DataFrame | None:
-    """A log in memory, in rows or a frame; None for paths."""
+    """The table of a log in memory, from rows or a frame; None for paths."""
     import polars as pl
 
     table = read_table(log, "the log")
@@ -242,7 +242,7 @@ def _columns(base: Database, source: str) -> Mapping[str, str]:
 
 
 def _view_of_source(base: Database, source: str, name: str) -> None:
-    """The view ``events``, with null for columns that a table does not have."""
+    """Make the view ``events``, with null for columns that the table does not have."""
     table = _columns(base, source)
     if "kind" not in table:
         problem = f"not events: there is no column kind; the columns are {', '.join(table)}."
@@ -256,7 +256,7 @@ def _view_of_source(base: Database, source: str, name: str) -> None:
 
 
 def _exclude(base: Database, *, bots: bool, duplicates: bool) -> tuple[str, ...]:
-    """Leave rows out of ``events``; return what and how many."""
+    """Leave rows out of ``events``; return a description with the number of rows."""
     excluded = []
     if duplicates:
         count_before = base.first_value("SELECT count(*) FROM events")

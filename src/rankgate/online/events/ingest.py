@@ -1,7 +1,6 @@
-"""Read logs into one table of events; files that were read before are not read again.
+"""Read logs into one table of events; files that were already read are skipped.
 
-Actions of a log that lack a known kind of event come first, with the lines of a mapping that
-name the action.
+The module also suggests the lines of a mapping for actions without a known kind of event.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ _OTHER_KIND = "other"
 
 
 def suggested_kind(action: str) -> str:
-    """The kind that the name of an action suggests; ``other`` without one.
+    """The kind that the name of an action suggests; ``other`` if it suggests none.
 
     >>> suggested_kind("product_view"), suggested_kind("Tap"), suggested_kind("login")
     ('impression', 'click', 'other')
@@ -79,7 +78,7 @@ def suggested_kind(action: str) -> str:
 
 
 def count_unmapped(base: Database) -> dict[str, int]:
-    """Count the events in ``staged`` by action without a kind; answers of surveys have one.
+    """Count events in ``staged`` by action, for actions without a kind; surveys have a kind.
 
     The most frequent action is first.
     """
@@ -91,7 +90,7 @@ def count_unmapped(base: Database) -> dict[str, int]:
 
 
 def unmapped_actions(files: Iterable[IngestedFile]) -> dict[str, int]:
-    """The same over the files of a manifest."""
+    """The actions without a kind over all files of a manifest, with their counts."""
     total: dict[str, int] = {}
     for file in files:
         for action, events in file.get("unmapped", {}).items():
@@ -141,10 +140,10 @@ def refuse_unusable(
     """Refuse files without a single event that has a kind.
 
     Args:
-        base: reads the columns of the first file.
+        base: the database that reads the columns of the first file.
         log_file: the first file.
-        mapping: with which they were read.
-        files: the entries of the manifest about them.
+        mapping: the mapping with which the files were read.
+        files: the manifest's entries of the files.
 
     Raises:
         InputError: no event can be used.
@@ -183,7 +182,7 @@ MANIFEST = "events.json"
 """The file of the folder that records what was read, and how."""
 
 
-_EXAMPLES = 5  # lines of each problem that are named
+_EXAMPLES = 5  # lines that are named for each problem
 
 
 def ingest(
@@ -233,7 +232,7 @@ def ingest_files(
     privacy: Privacy,
 ) -> EventLog:
     """Read the files that are new; see `ingest`."""
-    privacy.columns()  # a key that is missing is an error before anything is written
+    privacy.columns()  # a missing key is an error before any file is written
     settings: Manifest = {
         "schema_version": 1,
         "privacy": privacy.to_dict(),

@@ -1,6 +1,6 @@
 """All checks of the log doctor.
 
-One check states what it looks for in a log, and what it spoils.
+A check declares the faults that it finds in a log, and the figures that these make wrong.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Check(Declared):
         faults: SQL over ``events`` and ``searches`` whose rows are the faults; the column
             ``example`` locates the fault, ``n`` how many one row counts for, and ``size``
             puts the worst first.
-        total: SQL of the number that faults are a share of.
-        spoils: the figures that it makes wrong, by their parts.
-        blocks_from: the share of faults from which such figures are not given; None: they always
-            are, with a warning.
-        ignore_below: the share of faults that is quiet.
+        total: SQL of the number by which the number of faults is divided.
+        spoils: the figures that the fault makes wrong, by their parts.
+        blocks_from: the share of faults from which such figures are not given; None: figures are
+            always given, with a warning.
+        ignore_below: the share of faults below which nothing is reported.
         fix: the remedy.
     """
 
@@ -84,7 +84,7 @@ _WITH_SEARCH = (
 
 
 def _missing_search_check(kind: str, subject: Subject) -> Check:
-    """Events that no search gets the credit for."""
+    """The check for events that belong to no search."""
     return Check(
         f"{subject}-without-search",
         title=f"{kind} events without a search in the log",
@@ -99,7 +99,7 @@ def _missing_search_check(kind: str, subject: Subject) -> Check:
 
 
 def _duplicates_check(kind: str, *spoils: Subject, name: str = "") -> Check:
-    """Events of a kind that are in the log again, as a share of the events of this kind."""
+    """The check for repeated events of a kind, as a share of all events of this kind."""
     return Check(
         f"duplicated-{name or spoils[0]}",
         title=f"{kind} events that are in the log more than once",

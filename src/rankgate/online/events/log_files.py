@@ -1,10 +1,10 @@
 """Mapping of a log's columns to events, and files of logs as SQL.
 
-The mapping is UBI's own way, or a TOML file. Files of logs become SQL: the fields of a mapping
+The mapping is UBI's, or comes from a TOML file. Files of logs become SQL: the fields of a mapping
 as text, with the line of each record.
 
-DuckDB reads JSON lines, CSV and Parquet itself. Any other format of tables is read by its own
-reader first, and is a Parquet file of the database's folder then.
+DuckDB reads JSON lines, CSV and Parquet itself. Any other table format is first converted by its
+reader to a Parquet file in the database's folder.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ERROR_CODE = "invalid-mapping"
 
 @dataclass(frozen=True)
 class LogMapping:
-    """The columns of a log by field, and how its values are read.
+    """The columns of a log by field, and the rules for reading values.
 
     Attributes:
         columns: the columns of each field; the first that is not empty counts; parts of a nested
@@ -76,7 +76,7 @@ class LogMapping:
         rank_base: the first rank of the log, 0 or 1; None to find out.
         format: ``jsonl``, ``csv`` or ``parquet``; empty: by the file's suffix.
         ubi: True if records without an action are queries of UBI.
-        zone_declared: true if the mapping names its time zone, so that times need not.
+        zone_declared: true if the mapping names its time zone, so that times need none.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -131,11 +131,11 @@ UBI = LogMapping(
 def read_mapping(path: str | Path) -> LogMapping:
     """Read a mapping from a TOML file: ``[log]``, ``[columns]``, ``[kinds]``, ``[flags]``.
 
-    Without ``[columns]`` they are those of User Behavior Insights, and ``[kinds]`` adds to its
-    actions.
+    Without ``[columns]`` the columns are those of User Behavior Insights, and ``[kinds]`` adds to
+    its actions.
 
     Raises:
-        InputError: a key that there is not, a value that does not fit; with its line.
+        InputError: an unknown key, or a value that does not fit; with its line.
     """
     toml = TomlFile.read(path, code=_ERROR_CODE)
     toml.check_keys(toml.values, ("log", "columns", "kinds", "flags"))
@@ -231,7 +231,7 @@ class LogFile:
     Attributes:
         path: the path of the file that DuckDB reads.
         label: the user's name for it: ``FILE``, or ``FILE:TABLE``.
-        format: the name of its format where the user or the file itself states it; else empty.
+        format: the name of the format, if the user or the file states it; else empty.
     """
 
     path: Path
@@ -250,14 +250,14 @@ class LogFile:
 
 
 def list_log_files(logs: Source | Sequence[Source], folder: Path) -> list[LogFile]:
-    """The files of a log; a folder is the part files in it.
+    """The files of a log; a folder gives its part files.
 
     Args:
         logs: paths; ``FORMAT:PATH`` names the format, ``FILE:TABLE`` a table of a database.
         folder: the folder for Parquet files of tables that DuckDB does not read.
 
     Raises:
-        InputError: a file that is not there, or that is not a table; a folder without part files.
+        InputError: a file that does not exist or is not a table; a folder without part files.
     """
     log_paths = [logs] if isinstance(logs, str | Path) else logs
     files: list[LogFile] = []
@@ -334,7 +334,7 @@ def column_names(base: Database, file: LogFile, mapping: LogMapping) -> list[str
 
 
 def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
-    """Make the view ``raw``: ``source_line``, ``invalid``, and a text for each field.
+    """Make the view ``raw`` with ``source_line``, ``invalid``, and each field as text.
 
     Raises:
         InputError: a file that cannot be read as its format, such as UTF-16 or an archive; a
@@ -350,7 +350,7 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
             _load_json_lines(base, file.path, mapping)
         else:
             _load_table(base, file, mapping, kind)
-    except InputError as error:  # an error of the database, which does not name the file
+    except InputError as error:  # the database's error does not name the file
         raise InputError(error.problem, source=file.label, code=error.code) from None
     except duckdb.Error as error:
         message = str(error).splitlines()[0]
@@ -359,7 +359,7 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
 
 
 def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
-    """One JSON record a line; bulk files of OpenSearch and ``index<TAB>json`` too."""
+    """Load one JSON record per line; also bulk files of OpenSearch and ``index<TAB>json``."""
     base.run(
         "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, "
         "CASE WHEN line LIKE '{%' THEN line ELSE regexp_replace(line, '^[^{]*\t\\s*', '') END "
@@ -457,7 +457,7 @@ def _json_path(path: str) -> str:
 
 
 def _column_sql(path: str, columns: list[str]) -> str:
-    """A column, a part of a nested column, or a part of a column that holds JSON."""
+    """SQL of a column, of a part of a nested column, or of a part of a column with JSON."""
     if path in columns:
         return f"CAST({quote_identifier(path)} AS VARCHAR)"
     first, _, inner_path = path.partition(".")
@@ -471,7 +471,7 @@ def _column_sql(path: str, columns: list[str]) -> str:
 
 
 def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
-    """A field as text: the first of its columns that is not empty."""
+    """SQL of a field as text: the first of its columns that is not empty."""
     parts = []
     for alternative in mapping.columns.get(name, ()):
         texts = [f"nullif({sql_of_path[path]}, '')" for path in alternative.split("+")]
@@ -480,7 +480,7 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
 
 
 def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
-    """A column for each flag: true if the row is also an event of this kind."""
+    """SQL of a column for each flag: true if the row is also an event of this kind."""
     return "".join(
         f"coalesce(lower({sql_of_path[column]}) IN ('true', 't', '1', '1.0', 'yes'), false) "
         f"AS flag_{kind}, "

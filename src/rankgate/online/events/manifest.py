@@ -18,7 +18,7 @@ class RankBase(TypedDict):
 
 
 class RecordProblem(TypedDict):
-    """A problem of records, with the first of their lines."""
+    """A problem of records, with the first lines that have it."""
 
     code: str
     count: int
@@ -37,7 +37,7 @@ class PartSummary(TypedDict):
 
 
 class IngestedFile(PartSummary):
-    """The entry of a file. Older folders have no actions without a kind, and do not say states."""
+    """The entry of a file. Older folders lack the actions without a kind, and states."""
 
     ranks: list[RankBase]
     problems: list[RecordProblem]

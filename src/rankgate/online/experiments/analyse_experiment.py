@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from rankgate.online.experiments.units import Measure, Units
 
 
-_DAYS = 90  # at most; a longer experiment shows the last days
-_MIN_UNITS = 100  # units of an arm in a segment
+_DAYS = 90  # days at most; a longer experiment shows the last days
+_MIN_UNITS = 100  # the fewest units of an arm in a segment
 _ALARM_P_VALUE = 0.01
-_MIN_VALUES = 10  # units of an arm with a value other than 0, where arms are unequal
+_MIN_VALUES = 10  # the fewest units of an arm with a value other than 0, if arms are unequal
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class ArmComparison:
     """The arms and measures that are compared, and the methods.
 
     Attributes:
-        control: the arm that others are compared with.
-        treatments: these others.
+        control: the arm that the treatments are compared with.
+        treatments: the other arms.
         measures: the measures to compare.
         method: the method of differences.
         margins: the relative loss that is allowed, by the name of the guardrail.
@@ -154,7 +154,7 @@ def _bayesian_view(effect: Effect, measure: Measure, prior: float) -> dict[str, 
 
 
 def guardrail_method(method: ComparisonMethod) -> ComparisonMethod:
-    """The method of guardrails: each end of their interval holds alone with the level.
+    """The method of guardrails: each end of the interval holds on its own at the level.
 
     At a level of 95 % their interval is two-sided at 90 %, by the test whose p is shown.
     """
@@ -162,10 +162,10 @@ def guardrail_method(method: ComparisonMethod) -> ComparisonMethod:
 
 
 def guardrail_status(effect: Effect, measure: Measure, margin: float) -> str:
-    """Pass where a loss of more than the margin is excluded, fail where such a loss is shown.
+    """Pass if a loss of more than the margin is excluded, fail if such a loss is shown.
 
-    Pass where the low end of the relative difference lies above −margin, fail where the high end
-    lies below it; both for the direction in which the measure is better.
+    Pass if the low end of the relative difference is above −margin, fail if the high end is below
+    −margin; both in the direction in which the measure is better.
     """
     worst, best = effect.relative_low, effect.relative_high
     if measure.better == "down":
@@ -188,7 +188,7 @@ def _null_if_not_finite(value: Json) -> Json:
 
 
 def daily_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
-    """Differences at the end of each day, with intervals that hold on all of them."""
+    """Differences at the end of each day, with intervals that hold on all days together."""
     method = comparison.method
     if method.tuned_to is None:
         method = replace(method, tuned_to=TUNED_TO)
@@ -217,7 +217,7 @@ def daily_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
 
 
 def segments_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
-    """Differences within segments; p is corrected by Benjamini-Hochberg over all of them.
+    """Differences within segments; p is corrected by Benjamini-Hochberg over all segments.
 
     ``p_differ`` is that of Cochran's Q: Σ (delta − weighted mean)² / se² against chi-squared.
     """
@@ -277,7 +277,7 @@ def _segment_rows(
 
 
 def compare_with_itself(units: Units, comparison: ArmComparison, seed: int) -> pl.DataFrame:
-    """Compare random halves of the control: significant as often as the level, if all is well.
+    """Compare random halves of the control; in a sound experiment 1 − level are significant.
 
     The halves are drawn again each time. Their common users make the count vary more than that of
     independent tests.
@@ -344,7 +344,7 @@ def _find_influential_unit(
 def _find_few_values(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
-    """Arms of unequal size, and so few units with a value that the correction falls short."""
+    """Find arms of unequal size with too few units with a value for the skewness correction."""
     if comparison.method.resamples:
         return
     plain_method = replace(comparison.method, tuned_to=None)
@@ -369,7 +369,7 @@ def _find_few_values(
 def _find_changing_effect(
     units: Units, measure: Measure, arm: str, comparison: ArmComparison
 ) -> Iterable[ExperimentFinding]:
-    """Differences of the first and of the second half of the days."""
+    """Find effects that differ between the first and the second half of the days."""
     from scipy.special import ndtr
 
     days = sorted(units.rows[measure.name]["day"].drop_nulls().unique().to_list())

@@ -76,7 +76,7 @@ def check_experiment(
     """Every fault of the assignment and of the log.
 
     Args:
-        units: who was in which arm.
+        units: the units with their arms.
         planned: the planned share, by arm.
         ratio: the test of the shares.
         tolerated: the share of units in several arms up to which they are only left out.
@@ -138,7 +138,7 @@ def _find_crossed_units(units: Units, tolerated: float) -> Iterable[ExperimentFi
 
 
 def _find_gaps(units: Units) -> Iterable[ExperimentFinding]:
-    """Gaps: days on which no unit, or no unit of one arm, had any event.
+    """Find gaps: days on which no unit, or no unit of one arm, had an event.
 
     Days on which no arm has events are a restart from two days on that closed days do not explain,
     or from a week on.
@@ -190,7 +190,7 @@ def _gap_message(arm_name: str, before: date, after: date) -> str:
 
 
 def _find_logging_changes(units: Units) -> Iterable[ExperimentFinding]:
-    """Arms that log something less, or more, from a day on, which the other arms do not."""
+    """Find arms that log a kind of event more or less often from a day on, unlike other arms."""
     if units.logged is None or units.logged.is_empty():
         return
     for (column,), rows in units.logged.group_by("what", maintain_order=True):
@@ -221,14 +221,14 @@ def _find_change_day(
     other_series: Mapping[date, tuple[float, float]],
     days: list[date],
 ) -> date | None:
-    """The day from which an arm logs twice, or half, what it did, against the other arms.
+    """The day from which an arm logs twice or half as much as before, relative to other arms.
 
     With the counts c1 before and c2 from a day on, and E1, E2 those that the other arms' rates
     would give, the day is the one with the largest
 
         G² = 2 (c1 log(c1/E1) + c2 log(c2/E2) − (c1 + c2) log((c1 + c2)/(E1 + E2)));
 
-    a fourth of it is compared with chi-squared, as counts of users vary more than Poisson's.
+    a fourth of G² is compared with chi-squared, as counts of users vary more than Poisson's.
     """
     best, change_day = 4 * _SURE**2, None
     for index in range(1, len(days)):
@@ -346,7 +346,7 @@ def ab(
 def _units_of_events(
     events: Events, measures: Sequence[Measure], design: Design
 ) -> tuple[Units, dict[str, str], str]:
-    """The units; the reasons why measures have no figures; the time zone."""
+    """The units, the reasons for measures without figures, and the time zone."""
     unit = design.unit_of_events
     with events.open() as log:
         reasons = reasons_without_figures(log, measures, events)
@@ -366,7 +366,7 @@ def planned_arms(units: Units, design: Design) -> tuple[dict[str, float], str]:
     """The planned share of each arm, and the control.
 
     Raises:
-        UsageError: no such arm, an arm that is not planned, only one.
+        UsageError: no such arm; an arm that is not planned; only one arm.
     """
     control = design.control
     arms = sorted(units.counts)
